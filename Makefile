@@ -1,0 +1,87 @@
+# Everything here works with python3 (3.11 or newer), make and the package registry; nothing is installed outside this
+# folder. `make test PYTHON=python3.13` takes another Python, in a virtual environment of its own.
+
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
+VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
+
+UV_VERSION := 0.13.9
+PEER_VERSION := 0.4.0
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.ready
+
+# What a target adds to the environment is locked; what other targets have put there stays.
+SYNC = UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync --frozen --inexact --python $(BIN)/python
+
+# An interpreter that has been removed or upgraded away leaves an environment that cannot start.
+ifneq ($(wildcard $(VENV)),)
+ifneq ($(shell $(BIN)/python -c 'print("starts")' 2>/dev/null),starts)
+$(info $(VENV) has lost its interpreter and is made anew)
+$(shell rm -rf $(VENV))
+endif
+endif
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test coverage bench bench-bfcl lint format clean
+
+help:  ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local model (downloads 1.1 GB once)
+	$(BIN)/ez-ptc demo
+
+test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
+	$(BIN)/python -m pytest $(ARGS)
+
+coverage: $(STAMPS)/test  ## Run the tests and show the lines and branches they leave out
+	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage report
+
+bench: $(STAMPS)/bench $(STAMPS)/peer  ## Measure this library beside its peers
+	EZ_PTC_PEER_PYTHON=$(VENV)/peer/bin/python $(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-calling leaderboard as programs
+	$(BIN)/python -m benchmarks.bfcl $(ARGS)
+
+lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python scripts/check_rules.py
+	$(BIN)/towncrier build --draft --version next >/dev/null
+
+format: $(STAMPS)/lint  ## Format the code and mend what can be mended without thought
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove what the other targets made here
+	rm -rf .venv .venv-* dist .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else \
+	  "Python 3.11 or newer is needed, $(PYTHON) is %d.%d: make PYTHON=python3.11 ..." % v[:2])'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
+$(STAMPS)/test: SYNC_WITH := --extra cli --extra openai --group test
+$(STAMPS)/bench: SYNC_WITH := --group bench
+$(STAMPS)/bfcl: SYNC_WITH := --group bfcl
+$(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
+
+# The peer of the same import name needs an environment of its own.
+$(STAMPS)/peer: | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peer
+	$(BIN)/uv pip install --quiet --python $(VENV)/peer/bin/python ez-ptc==$(PEER_VERSION)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/%: pyproject.toml uv.lock | $(BIN)/uv
+	$(SYNC) $(SYNC_WITH)
+	@mkdir -p $(STAMPS)
+	@touch $@

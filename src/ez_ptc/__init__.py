@@ -1,0 +1,95 @@
+"""Give any language model your Python functions, as tool calls or as whole programs run in a sandbox.
+
+Every public name is here and is resolved on its first use, so that `import ez_ptc` costs next to nothing.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ez_ptc.errors import (
+        ArgumentsError,
+        AuthenticationError,
+        CodeError,
+        ConnectionFailedError,
+        DuplicateToolError,
+        EzPtcError,
+        IsolationUnavailableError,
+        JournalCorruptError,
+        JournalError,
+        MissingExtraError,
+        OutcomeUnknownError,
+        ProtocolError,
+        ProviderError,
+        RateLimitError,
+        ReplayDivergedError,
+        SandboxError,
+        SchemaError,
+        ToolError,
+        ToolNotFoundError,
+        TurnLimitError,
+        WorkerDiedError,
+    )
+    from ez_ptc.messages import ToolCall, ToolResult
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.toolkit.toolkit import Toolkit
+    from ez_ptc.tools.tool import Tool, ez_tool
+
+__all__ = [
+    "ArgumentsError",
+    "AuthenticationError",
+    "CodeError",
+    "ConnectionFailedError",
+    "DuplicateToolError",
+    "ExecutionResult",
+    "EzPtcError",
+    "IsolationUnavailableError",
+    "JournalCorruptError",
+    "JournalError",
+    "Limits",
+    "MissingExtraError",
+    "OutcomeUnknownError",
+    "ProtocolError",
+    "ProviderError",
+    "RateLimitError",
+    "ReplayDivergedError",
+    "SandboxError",
+    "SchemaError",
+    "Tool",
+    "ToolCall",
+    "ToolError",
+    "ToolNotFoundError",
+    "ToolResult",
+    "Toolkit",
+    "TurnLimitError",
+    "WorkerDiedError",
+    "__version__",
+    "ez_tool",
+]
+
+__version__ = "1.0.0.dev0"
+
+_HOMES: Final = {
+    "ExecutionResult": "ez_ptc.sandbox.execution",
+    "Limits": "ez_ptc.sandbox.execution",
+    "Tool": "ez_ptc.tools.tool",
+    "ToolCall": "ez_ptc.messages",
+    "ToolResult": "ez_ptc.messages",
+    "Toolkit": "ez_ptc.toolkit.toolkit",
+    "ez_tool": "ez_ptc.tools.tool",
+}
+_HOME_OF_ERRORS: Final = "ez_ptc.errors"
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value: object = getattr(import_module(_HOMES.get(name, _HOME_OF_ERRORS)), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""The command line, an extra: cyclopts and rich are not installed without it."""

@@ -1,0 +1,1 @@
+"""The JSON of one provider a module, with the same functions in each; pure."""

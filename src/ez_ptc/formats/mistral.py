@@ -1,0 +1,13 @@
+"""The JSON of Mistral's chat, which has OpenAI's shape."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+__all__ = ["describe"]
+
+
+def describe(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool as an element of a request's `tools`; `parameters` is a JSON Schema, of which it takes a copy."""
+    function = {"name": name, "description": description, "parameters": deepcopy(dict(parameters))}
+    return {"type": "function", "function": function}

@@ -1,0 +1,1 @@
+"""Where model-written code runs; knows names and frames, not tools."""

@@ -1,0 +1,231 @@
+"""The loop over frames, without any I/O: run → call/reply … → done.
+
+Every backend drives the same :class:`Exchange`: it sends what :meth:`Exchange.opening` and :meth:`Exchange.answer`
+return, gives :meth:`Exchange.feed` what it receives, runs the calls that come out, and ends with
+:meth:`Exchange.result`. All decisions are taken here; a driver owns a socket and a clock.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack
+from ez_ptc.sandbox.worker import values
+
+if TYPE_CHECKING:
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.execution import Channel, Limits
+
+__all__ = ["Exchange", "rejected"]
+
+_SPARE_FRAMES = 64
+_OUTPUT_BLOCK = 4096
+_ENCODE_ERRORS = (values.CannotCrossError, ValueError, RecursionError)
+
+
+def rejected(message: str) -> ExecutionResult:
+    """Return the result of a program that was not started."""
+    return ExecutionResult(success=False, status="failed", error=message, error_output=message + "\n")
+
+
+def _convert(value: object) -> object:
+    """Return a pydantic model's fields; the codec knows everything else that crosses."""
+    dump = getattr(value, "model_dump", None)
+    if dump is None or isinstance(value, type):
+        raise values.cannot_cross(value)
+    return dump()
+
+
+class Exchange:
+    """One program and its host, from the run frame to the result."""
+
+    def __init__(self, code: str, channel: Channel, limits: Limits) -> None:
+        self.limits = limits
+        self.finished = False
+        self._code = code
+        self._channel = channel
+        self._grants = channel.grants.by_name
+        self._reader = FrameReader(limits.frame)
+        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self._output_left = limits.output
+        self._frames_left = 2 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
+        self._records: dict[int, dict[str, Any]] = {}
+        self._paths: set[str] = set()
+        self._unanswered = 0
+        self._done: DoneFrame | None = None
+        self._ended_because = ""
+        self._stopping = False
+        self._started = time.perf_counter()
+
+    @property
+    def timeout_message(self) -> str:
+        """What a program that takes too long is told."""
+        return f"the program timed out after {self.limits.timeout:g} s"
+
+    def opening(self) -> bytes:
+        """Return the run frame."""
+        limits = self.limits
+        numbers = {
+            "memory": limits.memory,
+            "output": limits.output,
+            "frame": limits.frame,
+            "outstanding": limits.outstanding,
+            "cpu": math.ceil(limits.cpu_time or 0),
+        }
+        head = json.dumps({"t": "run", "limits": numbers, "timeout_message": self.timeout_message}).encode()
+        return pack(head[:-1] + b',"tools":' + self._channel.grants.encoded + b',"code":' + values.dumps(self._code) + b"}")
+
+    def feed(self, data: bytes) -> list[CallFrame]:
+        """Take bytes from the worker; return the calls to run now.
+
+        Raises:
+            ProtocolError: The worker broke the rules; kill it. What came before still counts.
+        """
+        calls: list[CallFrame] = []
+        for frame in self._reader.feed(data):
+            if self.finished:
+                message = "a frame after the last one"
+                raise ProtocolError(message)
+            self._frames_left -= 1
+            if self._frames_left < 0:
+                message = "more frames than its limits allow"
+                raise ProtocolError(message)
+            if isinstance(frame, CallFrame):
+                self._admit(frame)
+                calls.append(frame)
+            elif isinstance(frame, OutputFrame):
+                self._print(frame)
+            else:
+                self._done = frame
+                self.finished = True
+        return calls
+
+    def _admit(self, call: CallFrame) -> None:
+        problem = ""
+        if call.number != len(self._records) + 1:
+            problem = "a call out of order"
+        elif call.name not in self._grants:
+            problem = "a call of a tool that was not granted"
+        elif call.path in self._paths:
+            problem = "two calls from one place"
+        elif self._unanswered >= self.limits.outstanding:
+            problem = "more unanswered calls than its limits allow"
+        if problem:
+            raise ProtocolError(problem)
+        self._paths.add(call.path)
+        self._unanswered += 1
+        self._records[call.number] = {
+            "name": call.name,
+            "args": call.args,
+            "kwargs": call.kwargs,
+            "result": None,
+            "error": "it had not ended when the program did",
+            "duration_ms": 0.0,
+            "path": call.path,
+        }
+
+    def _print(self, frame: OutputFrame) -> None:
+        self._output_left -= len(frame.text)
+        if self._output_left < 0:
+            message = "more output than its limits allow"
+            raise ProtocolError(message)
+        self._output[frame.stream].append(frame.text)
+
+    def refusal(self, call: CallFrame) -> str | None:
+        """Return why ``call`` must not run, or None."""
+        if self._stopping:
+            return self.timeout_message
+        if call.number > self.limits.calls:
+            return f"the program made more than {self.limits.calls:,} tool calls"
+        return None
+
+    def answer(self, call: CallFrame, result: ToolResult) -> bytes:
+        """Record how ``call`` ended and return the reply frame."""
+        record = self._records[call.number]
+        record["duration_ms"] = result.duration_ms
+        body: bytes | None = None
+        if result.success:
+            record["result"] = result.output
+            error, body = self._encoded(call, result.output)
+        else:
+            error = _error_triple(result)
+        record["error"] = error[2] if error else None
+        self._unanswered -= 1
+        self._channel.ended(record)
+        if body is None:
+            body = values.dumps(error)
+        key = b'"e"' if error else b'"v"'
+        return pack(b'{"t":"reply","id":%d,%s:%s}' % (call.number, key, body))
+
+    def _encoded(self, call: CallFrame, output: object) -> tuple[tuple[str, str, str] | None, bytes | None]:
+        try:
+            body = values.dumps(values.encode(output, _convert))
+        except _ENCODE_ERRORS as error:
+            return ("TypeError", "TypeError", f"{call.name} returned what cannot reach the program: {error}"), None
+        if len(body) > self.limits.frame:
+            message = f"{call.name} returned {len(body):,} bytes; at most {self.limits.frame:,} can reach the program"
+            return ("ValueError", "ValueError", message), None
+        return None, body
+
+    def refuse(self, call: CallFrame, reason: str) -> bytes:
+        """Return the reply to a call that was not run."""
+        self._records[call.number]["error"] = reason
+        self._unanswered -= 1
+        return pack(values.dumps({"t": "reply", "id": call.number, "e": ["RuntimeError", "RuntimeError", reason]}))
+
+    def stop(self) -> None:
+        """Note that the program's time is over; from now on no call runs."""
+        self._stopping = True
+
+    @property
+    def lost(self) -> bool:
+        """Whether the worker is gone and nobody has said why."""
+        return not (self.finished or self._stopping or self._ended_because)
+
+    def end(self, because: str) -> None:
+        """Note why the worker's end came before the program's."""
+        self._ended_because = self._ended_because or because
+
+    def result(self) -> ExecutionResult:
+        """Return how the program ended."""
+        done = self._done
+        error: str | None = None
+        trace = ""
+        if self._stopping:
+            error = f"TimeoutError: {self.timeout_message}"
+            trace = done.trace if done and done.error else error + "\n"
+        elif done is None:
+            error = self._ended_because
+            trace = error + "\n"
+        elif done.error is not None:
+            error, trace = done.error, done.trace
+            if done.kind == "memory":
+                error += f" (the program may use {self.limits.memory >> 20} MiB)"
+        dropped = done.dropped if done else 0
+        return ExecutionResult(
+            output="".join(self._output[1]),
+            error_output="".join(self._output[2]) + trace,
+            return_value=done.value if done and error is None else None,
+            tool_calls=list(self._records.values()),
+            success=error is None,
+            error=error,
+            status="done" if error is None else "failed",
+            duration_ms=(time.perf_counter() - self._started) * 1e3,
+            truncated={"output": dropped} if dropped else {},
+        )
+
+
+def _error_triple(result: ToolResult) -> tuple[str, str, str]:
+    """Return the class name, the nearest built-in exception and the message that the program shall see."""
+    message = result.error or "the tool failed"
+    kind = type(result.exception) if result.exception is not None else ToolError
+    if issubclass(kind, ArgumentsError):
+        return "TypeError", "TypeError", message
+    bases = cast("list[type]", kind.__mro__)
+    base = next(base.__name__ for base in bases if base.__module__ == "builtins")
+    return kind.__name__, base, message

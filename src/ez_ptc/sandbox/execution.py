@@ -1,0 +1,159 @@
+"""What goes into an execution and what comes out of it; the shapes every sandbox backend shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ez_ptc.errors import CodeError
+from ez_ptc.sandbox.worker import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ez_ptc.messages import ToolResult
+
+__all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox"]
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one execution may use.
+
+    Attributes:
+        timeout: Seconds of wall time. Then the program gets a TimeoutError, and `grace` seconds later it is killed.
+        grace: Seconds that a program has for its `finally` blocks.
+        cpu_time: Seconds of CPU time, rounded up; None for no limit but `timeout`.
+        memory: Bytes that the program may allocate, beyond the interpreter's own.
+        output: Bytes of standard output and error together; the rest is dropped and counted.
+        calls: Tool calls in all.
+        outstanding: Tool calls that may wait for their answer at one time.
+        frame: Bytes of one message between program and host: a call with its arguments, a return value.
+    """
+
+    timeout: float = 30.0
+    grace: float = 0.5
+    cpu_time: float | None = None
+    memory: int = 256 * _MIB
+    output: int = _MIB
+    calls: int = 1_000
+    outstanding: int = 64
+    frame: int = 16 * _MIB
+
+    def __post_init__(self) -> None:
+        """Refuse limits that limit nothing."""
+        for name in ("timeout", "memory", "output", "calls", "outstanding", "frame"):
+            if not getattr(self, name) > 0:
+                message = f"Limits.{name} must be more than 0, not {getattr(self, name)!r}"
+                raise ValueError(message)
+
+
+@dataclass(slots=True, kw_only=True)
+class ExecutionResult:
+    """How a program ended.
+
+    Attributes:
+        output: What the program printed.
+        error_output: What it wrote to standard error, and its traceback.
+        return_value: The value of its last expression, or None.
+        tool_calls: One dict a call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`, `error`,
+            `duration_ms`, `path` (where in the program the call stands).
+        success: Whether it ran to its end.
+        error: What went wrong, in a line that a model can act on; None after a success.
+        status: `"done"`, `"failed"` or `"paused"`.
+        duration_ms: From the start of the program to its end, in milliseconds.
+        truncated: What is missing here, by name: `{"output": 1024}` says that 1,024 bytes were dropped.
+    """
+
+    output: str = ""
+    error_output: str = ""
+    return_value: Any = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    success: bool = True
+    error: str | None = None
+    status: Literal["done", "failed", "paused"] = "done"
+    duration_ms: float = 0.0
+    truncated: dict[str, int] = field(default_factory=dict[str, int])
+
+    def to_string(self) -> str:
+        """Return what a model should read of this: the output or the value, or else what went wrong."""
+        if not self.success:
+            return self.error_output or self.error or ""
+        if self.output:
+            return self.output
+        return "" if self.return_value is None else repr(self.return_value)
+
+    def raise_for_error(self) -> None:
+        """Raise CodeError with the program's error if it did not succeed."""
+        if not self.success:
+            raise CodeError(self.error or "the program did not succeed")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A tool as the sandbox knows it: a name that programs may call, and what to tell them of it."""
+
+    name: str
+    signature: str = ""
+    documentation: str = ""
+    is_async: bool = False
+
+
+class Grants:
+    """The tools that one program may call, and how a worker is told of them."""
+
+    def __init__(self, grants: Iterable[Grant]) -> None:
+        self.by_name: Mapping[str, Grant] = {grant.name: grant for grant in grants}
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The part of a run frame that describes the tools; the same for every program over them."""
+        rows = [
+            [grant.name, grant.signature, grant.documentation, grant.is_async] for grant in self.by_name.values()
+        ]
+        return values.dumps(rows)
+
+
+class Channel(Protocol):
+    """Where the calls of one program go. The sandbox checks frames; the channel checks arguments."""
+
+    @property
+    def grants(self) -> Grants:
+        """The tools that programs may call, each name once."""
+        ...
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Run the granted tool `name` and return its result; never raises for the tool's or the program's mistakes."""
+        ...
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Same as `call`, but awaits."""
+        ...
+
+    def ended(self, record: dict[str, Any]) -> None:
+        """Take the record of a call that has ended, as it will stand in `ExecutionResult.tool_calls`."""
+        ...
+
+
+class Sandbox(Protocol):
+    """A place where programs run."""
+
+    @property
+    def isolation(self) -> Mapping[str, object]:
+        """What the kernel enforces around programs here, as facts found by trying."""
+        ...
+
+    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Run `code` to its end. Raises SandboxError when the sandbox, not the program, fails."""
+        ...
+
+    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Same as `execute`, but awaits; cancelling it kills the program."""
+        ...
+
+    def close(self) -> None:
+        """End every process of this sandbox. It must not be used afterwards."""
+        ...

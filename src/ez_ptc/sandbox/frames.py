@@ -1,0 +1,192 @@
+"""Bytes from a worker, as frames: capped, bounded and checked before anything looks inside.
+
+A frame is four bytes of length, big-endian, then a JSON object. The worker may be anything by now, so a frame is
+refused for its length before it is stored, for its depth and its number of values before it is parsed, and for its
+shape before it is used. One refusal ends the worker.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from ez_ptc.errors import ProtocolError
+from ez_ptc.sandbox.worker import values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "parse", "pack"]
+
+_HEADER = 4
+_SMALL = 4096
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_PATH = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,63}")
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+# What a frame's own object and lists add to the value inside it.
+_MOST_DEPTH = values.MAX_DEPTH * 2 + 8
+
+
+@dataclass(frozen=True, slots=True)
+class CallFrame:
+    """The program calls a tool."""
+
+    number: int
+    path: str
+    name: str
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFrame:
+    """The program wrote to standard output (1) or error (2)."""
+
+    stream: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DoneFrame:
+    """The program has ended: with a value, or with an error and its traceback."""
+
+    value: object
+    error: str | None
+    trace: str
+    kind: str
+    dropped: int
+
+
+def pack(body: bytes) -> bytes:
+    """Return ``body`` with its length before it."""
+    return len(body).to_bytes(_HEADER, "big") + body
+
+
+class FrameReader:
+    """Collects bytes and gives frames."""
+
+    def __init__(self, most: int) -> None:
+        """Refuse any frame of more than ``most`` bytes."""
+        self._most = most
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[CallFrame | OutputFrame | DoneFrame]:
+        """Yield the frames that are complete with ``data``.
+
+        Raises:
+            ProtocolError: A frame breaks the rules; nothing after it may be read.
+        """
+        self._buffer += data
+        while len(self._buffer) >= _HEADER:
+            end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
+            if end - _HEADER > self._most:
+                message = f"a frame of {end - _HEADER:,} bytes, over the limit of {self._most:,}"
+                raise ProtocolError(message)
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[_HEADER:end])
+            del self._buffer[:end]
+            yield parse(body)
+
+
+def _bounded(body: bytes) -> None:
+    """Refuse a body with too many values or levels, without parsing it."""
+    if len(body) <= _SMALL:
+        return
+    if _separators(body) > values.MAX_NODES * 2:
+        body = _STRINGS.sub(b"", body)
+        if _separators(body) > values.MAX_NODES * 2:
+            message = "a frame with too many values"
+            raise ProtocolError(message)
+    if not _shallow(body) and not _shallow(_STRINGS.sub(b"", body)):
+        message = "a frame nested too deeply"
+        raise ProtocolError(message)
+
+
+def _separators(body: bytes) -> int:
+    return body.count(b",") + body.count(b"[") + body.count(b"{")
+
+
+def _shallow(body: bytes) -> bool:
+    """Return whether the brackets in ``body`` close within the depth limit: each round takes the innermost pairs."""
+    brackets = body.translate(None, _NOT_BRACKETS)
+    for _ in range(_MOST_DEPTH):
+        if not brackets:
+            return True
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(inner) == len(brackets):
+            return False
+        brackets = inner
+    return not brackets
+
+
+def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
+    """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
+    _bounded(body)
+    try:
+        frame = values.loads(body)
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        message = f"a frame that cannot be read ({type(error).__name__})"
+        raise ProtocolError(message) from None
+    if isinstance(frame, dict):
+        fields = cast("dict[str, object]", frame)
+        match fields.get("t"):
+            case "call":
+                return _call(fields)
+            case "output":
+                return _output(fields)
+            case "done":
+                return _done(fields)
+            case _:
+                pass
+    message = "a frame of no known kind"
+    raise ProtocolError(message)
+
+
+def _call(frame: dict[str, object]) -> CallFrame:
+    match frame:
+        case {
+            "id": int(number),
+            "path": str(path),
+            "name": str(name),
+            "args": list(args),
+            "kwargs": dict(kwargs),
+            "alone": bool(alone),
+            **rest,
+        } if len(rest) == 1 and type(number) is int and _PATH.fullmatch(path):
+            keywords = cast("dict[object, object]", kwargs)
+            if all(type(key) is str for key in keywords):
+                return CallFrame(
+                    number, path, name, tuple(cast("list[object]", args)), cast("dict[str, object]", kwargs), alone
+                )
+        case _:
+            pass
+    message = "a call frame of the wrong shape"
+    raise ProtocolError(message)
+
+
+def _output(frame: dict[str, object]) -> OutputFrame:
+    match frame:
+        case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
+            return OutputFrame(stream, text)
+        case _:
+            message = "an output frame of the wrong shape"
+            raise ProtocolError(message)
+
+
+def _done(frame: dict[str, object]) -> DoneFrame:
+    error, trace, kind, dropped = frame.get("error"), frame.get("trace", ""), frame.get("kind", ""), frame.get("dropped")
+    known = frame.keys() <= {"t", "value", "error", "trace", "kind", "dropped"}
+    if (
+        known
+        and (error is None or isinstance(error, str))
+        and isinstance(trace, str)
+        and isinstance(kind, str)
+        and type(dropped) is int
+        and dropped >= 0
+    ):
+        return DoneFrame(frame.get("value"), error, trace, kind, dropped)
+    message = "a done frame of the wrong shape"
+    raise ProtocolError(message)

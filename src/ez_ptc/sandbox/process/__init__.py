@@ -1,0 +1,1 @@
+"""The default backend: the host's side of the CPython worker."""

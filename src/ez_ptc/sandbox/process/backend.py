@@ -1,0 +1,152 @@
+"""The default backend: CPython workers, one a program, forked ahead of need from a confined zygote."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.converse import Exchange, rejected
+from ez_ptc.sandbox.process.blocking import BlockingDriver
+from ez_ptc.sandbox.process.threads import Threads
+from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
+
+if TYPE_CHECKING:
+    from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
+    from ez_ptc.sandbox.process.handle import WorkerHandle
+    from ez_ptc.sandbox.process.isolation import Report
+
+__all__ = ["ProcessSandbox"]
+
+_READY = 4
+_CRASHES = {
+    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or misused a C extension",
+    signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
+    signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
+    signal.SIGXCPU: "the program used up its CPU time",
+    signal.SIGKILL: "the program was killed: it ran out of memory or CPU time",
+}  # fmt: skip
+
+
+class ProcessSandbox:
+    """Runs each program in a process of its own. Thread-safe; usable from any event loop; survives forks of the host."""
+
+    def __init__(self, *, ready: int = _READY) -> None:
+        """Start nothing yet: the zygote boots with the first program.
+
+        Args:
+            ready: How many workers (1.5 MB each) are kept waiting.
+        """
+        self._wanted = ready
+        self._threads = Threads()
+        self._lock = threading.Lock()
+        self._zygote: ZygoteProcess | None = None
+        self._closed = False
+
+    @property
+    def isolation(self) -> Report:
+        """What the kernel enforces around programs here, found by trying. Boots the zygote if need be.
+
+        Raises IsolationUnavailableError when what is required is missing.
+        """
+        return self._booted().report
+
+    def warm_up(self) -> None:
+        """Boot now, and have workers ready, instead of with the first program."""
+        self._booted().refill(self._wanted)
+
+    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Run `code` to its end and return how it ended.
+
+        Raises:
+            IsolationUnavailableError: The kernel does not give what is required.
+            SandboxError: The sandbox, not the program, failed.
+        """
+        problem = _problem(code, limits)
+        if problem:
+            return rejected(problem)
+        zygote, worker = self._take()
+        exchange = Exchange(code, channel, limits)
+        try:
+            BlockingDriver(exchange, worker, channel, self._threads).run()
+            self._explain(exchange, zygote, worker)
+        finally:
+            worker.close()
+            zygote.refill(self._wanted)
+        return exchange.result()
+
+    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Same as `execute`, but awaits; cancelling it kills the program."""
+        from ez_ptc.sandbox.process.awaiting import AwaitingDriver
+
+        problem = _problem(code, limits)
+        if problem:
+            return rejected(problem)
+        zygote, worker = await to_thread(self._take)
+        exchange = Exchange(code, channel, limits)
+        try:
+            await AwaitingDriver(exchange, worker, channel).run()
+            if exchange.lost:
+                await to_thread(self._explain, exchange, zygote, worker)
+        finally:
+            worker.close()
+            zygote.refill(self._wanted)
+        return exchange.result()
+
+    def _booted(self) -> ZygoteProcess:
+        with self._lock:
+            if self._closed:
+                message = "the sandbox is closed"
+                raise SandboxError(message)
+            if self._zygote is not None and not self._zygote.usable:
+                self._zygote = None
+            if self._zygote is None:
+                self._zygote = ZygoteProcess()
+            return self._zygote
+
+    def _take(self) -> tuple[ZygoteProcess, WorkerHandle]:
+        """Return a ready worker and the zygote it is of; boot a new zygote once if the old one has ended."""
+        zygote = self._booted()
+        try:
+            return zygote, zygote.take()
+        except ZygoteGoneError:
+            with self._lock:
+                if self._zygote is zygote:
+                    zygote.close()
+                    self._zygote = None
+            zygote = self._booted()
+            return zygote, zygote.take()
+
+    @staticmethod
+    def _explain(exchange: Exchange, zygote: ZygoteProcess, worker: WorkerHandle) -> None:
+        """Say how a worker ended that did not say it itself."""
+        if not exchange.lost:
+            return
+        worker.kill()
+        code = zygote.how_ended(worker)
+        if code is None:
+            exchange.end("the program's process is gone, and the sandbox with it; run it again")
+        elif code >= 0:
+            exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
+        else:
+            text = _CRASHES.get(signal.Signals(-code), f"the program's process ended with {signal.Signals(-code).name}")
+            exchange.end(text)
+
+    def close(self) -> None:
+        """End every process of this sandbox; it cannot be used any more."""
+        with self._lock:
+            self._closed = True
+            zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            zygote.close()
+
+
+def _problem(code: object, limits: Limits) -> str:
+    """Return why `code` is not even sent to a worker, or an empty text."""
+    if not isinstance(code, str):
+        return f"TypeError: a program is text (str), not {type(code).__name__}"
+    if len(code) > limits.frame:
+        return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
+    return ""

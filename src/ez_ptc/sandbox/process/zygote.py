@@ -1,0 +1,205 @@
+"""The host's side of the zygote: starting it, taking workers from it, asking how one ended."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ez_ptc.errors import IsolationUnavailableError, SandboxError
+from ez_ptc.sandbox.process import isolation
+from ez_ptc.sandbox.process.handle import WorkerHandle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ZygoteGoneError", "ZygoteProcess"]
+
+_BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
+# -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
+_FLAGS = ("-P", "-s", "-S", "-B", "-X", "utf8")
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC"}
+_BOOT_SECONDS = 30.0
+_FORK_SECONDS = 10.0
+_END_SECONDS = 2.0
+_MESSAGE = 1 << 16
+_FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
+
+
+class ZygoteGoneError(SandboxError):
+    """The zygote has ended; a new one must be started."""
+
+
+class ZygoteProcess:
+    """One zygote. Any thread may take workers from it."""
+
+    def __init__(self) -> None:
+        """Boot and wait until it is ready.
+
+        Raises:
+            IsolationUnavailableError: The kernel does not give what is required.
+            SandboxError: The interpreter did not start, or not in 30 s.
+        """
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._ready: deque[WorkerHandle] = deque()
+        self._ended: dict[int, int] = {}
+        self._ordered = 0
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, *_FLAGS, os.fspath(_BOOT), str(theirs.fileno())]
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                env=_ENVIRONMENT,
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        try:
+            self.report = self._boot()
+            self.report.require()
+        except BaseException:
+            # Whatever went wrong, also an interrupt: no half-started process stays behind.
+            self.close()
+            raise
+
+    @property
+    def usable(self) -> bool:
+        """Whether this process started it, and it has not been closed."""
+        return self._owner == os.getpid() and self._control.fileno() >= 0
+
+    @property
+    def pid(self) -> int:
+        """The id of the process that was started; the workers' own parent is its child."""
+        return self._process.pid
+
+    def _boot(self) -> isolation.Report:
+        self._control.settimeout(_BOOT_SECONDS)
+        try:
+            message = self._control.recv(_MESSAGE)
+        except TimeoutError:
+            message = b"Enothing was heard of it in 30 s"
+        if message[:1] == b"R":
+            self._control.settimeout(None)
+            return isolation.judge(cast("dict[str, object]", json.loads(message[1:])))
+        if message[:1] == b"E":
+            problem = f"programs cannot be isolated here, so none is run: {message[1:].decode()}"
+            raise IsolationUnavailableError(problem)
+        self._process.kill()
+        stderr = self._process.communicate()[1].decode(errors="replace").strip()
+        problem = f"the sandbox did not start: {stderr[-2000:] or f'{command_name()} ended at once'}"
+        raise SandboxError(problem)
+
+    def take(self) -> WorkerHandle:
+        """Return a ready worker; it is the caller's to close. Waits for a fork when there is none.
+
+        Raises:
+            ZygoteGoneError: The zygote has ended.
+        """
+        with self._lock:
+            self._drain()
+            if not self._ready:
+                if not self._ordered:
+                    self._order(1)
+                self._await(lambda: bool(self._ready))
+            return self._ready.popleft()
+
+    def refill(self, wanted: int) -> None:
+        """Order workers until ``wanted`` are ready or on their way; does not wait."""
+        with self._lock, contextlib.suppress(ZygoteGoneError):
+            missing = wanted - len(self._ready) - self._ordered
+            if missing > 0:
+                self._order(missing)
+
+    def how_ended(self, worker: WorkerHandle) -> int | None:
+        """Return the exit code of ``worker`` (negative: the signal) after its socket ended; None when unknown."""
+        with self._lock, contextlib.suppress(ZygoteGoneError):
+            self._send(f"S{worker.pid}")
+            self._await(lambda: worker.pid in self._ended)
+            return self._ended.pop(worker.pid)
+        return None
+
+    def _order(self, number: int) -> None:
+        self._send(f"F{number}")
+        self._ordered += number
+
+    def _send(self, order: str) -> None:
+        try:
+            self._control.send(order.encode())
+        except OSError as error:
+            message = "the sandbox's zygote has ended"
+            raise ZygoteGoneError(message) from error
+
+    def _drain(self) -> None:
+        while self._receive(socket.MSG_DONTWAIT):
+            pass
+
+    def _await(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + _FORK_SECONDS
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            while not condition():
+                left = until - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    message = f"the sandbox's zygote did not answer in {_FORK_SECONDS:g} s"
+                    raise ZygoteGoneError(message)
+                self._receive(0)
+
+    def _receive(self, flags: int) -> bool:
+        """Take one message; return whether there was one."""
+        try:
+            # Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
+            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, flags | socket.MSG_CMSG_CLOEXEC)
+        except BlockingIOError:
+            return False
+        except OSError:
+            message, extra = b"", []
+        if message[:1] == b"W":
+            fds = array.array("i", extra[0][2])
+            self._ordered -= 1
+            self._ready.append(WorkerHandle(int(message[1:]), *fds))
+            return True
+        if message[:1] == b"D":
+            pid, _, code = message[1:].partition(b" ")
+            self._ended[int(pid)] = int(code)
+            return True
+        message = "the sandbox's zygote has ended"
+        raise ZygoteGoneError(message)
+
+    def close(self) -> None:
+        """End the zygote and with it every worker; returns when it is gone, or after 2 s and a kill."""
+        if self._control.fileno() < 0:
+            return
+        with self._lock:
+            self._control.close()
+            while self._ready:
+                self._ready.pop().close()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        if self._owner != os.getpid():
+            # A fork of the host inherited this object: the process belongs to the parent.
+            return
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def command_name() -> str:
+    """Return the interpreter that workers run on."""
+    return sys.executable

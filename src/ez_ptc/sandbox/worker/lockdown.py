@@ -1,0 +1,184 @@
+"""What the kernel is asked to enforce, in the order in which it can be asked.
+
+Everything here is a system call through ctypes: the worker has the standard library only. A step that the kernel
+refuses is reported, not hidden; whether it was required is decided by :mod:`probe` and the host, which look at what
+holds, not at what was returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Lockdown", "LockdownError"]
+
+_NOBODY = 65534
+
+_CLONE = {"mount": 0x00020000, "pid": 0x20000000, "network": 0x40000000, "ipc": 0x08000000, "uts": 0x04000000}
+_CLONE_NEWUSER = 0x10000000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_MNT_DETACH = 2
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_SECCOMP_SET_MODE_FILTER = 1
+_SIGKILL = 9
+_LAST_CAPABILITY = 63
+
+# The numbers of pivot_root and seccomp differ; Landlock is young enough to have one number everywhere.
+_NUMBERS = {"x86_64": {"pivot_root": 155, "seccomp": 317}, "aarch64": {"pivot_root": 41, "seccomp": 277}}
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_VERSION = 1
+
+
+class LockdownError(OSError):
+    """The kernel refused something without which there is no sandbox."""
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
+
+
+class Lockdown:
+    """The steps, each called once, and what became of them."""
+
+    def __init__(self, filters: str) -> None:
+        """Load the seccomp filters for this machine from the folder ``filters``."""
+        self.machine = platform.machine()
+        if self.machine not in _NUMBERS:
+            message = f"there is no system call filter for {self.machine}"
+            raise LockdownError(message)
+        self._numbers = _NUMBERS[self.machine]
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._filters = {name: _read(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
+        self.namespaces: list[str] = []
+        self.refused: dict[str, str] = {}
+        self.landlock = 0
+        self.empty_root = False
+
+    def _call(self, number: int, *arguments: object) -> int:
+        return self._checked(self._libc.syscall(ctypes.c_long(number), *arguments))
+
+    @staticmethod
+    def _checked(result: int) -> int:
+        if result < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        return result
+
+    def _try(self, what: str, step: Callable[[], object]) -> bool:
+        try:
+            step()
+        except OSError as error:
+            self.refused[what] = errno.errorcode.get(error.errno or 0, str(error))
+            return False
+        return True
+
+    def enter_namespaces(self) -> None:
+        """Leave the host's namespaces and its uid 0, whichever of it the kernel lets us."""
+        if os.geteuid() == 0:
+            self._unshare_each()
+            self._try("groups", lambda: os.setgroups([]))
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            # Changing ids makes /proc/self root's, and with it the maps that a user namespace needs.
+            self._prctl(_PR_SET_DUMPABLE, 1)
+        uid, gid = os.getuid(), os.getgid()
+        if self._try("user", lambda: self._checked(self._libc.unshare(_CLONE_NEWUSER))):
+            self.namespaces.append("user")
+            self.refused.pop("user", None)
+            self._try("uid_map", lambda: _write_maps(uid, gid))
+            self._unshare_each()
+
+    def _unshare_each(self) -> None:
+        for name, flag in _CLONE.items():
+            if name not in self.namespaces and self._try(name, lambda flag=flag: self._checked(self._libc.unshare(flag))):
+                self.namespaces.append(name)
+                self.refused.pop(name, None)
+        if "mount" in self.namespaces and not self.empty_root:
+            self.empty_root = self._try("empty_root", self._empty_the_root)
+
+    def _empty_the_root(self) -> None:
+        mount = self._libc.mount
+        self._checked(mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
+        place = next(place for place in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(place))  # noqa: S108, PTH112 - any folder will do, nothing is written there
+        flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+        self._checked(mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
+        os.chdir(place)
+        self._call(self._numbers["pivot_root"], b".", b".")
+        self._checked(self._libc.umount2(b".", _MNT_DETACH))
+        os.chdir("/")
+        self._checked(mount(None, b"/", None, ctypes.c_ulong(flags | _MS_REMOUNT | _MS_RDONLY), None))
+
+    def give_up_privileges(self) -> None:
+        """Drop every capability and the chance to gain one."""
+        for number in range(_LAST_CAPABILITY + 1):
+            self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+        header = struct.pack("=Ii", 0x20080522, 0)
+        self._try("capabilities", lambda: self._checked(self._libc.capset(header, bytes(24))))
+        self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        self._prctl(_PR_SET_DUMPABLE, 0)
+
+    def _prctl(self, option: int, value: int) -> None:
+        self._checked(self._libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+
+    def deny_files(self) -> None:
+        """Landlock with no rule at all: every right that this kernel's version knows is taken away."""
+        try:
+            version = self._call(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_LANDLOCK_VERSION))
+            attributes = _landlock_attributes(version)
+            ruleset = self._call(_LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
+            self._call(_LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0))
+            os.close(ruleset)
+        except OSError as error:
+            self.refused["landlock"] = errno.errorcode.get(error.errno or 0, str(error))
+            return
+        self.landlock = version
+
+    def die_with_parent(self) -> None:
+        """Ask to be killed when the process that forked this one dies."""
+        self._prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+
+    def filter_calls(self, name: str) -> None:
+        """Install the system call filter ``"zygote"`` or ``"worker"``. Raises OSError when the kernel refuses."""
+        code = self._filters[name]
+        program = _Filter(len(code) // 8, ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p))
+        self._call(self._numbers["seccomp"], ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
+
+    @staticmethod
+    def limit_resources() -> None:
+        """Set the limits that hold for every worker; memory and CPU time are set for each execution."""
+        for name, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 256)):
+            resource.setrlimit(name, (value, value))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib is not loaded yet when this runs
+        return file.read()
+
+
+def _write_maps(uid: int, gid: int) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - as above
+            file.write(text)
+
+
+def _landlock_attributes(version: int) -> bytes:
+    """Return ``struct landlock_ruleset_attr`` with every right of this ABI version (kernel: Landlock documentation)."""
+    file_rights = (1 << 13) - 1
+    for since, bit in ((2, 13), (3, 14), (5, 15)):
+        if version >= since:
+            file_rights |= 1 << bit
+    attributes = struct.pack("=Q", file_rights)
+    if version >= 4:  # noqa: PLR2004 - TCP bind and connect
+        attributes += struct.pack("=Q", 0b11)
+    if version >= 6:  # noqa: PLR2004 - abstract sockets and signals
+        attributes += struct.pack("=Q", 0b11)
+    return attributes

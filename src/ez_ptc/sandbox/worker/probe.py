@@ -1,0 +1,110 @@
+"""Trying what must fail, at every boot: a return code is a claim, a refused attempt is a fact."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .lockdown import Lockdown
+
+__all__ = ["file_layer_holds", "probe_worker"]
+
+_PLACES = ("/etc/passwd", "/proc/self/environ", "/proc/self/status", "/dev/zero", "/usr/bin/env", "/bin/sh", "/tmp", "/")  # noqa: S108
+_PTRACE_ATTACH = 16
+
+
+def file_layer_holds(own_files: list[str]) -> bool:
+    """Return whether nothing can be opened, looked at before the system call filter would refuse it anyway."""
+    return not any(_readable(place) for place in (*own_files, *_PLACES))
+
+
+def _readable(place: str) -> bool:
+    try:
+        fd = os.open(place, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        # An empty folder is what an empty root looks like from inside.
+        return place != "/" or bool(os.listdir(fd))
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
+    libc = lockdown._libc  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - a probe calls what the lockdown calls
+
+    def raw(name: str, *arguments: object) -> Callable[[], object]:
+        def call() -> None:
+            if getattr(libc, name)(*arguments) < 0:
+                code = ctypes.get_errno()
+                raise OSError(code, os.strerror(code))
+
+        return call
+
+    parent = os.getppid()
+    return {
+        "open a file": lambda: os.open("/", os.O_RDONLY),
+        "write a file": lambda: os.open("/tmp/probe", os.O_WRONLY | os.O_CREAT, 0o600),  # noqa: S108 - must fail
+        "list a folder": lambda: os.listdir("/"),
+        "look at a file": lambda: os.stat("/"),
+        "open an internet socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),
+        "open a unix socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM),
+        "open a netlink socket": lambda: socket.socket(16, socket.SOCK_RAW),
+        "start a process": _fork,
+        "run a program": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606 - must fail
+        "signal its parent": lambda: os.kill(parent, 0),
+        "trace its parent": raw("ptrace", _PTRACE_ATTACH, parent, None, None),
+        "map executable memory": lambda: mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_EXEC),
+        "share memory": lambda: mmap.mmap(-1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE),
+        "make a memory file": lambda: os.memfd_create("probe"),
+        "enter a namespace": raw("unshare", 0x10000000),
+        "change a process setting": raw("prctl", 4, 1, 0, 0, 0),
+    }
+
+
+def _fork() -> None:
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
+    """Fork a child, confine it as workers are with ``prepare``, and return the names of attempts that succeeded."""
+    receive, send = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            prepare()
+            allowed = [name for name, attempt in _attempts(lockdown).items() if not _refused(attempt)]
+            os.write(send, json.dumps(allowed).encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    try:
+        answer = os.read(receive, 1 << 16)
+    finally:
+        os.close(receive)
+        _, status = os.waitpid(pid, 0)
+    if not answer:
+        name = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "an error"
+        return [f"confine a worker at all: the probe ended with {name}"]
+    return json.loads(answer)
+
+
+def _refused(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except OSError as error:
+        # Whatever the reason, it must be a refusal and not, say, a file that happens to be absent.
+        return error.errno in {errno.EPERM, errno.EACCES, errno.ENOSYS}
+    return False

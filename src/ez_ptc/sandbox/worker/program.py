@@ -1,0 +1,63 @@
+"""A program's text, compiled: its last expression kept, ``await`` allowed anywhere, its lines known to tracebacks."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import linecache
+import types
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+__all__ = ["FILENAME", "SETTLE", "EmptyProgramError", "compile_program", "run_compiled"]
+
+FILENAME = "<program>"
+RESULT = "__ez_result__"
+SETTLE = "__ez_settle__"
+
+
+class EmptyProgramError(ValueError):
+    """There is nothing to run."""
+
+
+class _Tolerant(ast.NodeTransformer):
+    """``await x`` becomes ``await __ez_settle__(x)``; every node keeps its place in the source."""
+
+    def visit_Await(self, node: ast.Await) -> ast.Await:  # noqa: N802 - the name that ast looks for
+        self.generic_visit(node)
+        name = ast.copy_location(ast.Name(SETTLE, ast.Load()), node.value)
+        node.value = ast.copy_location(ast.Call(name, [node.value], []), node.value)
+        return node
+
+
+def compile_program(text: str) -> CodeType:
+    """Return the code of a program; running it leaves its last expression's value under :data:`RESULT`.
+
+    Raises:
+        EmptyProgramError: Nothing but white space and comments.
+        SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
+    """
+    lines = text.splitlines(keepends=True)
+    linecache.cache[FILENAME] = (len(text), None, lines, FILENAME)
+    tree = ast.parse(text, FILENAME)
+    if not tree.body:
+        raise EmptyProgramError
+    if "await" in text:
+        tree = cast("ast.Module", _Tolerant().visit(tree))
+    last = tree.body[-1]
+    if isinstance(last, ast.Expr):
+        target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    return compile(tree, FILENAME, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+def run_compiled(code: CodeType, namespace: dict[str, object]) -> object:
+    """Run ``code`` in ``namespace``; return the value of its last expression, or None."""
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(types.FunctionType(code, namespace)())
+    else:
+        exec(code, namespace)  # noqa: S102 - running programs is what this process is for
+    return namespace.pop(RESULT, None)

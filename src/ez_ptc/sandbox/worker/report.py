@@ -1,0 +1,172 @@
+"""What went wrong in a program, as text that a model can repair it from."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import inspect
+import re
+import sys
+import traceback
+from typing import TYPE_CHECKING, cast
+
+from .program import FILENAME, EmptyProgramError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import FrameType, TracebackType
+
+__all__ = ["describe"]
+
+_MOST_TEXT = 20_000
+_MOST_NAMES = 40
+_CALL_PROBLEM = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:got|missing|takes)")
+
+
+def describe(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> tuple[str, str]:
+    """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
+    if isinstance(error, EmptyProgramError):
+        message = "the program is empty: write Python statements that call the tools and print the result"
+        return message, message + "\n"
+    hint = _hint(error, signatures, namespace)
+    try:
+        shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+        _keep_program_frames(shown)
+        text = "".join(shown.format())
+        line = "".join(shown.format_exception_only()).strip()
+    except Exception:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
+        line = f"{type(error).__name__} (its text cannot be shown)"
+        text = line + "\n"
+    if isinstance(error, SyntaxError):
+        line = f"{type(error).__name__}: {error.msg} (line {error.lineno})"
+    line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
+    if hint:
+        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
+    return line, text
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}\n[...]\n{text[-most // 2 :]}"
+
+
+def _keep_program_frames(shown: traceback.TracebackException) -> None:
+    """Drop the frames that are not the program's: ours, and the insides of the standard library."""
+    pending: list[traceback.TracebackException | None] = [shown]
+    while pending:
+        part = pending.pop()
+        if part is None:
+            continue
+        own = [frame for frame in part.stack if frame.filename == FILENAME]
+        part.stack = traceback.StackSummary.from_list(own)
+        pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
+
+
+def _hint(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+    try:
+        if isinstance(error, KeyError):
+            return _key_hint(error)
+        if isinstance(error, AttributeError):
+            return _attribute_hint(error)
+        if isinstance(error, NameError):
+            return _name_hint(error, signatures, namespace)
+        if isinstance(error, TypeError):
+            return _call_hint(error, signatures, namespace)
+        if isinstance(error, SyntaxError) and "'return' outside function" in str(error):
+            return "a program has no return: make the value its last expression, or print it"
+    except Exception:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
+        return ""
+    return ""
+
+
+def _names(names: Iterable[object], wanted: object = "") -> str:
+    found = [name if isinstance(name, str) else repr(name) for name in names]
+    near = difflib.get_close_matches(str(wanted), found, n=3, cutoff=0.5) if wanted else []
+    ordered = near + [name for name in found if name not in near]
+    more = f", and {len(ordered) - _MOST_NAMES} more" if len(ordered) > _MOST_NAMES else ""
+    return _cut(", ".join(ordered[:_MOST_NAMES]) + more, 1_000)
+
+
+def _key_hint(error: KeyError) -> str:
+    found: object = getattr(error, "obj", None)
+    if found is None:
+        found = _subscripted(error.__traceback__)
+    if not isinstance(found, dict):
+        return ""
+    keys = cast("dict[object, object]", found)
+    return f"the keys are: {_names(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
+
+
+def _subscripted(tb: TracebackType | None) -> object:
+    """Return the object whose subscript failed, where the failing line names it plainly."""
+    last: tuple[FrameType, int] | None = None
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == FILENAME:
+            last = (tb.tb_frame, tb.tb_lasti)
+        tb = tb.tb_next
+    if last is None:
+        return None
+    frame, instruction = last
+    positions = list(frame.f_code.co_positions())[instruction // 2]
+    segment = _segment(positions)
+    node = ast.parse(segment.strip(), mode="eval").body if segment else None
+    return _lookup(node.value, frame) if isinstance(node, ast.Subscript) else None
+
+
+def _segment(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
+    import linecache  # noqa: PLC0415 - loaded before the lockdown by whoever compiled the program
+
+    line, end_line, column, end_column = positions
+    if line is None or line != end_line or column is None or end_column is None:
+        return ""
+    return linecache.getline(FILENAME, line).encode()[column:end_column].decode()
+
+
+def _lookup(node: ast.expr, frame: FrameType) -> object:
+    """Return the value of a plain chain of names, constant subscripts; nothing is called."""
+    if isinstance(node, ast.Name):
+        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
+        base = _lookup(node.value, frame)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else _lookup(node.slice, frame)
+        if isinstance(base, (dict, list, tuple)):
+            return cast("dict[object, object]", base)[key]
+    return None
+
+
+def _attribute_hint(error: AttributeError) -> str:
+    found = cast("object", error.obj)
+    wanted = error.name or ""
+    if isinstance(found, dict):
+        keys = cast("dict[object, object]", found)
+        quoted = f'["{wanted}"]' if wanted in keys else '["key"]'
+        return f"this is a dict: use {quoted}; its keys are: {_names(keys, wanted)}"
+    if isinstance(found, list):
+        return "this is a list: take one item of it, or loop over it"
+    near = difflib.get_close_matches(wanted, dir(found), n=3, cutoff=0.6)
+    return f"{type(found).__name__} has: {', '.join(near)}" if near else ""
+
+
+def _name_hint(error: NameError, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+    wanted = error.name or ""
+    own = [name for name in namespace if not name.startswith("__") and name not in signatures]
+    near = difflib.get_close_matches(wanted, [*signatures, *own, *vars(builtins)], n=3, cutoff=0.6)
+    parts = [f"did you mean {' or '.join(near)}?"] if near else []
+    if wanted in sys.stdlib_module_names:
+        parts = [f"write `import {wanted}` first"]
+    parts.append(f"the tools are: {_names(signatures, wanted) or 'none'}")
+    if own:
+        parts.append(f"names defined so far: {_names(own, wanted)}")
+    return "; ".join(parts)
+
+
+def _call_hint(error: TypeError, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+    text = str(error)
+    tool = next((name for name in signatures if text.startswith((f"{name}:", f"an argument of {name}:"))), None)
+    if tool is not None:
+        return f"the tool is {signatures[tool]}"
+    match = _CALL_PROBLEM.match(text)
+    function = namespace.get(match[1]) if match else None
+    if match and callable(function):
+        return f"the signature is {match[1]}{inspect.signature(function)}"
+    return ""

@@ -1,0 +1,72 @@
+"""What a program prints: text streams whose bytes become output frames, up to a limit."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from .wire import Link
+
+__all__ = ["Output"]
+
+_BLOCK = 8192
+
+
+class _Sink(io.RawIOBase):
+    """The raw end of one stream."""
+
+    def __init__(self, output: Output, stream: int) -> None:
+        self._output = output
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        view = bytes(data)
+        self._output.emit(self._stream, self._decode(view), len(view))
+        return len(view)
+
+
+class Output:
+    """Standard output and error of one program, sent as they fill; what exceeds the limit is counted and dropped."""
+
+    def __init__(self, link: Link, limit: int) -> None:
+        self._link = link
+        self._left = limit
+        self.dropped = 0
+        self.stdout = self._open(1)
+        self.stderr = self._open(2)
+
+    def _open(self, stream: int) -> io.TextIOWrapper:
+        buffer = io.BufferedWriter(_Sink(self, stream), _BLOCK)
+        return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="")
+
+    def emit(self, stream: int, text: str, size: int) -> None:
+        """Send ``text`` (``size`` bytes) as far as the limit allows."""
+        if size > self._left:
+            # Counted in characters from here on: never more than the bytes they came from.
+            text = text[: self._left]
+            self.dropped += size - len(text)
+            size = len(text)
+        self._left -= size
+        if text:
+            self._link.send({"t": "output", "stream": stream, "text": text})
+
+    def flush(self) -> None:
+        """Send what is buffered; a program may have closed its streams, then there is nothing."""
+        for stream in (self.stdout, self.stderr):
+            if not stream.closed:
+                stream.flush()
+
+    def install(self) -> None:
+        """Make these the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""
+        sys.stdout = sys.__stdout__ = self.stdout
+        sys.stderr = sys.__stderr__ = self.stderr
+        sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")

@@ -1,0 +1,173 @@
+"""The tools as a program sees them: functions whose bodies are a question to the host."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextvars
+import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, cast
+
+from . import values
+from .strands import current, fork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .wire import Link, Pending
+
+__all__ = ["ToolError", "Tools"]
+
+_BRANCH_THREADS = 16
+
+
+class ToolError(Exception):
+    """A tool failed. What a program catches is also an instance of the built-in exception that the tool raised."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+@functools.cache
+def _error_class(name: str, base: str) -> type[ToolError]:
+    found = getattr(builtins, base, None)
+    if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
+        return ToolError if name == "ToolError" else type(name, (ToolError,), {"__module__": "builtins"})
+    try:
+        return type(name, (ToolError, found), {"__module__": "builtins"})
+    except TypeError:
+        # A built-in whose instances have another layout (there is none today among those with plain messages).
+        return ToolError
+
+
+def _answer(reply: dict[str, object]) -> object:
+    error = cast("list[str] | None", reply.get("e"))
+    if error is None:
+        return reply["v"]
+    name, base, message = error
+    raise _error_class(name, base)(message)
+
+
+class Tools:
+    """The granted tools of one execution, bound to its link."""
+
+    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
+        self._link = link
+        self._flush = flush
+        self.signatures: dict[str, str] = {}
+        self.closed: BaseException | None = None
+
+    def functions(self, grants: Iterable[list[object]]) -> dict[str, object]:
+        """Return the functions to put into the program's namespace, by name.
+
+        Args:
+            grants: One ``[name, signature, documentation, is_async]`` a tool.
+        """
+        found: dict[str, object] = {}
+        for name, signature, documentation, is_async in cast("Iterable[tuple[str, str, str, bool]]", grants):
+            self.signatures[name] = signature
+            tool = self._function(name, is_async=is_async)
+            tool.__name__ = tool.__qualname__ = name
+            tool.__doc__ = documentation
+            tool.__module__ = "__main__"
+            found[name] = tool
+        return found
+
+    def _function(self, name: str, *, is_async: bool) -> Callable[..., object]:
+        def tool(*args: object, **kwargs: object) -> object:
+            return _answer(self._start(name, args, kwargs, current().step()).wait())
+
+        def async_tool(*args: object, **kwargs: object) -> object:
+            # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return tool(*args, **kwargs)
+            pending = self._start(name, args, kwargs, current().step())
+            return loop.run_in_executor(None, lambda: _answer(pending.wait()))
+
+        made = async_tool if is_async else tool
+        made.start = functools.partial(self._start, name)  # pyright: ignore[reportFunctionMemberAccess] - marks a tool
+        return made
+
+    def _start(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str) -> Pending:
+        if self.closed is not None:
+            raise self.closed
+        encode = values.encode
+        try:
+            frame: dict[str, object] = {
+                "t": "call",
+                "path": path,
+                "name": name,
+                "args": [encode(value) for value in args],
+                "kwargs": {key: encode(value) for key, value in kwargs.items()},
+                "alone": threading.active_count() == 1 and not self._link.outstanding,
+            }
+        except values.CannotCrossError as error:
+            message = f"an argument of {name}: {error}"
+            raise TypeError(message) from None
+        self._flush()
+        return self._link.start(frame)
+
+    def parallel(self, *branches: object) -> list[object]:
+        """Run ``(function, argument, ...)`` tuples side by side and return their results in order.
+
+        The first branch that fails raises, after all have ended.
+        """
+        if len(branches) == 1 and not callable(branches[0]) and not _is_branch(branches[0]):
+            branches = tuple(cast("Iterable[object]", branches[0]))
+        split = [_split(branch) for branch in branches]
+        step = current().step()
+        with ThreadPoolExecutor(_BRANCH_THREADS) as pool:
+            takers = [
+                self._branch(pool, f"{step}.{number}", function, args) for number, (function, args) in enumerate(split)
+            ]
+            return _all(takers)
+
+    def _branch(
+        self, pool: ThreadPoolExecutor, path: str, function: Callable[..., object], args: tuple[object, ...]
+    ) -> Callable[[], object]:
+        start = cast("Callable[..., Pending] | None", getattr(function, "start", None))
+        if start is None:
+            return pool.submit(fork(path, contextvars.Context()).run, function, *args).result
+        try:
+            pending = start(args, {}, path)
+        except TypeError as error:
+            return functools.partial(_raise, error)
+        return lambda: _answer(pending.wait())
+
+
+def _raise(error: Exception) -> object:
+    raise error
+
+
+def _all(takers: list[Callable[[], object]]) -> list[object]:
+    results: list[object] = []
+    failures: list[Exception] = []
+    for take in takers:
+        try:
+            results.append(take())
+        except Exception as error:  # noqa: BLE001 - every branch is waited for; the first failure is raised below
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return results
+
+
+def _is_branch(branch: object) -> bool:
+    return isinstance(branch, tuple) and bool(branch) and callable(branch[0])
+
+
+def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+    if callable(branch):
+        return branch, ()
+    parts = cast("tuple[object, ...]", tuple(branch)) if isinstance(branch, (tuple, list)) else ()
+    if not parts or not callable(parts[0]):
+        message = (
+            "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
+            f"got {type(branch).__name__}: pass the function and its arguments, do not call it"
+        )
+        raise TypeError(message)
+    return parts[0], parts[1:]

@@ -1,0 +1,273 @@
+"""Values that cross the boundary, as data: one codec for both ends.
+
+JSON carries what JSON has. Everything else is an object with the single key ``"$"``: ``{"$": [kind, payload]}``. A dict
+that has that key itself, or keys that are no strings, travels as a list of pairs under the same mark, so nothing is
+ambiguous. Decoding bounds nothing by itself: frames are size-capped before they come here.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import uuid
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+__all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "dumps", "encode", "loads"]
+
+MARK = "$"
+MAX_DEPTH = 200
+"""Nesting levels a value may have; the JSON parsers on both ends recurse."""
+MAX_NODES = 1_000_000
+"""Elements a value may have in all, so that shared references cannot unfold without bound."""
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_WHAT_CAN = (
+    "None, bool, int, float, str, bytes, list, tuple, set, dict, datetime, date, time, timedelta, Decimal, UUID, Enum and "
+    "dataclass values can"
+)
+_BIG_INT_BITS = 10_000
+"""Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
+_COLLISIONS = 1_000
+
+
+class CannotCrossError(TypeError):
+    """A value has a type, a depth or a size that does not cross; the message says which and what can."""
+
+
+def _describe(kind: type) -> str:
+    hint = ""
+    if issubclass(kind, type):
+        return "a class"
+    if callable(getattr(kind, "__iter__", None)) or kind.__name__ == "generator":
+        hint = " (make it a list: list(...))"
+    article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
+    return f"{article} {kind.__name__}{hint}"
+
+
+def _json_as_is(values: Collection[object]) -> bool:
+    kinds = set(map(type, values))
+    if not kinds <= _SCALARS:
+        return False
+    return int not in kinds or not any(type(v) is int and v.bit_length() > _BIG_INT_BITS for v in values)
+
+
+class _Encoder:
+    """One walk over one value: counts nodes, refuses what does not cross."""
+
+    __slots__ = ("_convert", "_nodes")
+
+    def __init__(self, convert: Callable[[object], object] | None) -> None:
+        self._convert = convert
+        self._nodes = 0
+
+    def _spend(self, nodes: int, depth: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            message = f"the value is too large: it has more than {MAX_NODES:,} elements"
+            raise CannotCrossError(message)
+        if depth > MAX_DEPTH:
+            message = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
+            raise CannotCrossError(message)
+
+    def tree(self, value: object, depth: int = 0) -> object:
+        kind = type(value)
+        if kind in _SCALARS:
+            if kind is int and cast("int", value).bit_length() > _BIG_INT_BITS:
+                return {MARK: ["i", hex(cast("int", value))]}
+            return value
+        if kind is dict:
+            return self._dict(cast("dict[object, object]", value), depth)
+        if kind is list:
+            return self._items(cast("list[object]", value), depth)
+        return self._special(value, depth)
+
+    def _items(self, items: Iterable[object], depth: int) -> list[object]:
+        values = list(items)
+        self._spend(len(values) + 1, depth)
+        if _json_as_is(values):
+            return values
+        deeper = depth + 1
+        return [self.tree(item, deeper) for item in values]
+
+    def _dict(self, items: dict[object, object], depth: int) -> object:
+        self._spend(len(items) + 1, depth)
+        deeper = depth + 1
+        tree = self.tree
+        if set(map(type, items)) <= {str} and MARK not in items:
+            if _json_as_is(items.values()):
+                return items
+            return {key: tree(value, deeper) for key, value in items.items()}
+        return {MARK: ["m", [[tree(key, deeper), tree(value, deeper)] for key, value in items.items()]]}
+
+    def _special(self, value: object, depth: int) -> object:
+        kind = type(value)
+        plain = _PLAIN.get(kind)
+        if plain is not None:
+            mark, payload = plain
+            return {MARK: [mark, payload(value)]}
+        mark = _COLLECTIONS.get(kind)
+        if mark is not None:
+            return {MARK: [mark, self._items(cast("Iterable[object]", value), depth)]}
+        if issubclass(kind, Enum):
+            return self.tree(cast("Enum", value).value, depth + 1)
+        fields = _fields(kind)
+        if fields is not None:
+            return self._dict({name: getattr(value, name) for name in fields}, depth)
+        base = next((base for base in _BASES if issubclass(kind, base)), None)
+        if base is not None:
+            return self.tree(_as_base(value, base), depth)
+        if self._convert is not None:
+            self._spend(1, depth)
+            return self.tree(self._convert(value), depth + 1)
+        raise cannot_cross(value)
+
+
+def cannot_cross(value: object) -> CannotCrossError:
+    """Return the error for a value whose type does not cross."""
+    return CannotCrossError(f"{_describe(type(value))} cannot cross the sandbox boundary; {_WHAT_CAN}")
+
+
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """Return the field names of a dataclass or named tuple class: both travel as records."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    if issubclass(kind, tuple):
+        names = getattr(kind, "_fields", None)
+        return cast("tuple[str, ...]", names) if isinstance(names, tuple) else None
+    return None
+
+
+_BASES: tuple[type, ...] = (
+    str, bool, int, float, dict, list, tuple, set, frozenset, bytes, bytearray, datetime, date, time, timedelta, Decimal, uuid.UUID,
+)  # fmt: skip
+
+
+def _as_base(value: object, base: type) -> object:
+    """Return the plain value inside a subclass instance, without running the subclass's own methods."""
+    if base is str:
+        return "".join(str.__iter__(cast("str", value)))
+    if base is int:
+        return int.__pos__(cast("int", value))
+    if base is float:
+        return float.__pos__(cast("float", value))
+    if base is dict:
+        return dict(dict.items(cast("dict[object, object]", value)))
+    if base in {list, tuple, set, frozenset, bytes, bytearray}:
+        return base(base.__iter__(value))
+    if base in {datetime, date, time}:
+        return base.fromisoformat(base.isoformat(value))
+    if base is timedelta:
+        delta = cast("timedelta", value)
+        return timedelta(delta.days, delta.seconds, delta.microseconds)
+    return base(base.__str__(value))
+
+
+def _base64(value: object) -> str:
+    return base64.b64encode(cast("bytes", value)).decode("ascii")
+
+
+_PLAIN: Mapping[type, tuple[str, Callable[[object], object]]] = {
+    bytes: ("b", _base64),
+    bytearray: ("b", _base64),
+    datetime: ("dt", lambda value: cast("datetime", value).isoformat()),
+    date: ("d", lambda value: cast("date", value).isoformat()),
+    time: ("tm", lambda value: cast("time", value).isoformat()),
+    timedelta: (
+        "td",
+        lambda value: [cast("timedelta", value).days, cast("timedelta", value).seconds, cast("timedelta", value).microseconds],
+    ),
+    Decimal: ("dec", str),
+    uuid.UUID: ("u", str),
+}
+_COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
+
+
+def encode(value: object, convert: Callable[[object], object] | None = None) -> object:
+    """Return ``value`` as a tree that JSON can carry.
+
+    Args:
+        value: What shall cross.
+        convert: Asked for what is of no known type; returns a known one or raises :class:`CannotCrossError`.
+
+    Raises:
+        CannotCrossError: A type, the depth (200) or the number of elements (1,000,000) does not cross.
+    """
+    return _Encoder(convert).tree(value)
+
+
+_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def dumps(tree: object) -> bytes:
+    """Return an encoded tree as JSON in UTF-8; lone surrogates pass as they are."""
+    return _text(tree).encode("utf-8", "surrogatepass")
+
+
+def _few_collisions(keys: list[object]) -> None:
+    """Refuse keys chosen to collide: hashes of numbers are not randomised, and a million equal ones take hours."""
+    if len(keys) <= _COLLISIONS:
+        return
+    hashes = sorted(map(hash, keys))
+    if any(a == b for a, b in zip(hashes, hashes[_COLLISIONS:], strict=False)):
+        message = "too many keys with one hash"
+        raise ValueError(message)
+
+
+def _set(items: list[object]) -> set[object]:
+    _few_collisions(items)
+    return set(items)
+
+
+def _pairs(items: list[list[object]]) -> dict[object, object]:
+    _few_collisions([key for key, _ in items])
+    return {key: value for key, value in items}  # noqa: C416 - a pair of any other length must raise
+
+
+_DECODERS: Mapping[str, Callable[[object], object]] = {
+    "t": lambda payload: tuple(cast("list[object]", payload)),
+    "s": lambda payload: _set(cast("list[object]", payload)),
+    "fs": lambda payload: frozenset(_set(cast("list[object]", payload))),
+    "m": lambda payload: _pairs(cast("list[list[object]]", payload)),
+    "b": lambda payload: base64.b64decode(cast("str", payload), validate=True),
+    "dt": lambda payload: datetime.fromisoformat(cast("str", payload)),
+    "d": lambda payload: date.fromisoformat(cast("str", payload)),
+    "tm": lambda payload: time.fromisoformat(cast("str", payload)),
+    "td": lambda payload: timedelta(*cast("list[int]", payload)),
+    "dec": lambda payload: Decimal(cast("str", payload)),
+    "u": lambda payload: uuid.UUID(cast("str", payload)),
+    "i": lambda payload: int(cast("str", payload), 16),
+}
+
+
+def _unmark(found: dict[str, object]) -> object:
+    if MARK not in found:
+        return found
+    kind, payload = cast("list[object]", found[MARK])
+    return _DECODERS[cast("str", kind)](payload)
+
+
+def loads(data: bytes, record: Callable[[dict[str, object]], object] | None = None) -> object:
+    """Return what :func:`dumps` was given, decoded.
+
+    Args:
+        data: JSON in UTF-8.
+        record: Makes what a dict with string keys becomes; a plain dict by default.
+
+    Raises:
+        ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError and
+            RecursionError where bytes were made to confuse; callers who read from a worker catch them all.
+    """
+    text = data.decode("utf-8", "surrogatepass")
+    if record is not None:
+        make = record
+        return json.loads(text, object_hook=lambda found: _unmark(found) if MARK in found else make(found))
+    if b'"$"' in data:
+        return json.loads(text, object_hook=_unmark)
+    return json.loads(text)

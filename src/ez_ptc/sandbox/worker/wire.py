@@ -1,0 +1,143 @@
+"""The worker's end of the wire: length-prefixed frames over one inherited socket.
+
+Every frame is four bytes of length, big-endian, and a JSON object. Any thread may call; whoever waits first reads for
+all (there is no reader thread, so a program that starts none has only its own).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, cast
+
+from . import values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["HostGoneError", "Link", "Pending"]
+
+_HEADER = 4
+_CHUNK = 1 << 16
+
+
+class HostGoneError(ConnectionError):
+    """The host closed the socket: nobody waits for this program any more."""
+
+
+class Pending:
+    """A call that was sent and whose answer has not been taken yet."""
+
+    __slots__ = ("_link", "reply")
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self.reply: dict[str, object] | None = None
+
+    def wait(self) -> dict[str, object]:
+        """Return the reply frame; read for everybody while nobody else does."""
+        return self._link.wait(self)
+
+
+class Link:
+    """Frames in and out over two descriptors (one socket, or a private pair during warm-up)."""
+
+    def __init__(
+        self, receive_fd: int, send_fd: int, record: Callable[[dict[str, object]], object]
+    ) -> None:
+        """Take two descriptors; ``record`` makes what dicts in replies become."""
+        self._receive_fd = receive_fd
+        self._send_fd = send_fd
+        self._record = record
+        self.room = 1  # how many calls may be unanswered
+        self._buffer = bytearray()
+        self._turn = threading.Condition(threading.Lock())
+        self._reading = False
+        self._writing = threading.Lock()
+        self._waiting: dict[int, Pending] = {}
+        self._calls = 0
+
+    @property
+    def outstanding(self) -> int:
+        """How many calls wait for their answer."""
+        return len(self._waiting)
+
+    @property
+    def mid_frame(self) -> bool:
+        """Whether a frame is being written right now, so that an interruption would tear it."""
+        return self._writing.locked()
+
+    def receive(self, record: Callable[[dict[str, object]], object] | None = None) -> dict[str, object]:
+        """Read one frame; dicts in it become what ``record`` makes of them."""
+        self._fill(_HEADER)
+        end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
+        self._fill(end)
+        body = bytes(self._buffer[_HEADER:end])
+        del self._buffer[:end]
+        return cast("dict[str, object]", values.loads(body, record))
+
+    def _fill(self, size: int) -> None:
+        while len(self._buffer) < size:
+            data = os.read(self._receive_fd, max(_CHUNK, min(size, 1 << 20)))
+            if not data:
+                raise HostGoneError
+            self._buffer += data
+
+    def send(self, frame: dict[str, object]) -> None:
+        """Write one frame; its values are encoded already."""
+        self.send_body(values.dumps(frame))
+
+    def send_body(self, body: bytes) -> None:
+        """Write one frame whose body is encoded already."""
+        data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
+        with self._writing:
+            while data:
+                data = data[os.write(self._send_fd, data) :]
+
+    def start(self, frame: dict[str, object]) -> Pending:
+        """Send a call; the answer is taken with :meth:`Pending.wait`. Waits while too many are unanswered."""
+        pending = Pending(self)
+        number = 0
+
+        def admitted() -> bool:
+            nonlocal number
+            if len(self._waiting) >= self.room:
+                return False
+            self._calls += 1
+            number = self._calls
+            self._waiting[number] = pending
+            return True
+
+        self._until(admitted)
+        frame["id"] = number
+        try:
+            self.send(frame)
+        except BaseException:
+            # Whatever stopped the send (an encoding error, the soft stop), no answer will come for this number.
+            self._waiting.pop(number, None)
+            raise
+        return pending
+
+    def wait(self, pending: Pending) -> dict[str, object]:
+        """Return the reply to ``pending``; replies to others that come first are handed to them."""
+        self._until(lambda: pending.reply is not None)
+        return cast("dict[str, object]", pending.reply)
+
+    def _until(self, ready: Callable[[], bool]) -> None:
+        """Return once ``ready()``; until then read replies, or wait for whoever reads them."""
+        while True:
+            with self._turn:
+                while not ready():
+                    if not self._reading:
+                        self._reading = True
+                        break
+                    self._turn.wait()
+                else:
+                    return
+            try:
+                frame = self.receive(self._record)
+                self._waiting.pop(cast("int", frame["id"])).reply = frame
+            finally:
+                with self._turn:
+                    self._reading = False
+                    self._turn.notify_all()

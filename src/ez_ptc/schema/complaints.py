@@ -1,0 +1,256 @@
+"""What is wrong with a call's arguments, as sentences that a model can act on."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ez_ptc.schema.shown import shown, shown_with_type
+
+__all__ = ["Complaints", "Field"]
+
+_AT_MOST: Final = 10
+_WORTH_DETAIL: Final = 500
+_MESSAGE_WIDTH: Final = 200
+_NEAR: Final = 0.6
+# What pydantic calls a value of another type, and the type that was wanted.
+_WANTED: Final[Mapping[str, str]] = {
+    "bool_parsing": "bool",
+    "bool_type": "bool",
+    "bytes_type": "bytes",
+    "complex_str_parsing": "complex",
+    "complex_type": "complex",
+    "counter_type": "dict",
+    "date_from_datetime_parsing": "date",
+    "date_parsing": "date",
+    "date_type": "date",
+    "datetime_from_date_parsing": "datetime",
+    "datetime_parsing": "datetime",
+    "datetime_type": "datetime",
+    "decimal_parsing": "Decimal",
+    "decimal_type": "Decimal",
+    "deque_type": "list",
+    "dict_type": "dict",
+    "float_parsing": "float",
+    "float_type": "float",
+    "fraction_parsing": "Fraction",
+    "fraction_type": "Fraction",
+    "frozen_dict_type": "dict",
+    "frozen_set_type": "frozenset",
+    "int_from_float": "int",
+    "int_parsing": "int",
+    "int_parsing_size": "int",
+    "int_type": "int",
+    "iterable_type": "list",
+    "list_type": "list",
+    "mapping_type": "dict",
+    "none_required": "None",
+    "ordered_dict_type": "dict",
+    "path_type": "Path",
+    "sequence_str": "list",
+    "set_type": "set",
+    "string_type": "str",
+    "time_delta_parsing": "timedelta",
+    "time_delta_type": "timedelta",
+    "time_parsing": "time",
+    "time_type": "time",
+    "tuple_type": "tuple",
+    "url_parsing": "URL",
+    "url_type": "URL",
+    "uuid_parsing": "UUID",
+    "uuid_type": "UUID",
+}
+_WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
+_MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
+_ITEMS: Final = (list, tuple, set, frozenset)
+
+_Path = tuple[int | str, ...]
+_ROOT: Final[_Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter as a complaint speaks of it: its type in Python, whether it must be passed, whether it takes many."""
+
+    type_text: str
+    required: bool
+    many: bool
+
+
+class Complaints:
+    """Gathers what is wrong with one call's arguments, names first."""
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        self._fields = fields
+        self._found: list[str] = []
+
+    def problems(self) -> tuple[str, ...]:
+        """Return the sentences, at most ten and a word on the others."""
+        found = self._found
+        more = [f"and {len(found) - _AT_MOST} more"] if len(found) > _AT_MOST else []
+        return (*found[:_AT_MOST], *more)
+
+    def of_names(
+        self, positional: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Complain of unknown, repeated, surplus and missing arguments; return the others by name."""
+        values: dict[str, object] = dict(zip(positional, args, strict=False))
+        if len(args) > len(positional):
+            self._found.append(f"takes {_counted(len(positional), 'argument')} by position, got {len(args)}")
+        unknown = [name for name in kwargs if name not in self._fields]
+        for name in kwargs:
+            if name in values:
+                self._found.append(f"{shown(name)} is given twice, by position and by name")
+            elif name in self._fields:
+                values[name] = kwargs[name]
+        missing = [name for name, field in self._fields.items() if field.required and name not in values]
+        for name in unknown[: _AT_MOST + 1]:
+            self._found.append(f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})")
+        self._found += [f"missing argument {name!r} ({self._fields[name].type_text})" for name in missing]
+        return values
+
+    def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:
+        """Complain of every value that pydantic refused; `values` are those it was given."""
+        if error.error_count() > _WORTH_DETAIL:
+            takes = ", ".join(f"{name}: {field.type_text}" for name, field in self._fields.items())
+            self._found.append(f"{error.error_count()} values are of the wrong type; it takes {_cut(takes)}")
+            return
+        details = error.errors(include_url=False)
+        located = [(_located(each, values), each) for each in details if not _is_missing_argument(each)]
+        tags: dict[_Path, set[int | str]] = defaultdict(set)
+        for places, _ in located:
+            for path, tag in places[:-1]:
+                tags[path].add(tag)
+        by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
+        for places, each in located:
+            # Where the errors of several branches of a union meet, the value as a whole is wrong.
+            meeting = next((path for path, _ in places[:-1] if len(tags[path]) > 1), places[-1][0])
+            by_path[meeting].append(each)
+        for path, errors in by_path.items():
+            self._found.append(self._sentence(path, errors, values))
+
+    def _instead(
+        self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
+    ) -> str:
+        if not isinstance(name, str):
+            return "names are text"
+        free = [each for each in self._fields if each not in values]
+        is_renamed = len(unknown) == len(missing) == 1
+        near = missing if is_renamed else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
+        if near:
+            return f"did you mean {near[0]!r}?"
+        return f"it takes {_cut(', '.join(self._fields))}" if self._fields else "it takes no arguments"
+
+    def _sentence(self, path: _Path, errors: Sequence[ErrorDetails], values: Mapping[str, object]) -> str:
+        first = errors[0]
+        where = repr(_path_text(path))
+        if first["type"] == "missing":
+            return f"{where} is missing"
+        if first["type"] == "extra_forbidden":
+            return f"{where} is unknown"
+        value = first["input"] if len(errors) == 1 else _at(path, values)
+        wanted = self._wanted(path, errors)
+        if wanted is None:
+            return f"{where}{_pydantic_words(first)}, got {shown_with_type(value)}"
+        if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
+            count = len(cast("Sequence[object]", value))
+            instead = "pass the item itself" if count == 1 else "call it once for each"
+            return f"{where} wants one {wanted}, got a {type(value).__name__} of {count}: {instead}"
+        reason = first.get("ctx", {}).get("error") if first["type"].endswith("_parsing") and len(errors) == 1 else None
+        return f"{where} wants {wanted}, got {shown_with_type(value)}" + (f" ({_cut(str(reason))})" if reason else "")
+
+    def _wanted(self, path: _Path, errors: Sequence[ErrorDetails]) -> str | None:
+        wanted = list(dict.fromkeys(text for each in errors if (text := _wanted_by(each)) is not None))
+        if len(errors) == 1 and errors[0]["type"] in ("enum", "literal_error"):
+            return _cut(wanted[0])
+        if len(path) > 1:
+            return " | ".join(wanted) or ("a value of another type" if len(errors) > 1 else None)
+        text = self._field(path).type_text
+        if len(errors) > 1:
+            return text
+        is_dict = errors[0]["type"] in _WANTED_DICTS and not text.startswith("dict")
+        return (f"{text} (a dict)" if is_dict else text) if wanted else None
+
+    def _field(self, path: _Path) -> Field:
+        name, *_ = path
+        return self._fields[str(name)]
+
+
+def _located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
+    """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
+
+    Pydantic mixes names of branches into the path; what the value at that place does not have is one of them.
+    """
+    path = _ROOT
+    value: object = values
+    branches: list[tuple[_Path, int | str]] = []
+    last = len(error["loc"]) - 1
+    for number, step in enumerate(error["loc"]):
+        is_absent_key = number == last and error["type"] == "missing"
+        if number == 0 or is_absent_key or _has(value, step) or (isinstance(step, int) and type(value) in _ITEMS):
+            path, value = (*path, step), _inner(value, step)
+        else:
+            branches.append((path, step))
+    return [*branches, (path, "")]
+
+
+def _has(value: object, step: int | str) -> bool:
+    if isinstance(value, Mapping):
+        return step in cast("Mapping[object, object]", value)
+    if isinstance(value, list | tuple):
+        return isinstance(step, int) and 0 <= step < len(cast("Sequence[object]", value))
+    return False
+
+
+def _inner(value: object, step: int | str) -> object:
+    return cast("Mapping[object, object]", value)[step] if _has(value, step) else None
+
+
+def _at(path: _Path, values: Mapping[str, object]) -> object:
+    value: object = values
+    for step in path:
+        value = _inner(value, step)
+    return value
+
+
+def _is_missing_argument(error: ErrorDetails) -> bool:
+    return error["type"] == "missing" and len(error["loc"]) == 1
+
+
+def _wanted_by(error: ErrorDetails) -> str | None:
+    context = error.get("ctx", {})
+    if "expected" in context:
+        return _MEMBER.sub(r"\g<value>", str(context["expected"]))
+    for key in ("class_name", "class"):
+        if key in context:
+            return str(context[key])
+    return _WANTED.get(error["type"])
+
+
+def _pydantic_words(error: ErrorDetails) -> str:
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if message.startswith("Input "):
+        return f" {_cut(message.removeprefix('Input '))}"
+    return f": {_cut(message)}"
+
+
+def _path_text(path: _Path) -> str:
+    first, *others = path
+    text = str(first)
+    for step in others:
+        is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
+        text += f".{step}" if is_plain else f"[{shown(step)}]"
+    return text
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"at most {number} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MESSAGE_WIDTH else f"{text[: _MESSAGE_WIDTH - 1]}…"

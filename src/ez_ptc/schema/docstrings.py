@@ -1,0 +1,98 @@
+"""Google, NumPy and Sphinx docstrings: what a function does, and what each parameter is for."""
+
+import re
+from typing import Final
+
+from docstring_parser import ParseError, parse
+
+__all__ = ["parameter_texts", "prose"]
+
+_SECTIONS: Final = (
+    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Returns?|Yields?|Receives|"
+    "Raises|Exceptions?|Except|Warns|Warnings?|Attributes|Methods|Examples?|Notes?|References|See Also|Todo"
+)
+_GOOGLE: Final = re.compile(rf"(?:{_SECTIONS}):", re.IGNORECASE)
+_NUMPY: Final = re.compile(rf"(?:{_SECTIONS})", re.IGNORECASE)
+_UNDERLINE: Final = re.compile(r"-{3,}")
+_FIELD: Final = re.compile(
+    r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
+)
+_LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
+
+
+def prose(docstring: str) -> str:
+    """Return what a docstring says apart from its sections: the first paragraph, then the rest of the prose.
+
+    Lines that are wrapped within a paragraph are joined; lists, code and tables stay as they are. `docstring` is
+    cleaned of its indentation (`inspect.cleandoc`). Sections are those of the three styles, whatever their place.
+    """
+    lines = docstring.splitlines()
+    kept: list[str] = []
+    number = 0
+    while number < len(lines):
+        if (end := _section_end(lines, number)) is None:
+            kept.append(lines[number])
+            number += 1
+        else:
+            kept.append("")
+            number = end
+    return "\n\n".join(_unwrapped(paragraph) for paragraph in _paragraphs(kept))
+
+
+def parameter_texts(docstring: str) -> dict[str, str]:
+    """Return what a docstring says about each parameter, by its name.
+
+    Understands Google, NumPy, Sphinx and Epydoc sections; a docstring that none of them fits has nothing to say.
+    """
+    try:
+        parsed = parse(docstring)
+    except ParseError:
+        return {}
+    texts: dict[str, str] = {}
+    for parameter in parsed.params:
+        text = "\n\n".join(map(_unwrapped, _paragraphs((parameter.description or "").splitlines())))
+        for name in parameter.arg_name.split(","):
+            if text:
+                texts.setdefault(name.strip().lstrip("*"), text)
+    return texts
+
+
+def _section_end(lines: list[str], start: int) -> int | None:
+    """Return the number of the line after the section that begins at `start`, or None where none begins."""
+    line = lines[start].rstrip()
+    following = lines[start + 1].strip() if start + 1 < len(lines) else ""
+    if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):
+        return _numpy_end(lines, start + 2)
+    if _FIELD.match(line) or _GOOGLE.fullmatch(line):
+        return _indented_end(lines, start + 1)
+    return None
+
+
+def _indented_end(lines: list[str], start: int) -> int:
+    for number in range(start, len(lines)):
+        if lines[number].strip() and not lines[number][0].isspace():
+            return number
+    return len(lines)
+
+
+def _numpy_end(lines: list[str], start: int) -> int:
+    for number in range(start, len(lines) - 1):
+        if _NUMPY.fullmatch(lines[number].rstrip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
+            return number
+    return len(lines)
+
+
+def _paragraphs(lines: list[str]) -> list[list[str]]:
+    paragraphs: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            paragraphs[-1].append(line.rstrip())
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def _unwrapped(paragraph: list[str]) -> str:
+    if any(_LAID_OUT.match(line) for line in paragraph):
+        return "\n".join(paragraph)
+    return " ".join(paragraph)

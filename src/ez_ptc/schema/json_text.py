@@ -1,0 +1,112 @@
+"""The JSON text of a call's arguments, read with care: it comes from outside."""
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Final, NoReturn, cast
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.shown import shown, shown_with_type
+
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "parse_arguments"]
+
+MAX_CHARACTERS: Final = 4 * 1024 * 1024
+MAX_DEPTH: Final = 100
+
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class _RefusedError(Exception):
+    """What is wrong with a text that JSON itself would let pass."""
+
+
+def parse_arguments(tool: str, text: str) -> dict[str, object]:
+    """Read the JSON object that a model sent as the arguments of `tool`.
+
+    Empty text is no arguments, as some providers send it. Raises `ArgumentsError` for what is no JSON object, and for
+    what JSON leaves open: `NaN` and numbers that no float can hold, keys that come twice, lone surrogates, more than
+    `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. Takes time in proportion to the text at most.
+    """
+    if not text.strip():
+        return {}
+    try:
+        return _object(text)
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
+    except RecursionError:
+        problem = _too_deep()
+    except (_RefusedError, ValueError) as error:  # a ValueError is Python's own limit for the digits of an integer
+        problem = str(error)
+    message = f"{tool}: the arguments are not usable JSON: {problem}"
+    raise ArgumentsError(message, problems=[problem]) from None
+
+
+def _object(text: str) -> dict[str, object]:
+    if len(text) > MAX_CHARACTERS:
+        _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
+    value: object = json.loads(
+        text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=int
+    )
+    if not isinstance(value, dict):
+        _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
+    arguments = cast("dict[str, object]", value)
+    _check_depth(arguments)
+    if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(arguments)):
+        _refuse("there is half a surrogate pair in them, which is no character: send the character itself")
+    return arguments
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _children(outer)]
+        if not level:
+            return
+    _refuse(_too_deep())
+
+
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _has_surrogate(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, str) and _SURROGATE.search(current):
+            return True
+        if isinstance(current, dict):
+            waiting.extend(cast("dict[str, object]", current))
+        waiting.extend(_children(cast("object", current)))
+    return False
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        key, times = Counter(key for key, _ in pairs).most_common(1)[0]
+        _refuse(f"the key {shown(key)} comes {times} times in one object: send it once")
+    return values
+
+
+def _no_constant(text: str) -> NoReturn:
+    _refuse(f"{text} is no JSON number: send null or a string")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        _refuse(f"the number {shown(text)} is too large for a float")
+    return number
+
+
+def _too_deep() -> str:
+    return f"they are nested more than {MAX_DEPTH} levels deep: send them flatter"
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise _RefusedError(problem)

@@ -1,0 +1,55 @@
+"""A return annotation as JSON Schema, or nothing where that would say nothing."""
+
+import collections.abc
+import inspect
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
+
+from ez_ptc.schema.definitions import inlined
+from ez_ptc.schema.twins import is_record, twin
+from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
+
+__all__ = ["return_schema"]
+
+_STREAMS: Final = (
+    collections.abc.Iterator,
+    collections.abc.Generator,
+    collections.abc.AsyncIterable,
+    collections.abc.AsyncIterator,
+    collections.abc.AsyncGenerator,
+)
+_VALUE: Final = "value"
+
+
+def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the JSON Schema of what a function returns, or None where it would say no more than the signature does.
+
+    It says more for what has named fields, and for what contains that: a TypedDict, pydantic model, dataclass or named
+    tuple, a list of them, a dict of them. It says nothing of `dict`, `list`, `list[dict]`, `str` and the like, of no
+    annotation, and of types that have no JSON form. Definitions are inlined; only a type that contains itself keeps
+    them. What a generator yields is described as a list, which is how a caller gets it.
+    """
+    returned = _collected(annotation)
+    if not _has_record(returned):
+        return None
+    try:
+        fields = {_VALUE: twin(returned, namespace=namespace, records=True)}
+        schema = inlined(json_schema(record_adapter("Returned", fields, namespace), output=True))
+    except REFUSALS:
+        return None
+    value: dict[str, Any] = schema["properties"][_VALUE]
+    return {**value, "$defs": schema["$defs"]} if "$defs" in schema else value
+
+
+def _collected(annotation: object) -> object:
+    arguments = get_args(annotation)
+    return list[arguments[0]] if get_origin(annotation) in _STREAMS and arguments else annotation
+
+
+def _has_record(annotation: object) -> bool:
+    if annotation is inspect.Signature.empty or annotation is None:
+        return False
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if is_record(annotation):
+        return True
+    inner = arguments[:1] if origin is Annotated else () if origin is Literal else arguments
+    return any(map(_has_record, inner))

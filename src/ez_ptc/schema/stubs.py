@@ -1,0 +1,123 @@
+"""JSON Schemas as the Python text that a model reads."""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+__all__ = ["type_text"]
+
+_PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+# What the value is for a program: values cross the sandbox's border as what they are, not as text.
+_FORMATS: Final = {
+    "date-time": "datetime",
+    "date": "date",
+    "time": "time",
+    "duration": "timedelta",
+    "uuid": "UUID",
+    "decimal": "Decimal",
+    "binary": "bytes",
+}
+_CHOICES: Final = 8
+
+_Schema = Mapping[str, object]
+
+
+def type_text(schema: _Schema) -> str:
+    """Write a JSON Schema in the compact notation of a `# Returns:` line.
+
+    An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. A key that may be absent
+    has a question mark, a schema that says nothing is `Any`, and a type that contains itself is named where it comes
+    again. Never raises, whatever the schema holds.
+    """
+    return _Writer(schema).text(schema)
+
+
+class _Writer:
+    def __init__(self, root: _Schema) -> None:
+        self._root = root
+        self._inside: list[str] = []
+
+    def text(self, schema: object) -> str:
+        if not isinstance(schema, Mapping):
+            return "Any"
+        schema = cast("_Schema", schema)
+        if isinstance(ref := schema.get("$ref"), str):
+            return self._referred(ref)
+        if (choices := _choices(schema)) is not None:
+            return choices
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            if isinstance(branches := schema.get(keyword), list) and branches:
+                return self._union(cast("list[object]", branches))
+        if isinstance(kinds := schema.get("type"), list):
+            return self._union([{**schema, "type": kind} for kind in cast("list[object]", kinds)])
+        return self._plain(schema)
+
+    def _plain(self, schema: _Schema) -> str:
+        kind = schema.get("type")
+        if kind == "object" or (kind is None and "properties" in schema):
+            return self._object(schema)
+        if kind == "array":
+            return self._array(schema)
+        if kind == "string":
+            return _string(schema)
+        return _PRIMITIVES.get(kind, "Any") if isinstance(kind, str) else "Any"
+
+    def _object(self, schema: _Schema) -> str:
+        if isinstance(properties := schema.get("properties"), Mapping) and properties:
+            required = schema.get("required")
+            known = cast("list[object]", required) if isinstance(required, list) else None
+            fields = cast("Mapping[object, object]", properties).items()
+            return "{" + ", ".join(f"{_key(name, known)}: {self.text(field)}" for name, field in fields) + "}"
+        if isinstance(values := schema.get("additionalProperties"), Mapping) and values:
+            return f"dict[str, {self.text(cast('_Schema', values))}]"
+        return "dict"
+
+    def _array(self, schema: _Schema) -> str:
+        if isinstance(places := schema.get("prefixItems"), list) and places:
+            return f"tuple[{', '.join(map(self.text, cast('list[object]', places)))}]"
+        name = "set" if schema.get("uniqueItems") is True else "list"
+        if isinstance(items := schema.get("items"), Mapping) and items:
+            return f"{name}[{self.text(cast('_Schema', items))}]"
+        return name
+
+    def _union(self, branches: list[object]) -> str:
+        return " | ".join(dict.fromkeys(map(self.text, branches)))
+
+    def _referred(self, ref: str) -> str:
+        name = ref.rpartition("/")[2]
+        if ref in self._inside:
+            return name
+        target: object = self._root
+        for step in ref.removeprefix("#").split("/")[1:]:
+            target = _entry(target, step)
+        if target is None:
+            return name or "Any"
+        self._inside.append(ref)
+        text = self.text(target)
+        self._inside.pop()
+        return text
+
+
+def _entry(part: object, key: str) -> object:
+    return cast("_Schema", part).get(key) if isinstance(part, Mapping) else None
+
+
+def _choices(schema: _Schema) -> str | None:
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if not isinstance(values, list):
+        return None
+    choices = cast("list[object]", values)
+    if not 0 < len(choices) <= _CHOICES or not all(type(choice) in (str, int, float, bool) for choice in choices):
+        return None
+    return " | ".join(map(repr, choices))
+
+
+def _string(schema: _Schema) -> str:
+    if schema.get("contentEncoding") == "base64":
+        return "bytes"
+    form = schema.get("format")
+    return _FORMATS.get(form, "str") if isinstance(form, str) else "str"
+
+
+def _key(name: object, required: list[object] | None) -> str:
+    text = name if isinstance(name, str) and name.isidentifier() else repr(str(name))
+    return text if required is None or name in required else f"{text}?"

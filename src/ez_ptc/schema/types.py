@@ -1,0 +1,215 @@
+"""Python types as JSON Schema, in the forms that the tools of this library use.
+
+Unions are `anyOf`, an enumeration is listed by its values, bytes are base64 text, a list or dict that says nothing of
+its items says nothing of them in the schema either, there are no titles, and a default is there only where it is plain
+JSON. Definitions that a schema refers to lie in its root.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, Literal, cast
+
+import typing_extensions
+from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import SchemaError as CoreSchemaError
+from pydantic_core import core_schema
+
+__all__ = ["NO_DEFAULT", "REFUSALS", "NativeJsonSchema", "json_default", "json_schema", "record_adapter"]
+
+NO_DEFAULT: Final = object()
+"""Stands for a default that JSON cannot carry."""
+
+REFUSALS: Final = (
+    PydanticUserError,
+    PydanticUndefinedAnnotation,
+    CoreSchemaError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+)
+"""What pydantic raises for a type that it cannot validate or describe, hooks of the type's own included."""
+
+_KINDS: Final[Mapping[type, str]] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    type(None): "null",
+}
+# Where a JSON Schema holds further schemas: under these keywords as values by name, as a list, or as one.
+_NAMED: Final = ("properties", "$defs", "patternProperties")
+_LISTED: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE: Final = ("items", "additionalProperties", "propertyNames", "not")
+
+
+_ANY: Final = core_schema.any_schema()
+_Field = core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField
+
+
+class NativeJsonSchema(GenerateJsonSchema):
+    """Pydantic's generator with the forms of this library."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - pydantic declares it so
+
+    def generate(
+        self, schema: core_schema.CoreSchema, mode: Literal["validation", "serialization"] = "validation"
+    ) -> JsonSchemaValue:
+        """Generate as pydantic does, then drop what no model needs to read."""
+        return _without_titles(super().generate(schema, mode))
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        """Keep the order in which keywords come up: the type first."""
+        del parent_key
+        return value
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        """Describe bytes as base64 text; `schema.arguments` decodes it."""
+        described = super().bytes_schema(schema)
+        described.pop("format", None)
+        return {**described, "contentEncoding": "base64"}
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        """Describe a decimal that comes out by a format of its own, so that a reader knows it from other text."""
+        return (
+            {"type": "string", "format": "decimal"} if self.mode == "serialization" else super().decimal_schema(schema)
+        )
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        """List the values, members of an Enum by theirs; a type only where all are of one."""
+        described = super().literal_schema(schema)
+        return _enumeration(described["enum"] if "enum" in described else [described["const"]])
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        """List the members by their values, with what the class says of itself."""
+        described = super().enum_schema(schema)
+        listed = _enumeration(described["enum"])
+        return {**listed, "description": described["description"]} if "description" in described else listed
+
+    def list_schema(self, schema: core_schema.ListSchema) -> JsonSchemaValue:
+        """Leave `items` out where they may be anything."""
+        return _without_empty_items(super().list_schema(schema))
+
+    def set_schema(self, schema: core_schema.SetSchema) -> JsonSchemaValue:
+        """Leave `items` out where they may be anything."""
+        return _without_empty_items(super().set_schema(schema))
+
+    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> JsonSchemaValue:
+        """Leave `items` out where they may be anything."""
+        return _without_empty_items(super().frozenset_schema(schema))
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        """Leave `items` out where they may be anything."""
+        return _without_empty_items(super().tuple_schema(schema))
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """Leave `additionalProperties` out where the annotation says nothing of the values."""
+        described = super().dict_schema(schema)
+        says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
+        if says_nothing and described.get("additionalProperties") is True:
+            del described["additionalProperties"]
+        return described
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        """Describe a discriminated union as any other: each branch says which values its tag has."""
+        described = super().tagged_union_schema(schema)
+        return {"anyOf": described["oneOf"]} if "oneOf" in described else described
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Emit a default of what goes in, and only where it is plain JSON."""
+        described = self.generate_inner(schema["schema"])
+        default = json_default(schema.get("default", NO_DEFAULT)) if self.mode == "validation" else NO_DEFAULT
+        return described if default is NO_DEFAULT else {**described, "default": default}
+
+    def field_is_required(self, field: _Field, total: bool) -> bool:  # noqa: FBT001 - pydantic declares it so
+        """Count on every field of a class that comes out, also those that need not go in."""
+        comes_out = self.mode == "serialization" and field["type"] in ("model-field", "dataclass-field")
+        return comes_out or super().field_is_required(field, total)
+
+
+def record_adapter(name: str, fields: Mapping[str, Any], namespace: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
+    """Return the type adapter of a dict with these fields, each a type or `NotRequired[type]`.
+
+    Any text is good for a field's name. Classes among the types may refer to names of `namespace`. Raises one of
+    `REFUSALS` where pydantic cannot take a type.
+    """
+    entries = dict(fields)
+    record: Any = typing_extensions.TypedDict(name, entries)  # pyright: ignore[reportArgumentType] - made at run time
+    try:
+        return TypeAdapter(record)
+    except PydanticUndefinedAnnotation:
+        record.__pydantic_config__ = ConfigDict(defer_build=True)
+        adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(record)
+        adapter.rebuild(force=True, _types_namespace=namespace)
+        return adapter
+
+
+def json_schema(adapter: TypeAdapter[dict[str, Any]], *, output: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema of a type adapter's type: of what goes in or, with `output`, of what comes out."""
+    mode = "serialization" if output else "validation"
+    return adapter.json_schema(schema_generator=NativeJsonSchema, mode=mode, by_alias=not output)
+
+
+def json_default(value: object) -> object:
+    """Return a default as JSON has it, or `NO_DEFAULT` where JSON cannot carry it.
+
+    It carries no objects, no infinities and no half characters. A member of an Enum is its value, a tuple a list.
+    """
+    plain = _plain(value)
+    if not _is_json(plain):
+        return NO_DEFAULT
+    try:
+        text = json.dumps(plain, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (ValueError, RecursionError):
+        return NO_DEFAULT
+    return cast("object", json.loads(text))
+
+
+def _is_json(value: object) -> bool:
+    if type(value) in (list, tuple):
+        return all(map(_is_json, cast("list[object]", value)))
+    if type(value) is dict:
+        pairs = cast("dict[object, object]", value).items()
+        return all(type(key) is str and _is_json(inner) for key, inner in pairs)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (str, bool, int)
+
+
+def _plain(value: object) -> object:
+    return cast("object", value.value) if isinstance(value, Enum) else value
+
+
+def _enumeration(values: list[object]) -> JsonSchemaValue:
+    kinds = {_KINDS.get(type(value)) for value in values}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return {"enum": values} if kind is None else {"type": kind, "enum": values}
+
+
+def _without_empty_items(described: JsonSchemaValue) -> JsonSchemaValue:
+    if described.get("items") in ({}, True):
+        del described["items"]
+    return described
+
+
+def _without_titles(schema: JsonSchemaValue) -> JsonSchemaValue:
+    kept = {key: value for key, value in schema.items() if key != "title"}
+    for keyword in _NAMED:
+        if keyword in kept:
+            kept[keyword] = {name: _untitled(inner) for name, inner in kept[keyword].items()}
+    for keyword in _LISTED:
+        if keyword in kept:
+            kept[keyword] = [_untitled(inner) for inner in kept[keyword]]
+    for keyword in _SINGLE:
+        if keyword in kept:
+            kept[keyword] = _untitled(kept[keyword])
+    return kept
+
+
+def _untitled(schema: object) -> object:
+    return _without_titles(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema

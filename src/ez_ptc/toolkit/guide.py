@@ -1,0 +1,196 @@
+"""What a model reads: how to write a program over the tools, and how the program ended.
+
+Each instruction is written once, for models as small as 1.5 billion parameters: short imperative lines, and a
+worked example to copy. `Guide` frames them for its three readers.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import indent
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.example import example_program
+
+if TYPE_CHECKING:
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["Guide"]
+
+_NO_TOOLS: Final = "No tools are available."
+_READY: Final = "already available: do NOT import them"
+_TASK: Final = (
+    "To run a Python program, pass it to the tool `execute_tools` in its argument `code`.\n"
+    "IMPORTANT: Combine ALL operations into a SINGLE program and a SINGLE call; do NOT make several calls.\n"
+    f"In the program these functions are {_READY}:"
+)
+_DESCRIPTION: Final = (
+    "Run a Python program and return what it prints.\n"
+    "IMPORTANT: Combine ALL operations into a SINGLE program; do NOT make several calls.\n"
+    f"In the program these functions are {_READY}:"
+)
+_PREAMBLE: Final = f"You have access to the Python functions below. They are {_READY}."
+_SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
+_ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
+_CHAINED: Final = (
+    "Chain results: store results in variables to chain between calls, loop over lists, and print only the final answer."
+    '\nRead a key of a result as r["key"] or r.key.'
+)
+_UNCHAINED: Final = (
+    "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
+    "Print each whole result: print(tool_a(...)), print(tool_b(...))."
+)
+_PARALLEL: Final = (
+    "Independent calls can run at the same time with parallel(), which returns their results in order:\n"
+    "a, b = parallel((tool_a, x), (tool_b, x, y)); for many: results = parallel(*[(tool_a, x) for x in xs]).\n"
+    "Do NOT call the tools inside parallel(): pass the function, then its arguments."
+)
+_PLACE: Final = (
+    "The whole standard library can be imported; json, math and re already are. No files, no network, no processes.\n"
+    "ALWAYS print() the final answer: only what is printed comes back."
+)
+_ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
+_EXAMPLE: Final = "A complete program looks like this (other functions and arguments as the task needs):"
+
+# Enough of what was printed before an error to see how far the program came.
+_PRINTED: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guide:
+    """The texts that a model reads about some tools.
+
+    `preamble` and `postamble` replace what comes before and after the listing in `prompt()`; `error_hint` replaces
+    the advice on errors everywhere, and `""` removes it. With `assist_tool_chaining` the shapes of results are told.
+    """
+
+    tools: "Sequence[Tool]"
+    preamble: str | None = None
+    postamble: str | None = None
+    error_hint: str | None = None
+    assist_tool_chaining: bool = False
+
+    def prompt(self) -> str:
+        """Return the system prompt for a model that answers with a program in its text."""
+        if not self.tools:
+            return _NO_TOOLS
+        preamble = self.preamble
+        if preamble is None:
+            preamble = f"{_PREAMBLE}\n{_SHAPES}" if self.assist_tool_chaining else _PREAMBLE
+        postamble = self.postamble
+        if postamble is None:
+            postamble = f"{_ANSWER}\n{self._rules}\n{self._example(fenced=True)}"
+        definitions = [self._definition(tool) for tool in self.tools]
+        parts = [preamble, "Available tools:", *definitions, _joined(postamble, self._hint)]
+        return "\n\n".join(parts)
+
+    def tool_prompt(self) -> str:
+        """Return the system prompt for a model that is given the tool `execute_tools`."""
+        return self._framed(_TASK)
+
+    def description(self) -> str:
+        """Return the description of the tool `execute_tools`, which is its docstring too."""
+        return self._framed(_DESCRIPTION)
+
+    def answer(self, code: str, result: "ExecutionResult") -> str:
+        """Return what a model reads after its program has run: what it printed, or what went wrong."""
+        if not result.success:
+            return self._failure(result)
+        if result.output:
+            return result.output
+        unprinted = bool(result.tool_calls) and "print(" not in code
+        if result.return_value is None:
+            return _unprinted(result) if unprinted else "[Done. The program printed nothing.]"
+        value = repr(result.return_value)
+        if unprinted and not self.assist_tool_chaining:
+            value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
+        return value
+
+    @property
+    def _hint(self) -> str:
+        return _ERROR_HINT if self.error_hint is None else self.error_hint
+
+    @property
+    def _rules(self) -> str:
+        usage = _CHAINED if self.assist_tool_chaining else _UNCHAINED
+        return f"{usage}\n{_PARALLEL}\n{_PLACE}"
+
+    def _framed(self, introduction: str) -> str:
+        listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
+        return f"{introduction}\n\n{listing}\n\n{_joined(self._rules, self._hint)}\n{self._example(fenced=False)}".rstrip()
+
+    def _example(self, *, fenced: bool) -> str:
+        program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
+        if not program:
+            return ""
+        body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
+        return f"{_EXAMPLE}\n{body}"
+
+    def _definition(self, tool: "Tool") -> str:
+        """Return a tool as the head of a function with its docstring."""
+        lines = [f"def {tool.signature}:"]
+        documentation = _documentation(tool).replace('"""', "'''")
+        if "\n" in documentation:
+            documentation += "\n"
+        if documentation:
+            lines.append(indent(f'"""{documentation}"""', "    "))
+        returns = self._returns(tool)
+        if returns:
+            lines.append(f"    # {returns}")
+        return "\n".join(lines)
+
+    def _entry(self, tool: "Tool") -> str:
+        """Return a tool as an item of a list: its signature, then what it does and returns."""
+        about = "" if _is_undescribed(tool) else tool.description.strip()
+        about = " | ".join(filter(None, (about, self._returns(tool))))
+        return f"- {tool.signature}" + (f"\n{indent(about, '  ')}" if about else "")
+
+    def _returns(self, tool: "Tool") -> str:
+        if not self.assist_tool_chaining or tool.return_schema is None:
+            return ""
+        return f"Returns: {type_text(tool.return_schema)}"
+
+    def _failure(self, result: "ExecutionResult") -> str:
+        details = result.error_output.strip()
+        if result.error and result.error not in details:
+            details = _joined(details, result.error)
+        parts = [f"ERROR: {self._hint}"] if self._hint else []
+        parts.append(details or "The program failed.")
+        printed = result.output.strip()
+        if printed:
+            shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
+            parts.append(f"Printed before the error:\n{shown}")
+        return "\n\n".join(parts)
+
+
+def _joined(text: str, line: str) -> str:
+    return "\n".join(filter(None, (text, line)))
+
+
+def _is_undescribed(tool: "Tool") -> bool:
+    return tool.description in {"", f"Tool: {tool.name}"}
+
+
+def _documentation(tool: "Tool") -> str:
+    """Return the docstring, after the description and before the parameters that it does not mention."""
+    text = tool.docstring.strip()
+    if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
+        text = tool.description.strip()
+    properties: dict[str, dict[str, object]] = tool.parameters.get("properties", {})
+    missing = [
+        f"    {name}: {about}"
+        for name in tool.parameter_names
+        if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
+    ]
+    return "\n".join([*([text, ""] if text else []), "Args:", *missing]) if missing else text
+
+
+def _words(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _unprinted(result: "ExecutionResult") -> str:
+    called = ", ".join(dict.fromkeys(f"{call['name']}()" for call in result.tool_calls))
+    return f"[No output captured. The program called {called} but printed nothing. Write one that print()s the answer.]"

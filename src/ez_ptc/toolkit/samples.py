@@ -1,0 +1,79 @@
+"""Plausible arguments for a tool, from its schema."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+__all__ = ["mapping", "resolved", "sample_arguments"]
+
+_Schema = Mapping[str, object]
+
+_QUOTED: Final = re.compile(r"""e\.g\.,?\s*(["'`])([^"'`\n]{1,60})\1""", re.IGNORECASE)
+_STRINGS: Final = {
+    "date": "2025-01-31",
+    "date-time": "2025-01-31T09:30:00",
+    "time": "09:30:00",
+    "duration": "PT2H",
+    "email": "ada@example.com",
+    "uri": "https://example.com",
+    "uuid": "6b1f3c1e-7d0a-4c5e-9b0a-2f6d1e8c4a55",
+}
+_OTHERS: Final[Mapping[object, object]] = {"integer": 1, "number": 1.5, "boolean": True}
+# Deep enough for any argument that a model would still read.
+_DEPTH: Final = 4
+
+
+def sample_arguments(parameters: _Schema, names: Sequence[str]) -> str:
+    """Return a value for each required parameter, as the text between a call's parentheses."""
+    properties = mapping(parameters.get("properties"))
+    required = _list(parameters.get("required"))
+    wanted = [name for name in names if name in required]
+    values = [repr(_value(name, mapping(properties.get(name)), parameters, _DEPTH)) for name in wanted]
+    if wanted != list(names[: len(wanted)]):
+        values = [f"{name}={value}" for name, value in zip(wanted, values, strict=True)]
+    return ", ".join(values)
+
+
+def mapping(value: object) -> _Schema:
+    """Return a schema as one, and anything else as the schema that says nothing."""
+    return cast("_Schema", value) if isinstance(value, Mapping) else {}
+
+
+def resolved(schema: _Schema, root: _Schema) -> _Schema:
+    """Follow a reference into the root's definitions, and a union to its first member that is not null."""
+    for _ in range(_DEPTH):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            schema = mapping(mapping(root.get("$defs")).get(reference.rpartition("/")[2]))
+        members = [mapping(option) for option in _list(schema.get("anyOf") or schema.get("oneOf"))]
+        if not members and "$ref" not in schema:
+            break
+        schema = next((member for member in members if member.get("type") != "null"), schema)
+    return schema
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
+    """Return a documented value, the first of an enumeration, or one made up from the type."""
+    about = schema.get("description")
+    schema = resolved(schema, root)
+    listed = [*_list(schema.get("examples")), *_list(schema.get("enum"))] or [schema[k] for k in ("const",) if k in schema]
+    if listed:
+        return listed[0]
+    kind = schema.get("type", "string")
+    if kind == "string":
+        return _string(name, schema, about)
+    if kind == "array":
+        return [_value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)] if depth else []
+    if kind == "object":
+        parts = mapping(schema.get("properties")) if depth else {}
+        return {key: _value(key, mapping(part), root, depth - 1) for key, part in parts.items()}
+    return schema.get("minimum", _OTHERS.get(kind))
+
+
+def _string(name: str, schema: _Schema, about: object) -> str:
+    quoted = _QUOTED.search(about) if isinstance(about, str) else None
+    return quoted[2] if quoted else _STRINGS.get(str(schema.get("format")), f"some {name.strip('_').replace('_', ' ')}")

@@ -1,0 +1,275 @@
+"""Programmatic tool calling: tools and a sandbox, seen by a model as one tool."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import threading
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from ez_ptc._sync import run_coroutine, to_thread
+from ez_ptc.errors import DuplicateToolError, SandboxError, ToolNotFoundError
+from ez_ptc.sandbox.execution import Grant, Grants, Limits
+from ez_ptc.toolkit.extract import extract_code
+from ez_ptc.toolkit.guide import Guide
+from ez_ptc.toolkit.shared import shared
+from ez_ptc.tools.calls import arun_call, run_call
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
+
+__all__ = ["Toolkit"]
+
+R = TypeVar("R")
+
+_FORMATS = ("openai", "anthropic", "gemini", "mistral")
+
+_CODE_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"code": {"type": "string", "description": "The Python program to run."}},
+    "required": ["code"],
+}
+
+
+@dataclass(eq=False, slots=False)
+class Toolkit:
+    """Tools that a model calls from programs it writes, and the sandbox that runs the programs.
+
+    Use it as a context manager, or call `close()`, to end the sandbox's processes; they end with the host in any case.
+    Toolkits without a `sandbox` of their own share one. A toolkit may be used from any thread and any event loop.
+
+    Attributes:
+        tools: What programs may call, as `@ez_tool` makes them; each name once.
+        preamble: Replaces the introduction of `prompt()`.
+        postamble: Replaces the instructions at the end of `prompt()`.
+        assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
+        timeout: Seconds that a program may take.
+        error_hint: Replaces the sentence that tells a model to correct its program and try again; "" leaves it out.
+        limits: What else a program may use; its `timeout` is overruled by `timeout` where that is given.
+        on_tool_call: Called with the record of each tool call as it ends, from whichever thread ran the tool.
+        sandbox: Where programs run, instead of the shared sandbox. Closing the toolkit does not close it.
+    """
+
+    tools: Sequence[Tool[..., Any]]
+    preamble: str | None = None
+    _: KW_ONLY
+    postamble: str | None = None
+    assist_tool_chaining: bool = False
+    timeout: float | None = None
+    error_hint: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    on_tool_call: Callable[[dict[str, Any]], None] | None = None
+    sandbox: Sandbox | None = None
+
+    def __post_init__(self) -> None:
+        """Check the tools.
+
+        Raises:
+            TypeError: Something is no tool.
+            DuplicateToolError: Two tools have one name.
+        """
+        self.tools = tuple(self.tools)
+        self._by_name = _by_name(self.tools)
+        if self.timeout is not None:
+            self.limits = replace(self.limits, timeout=self.timeout)
+        self.timeout = self.limits.timeout
+        self._guide = Guide(
+            tools=self.tools,
+            preamble=self.preamble,
+            postamble=self.postamble,
+            error_hint=self.error_hint,
+            assist_tool_chaining=self.assist_tool_chaining,
+        )
+        self._lock = threading.Lock()
+        self._running: Sandbox | None = self.sandbox
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __iter__(self) -> Iterator[Tool[..., Any]]:
+        return iter(self.tools)
+
+    def get_tool(self, name: str) -> Tool[..., Any]:
+        """Return the tool called `name`. Raises ToolNotFoundError with the names there are, nearest first."""
+        found = self._by_name.get(name)
+        if found is None:
+            raise ToolNotFoundError(_not_found(name, self._by_name))
+        return found
+
+    # What a model reads -----------------------------------------------------------------------------------------------
+
+    def prompt(self) -> str:
+        """Return the instructions for a system prompt, for models that answer with a program in a code block."""
+        return self._guide.prompt()
+
+    def tool_prompt(self) -> str:
+        """Return what may be added to a system prompt where the model calls `execute_tools`; optional."""
+        return self._guide.tool_prompt()
+
+    def tool_schema(self, format: str = "openai") -> dict[str, Any]:  # noqa: A002 - the name seed users know
+        """Return the definition of `execute_tools` as a provider takes it.
+
+        Args:
+            format: "openai", "anthropic", "gemini", "mistral", or "raw" (name, description and parameters).
+
+        Raises:
+            ValueError: No format has that name.
+        """
+        return _describe(format, "execute_tools", self._guide.description(), _CODE_PARAMETERS)
+
+    def extract_code(self, text: str) -> str | None:
+        """Return the program in a model's answer, or None when there is none."""
+        return extract_code(text)
+
+    def as_tool(self) -> Callable[[str], str]:
+        """Return `execute_tools(code: str) -> str`, to register with a framework that calls tools and waits.
+
+        It returns what a model should read: what the program printed, or its error and what to do. Its docstring lists
+        the tools. For a framework that awaits its tools, use `aas_tool`.
+        """
+
+        def execute_tools(code: str) -> str:
+            return self._guide.answer(code, self.execute(code))
+
+        return self._as_tool(execute_tools)
+
+    def aas_tool(self) -> Callable[[str], Awaitable[str]]:
+        """Same as `as_tool`, but the function that is returned awaits."""
+
+        async def execute_tools(code: str) -> str:
+            return self._guide.answer(code, await self.aexecute(code))
+
+        return self._as_tool(execute_tools)
+
+    def _as_tool(self, function: Callable[[str], R]) -> Callable[[str], R]:
+        function.__qualname__ = function.__name__ = "execute_tools"
+        function.__doc__ = self._guide.description() + "\n\nArgs:\n    code: The Python program to run."
+        # Frameworks read real types, not the text that postponed annotations are.
+        function.__annotations__ = {"code": str, "return": str}
+        return function
+
+    # Running programs -------------------------------------------------------------------------------------------------
+
+    def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
+        """Run a program and return how it ended; its mistakes are in the result, never raised.
+
+        Args:
+            code: The program.
+            timeout: Seconds that it may take, instead of the toolkit's.
+
+        Raises:
+            IsolationUnavailableError: The kernel does not give the isolation that is required.
+            SandboxError: The sandbox failed, not the program; or the toolkit is closed.
+        """
+        if self._has_async_tools:
+            return run_coroutine(self.aexecute, code, timeout)
+        return self._opened().execute(code, self._channel, self._limits(timeout))
+
+    async def aexecute(self, code: str, timeout: float | None = None) -> ExecutionResult:  # noqa: ASYNC109 - the program's time, not the task's
+        """Same as `execute`, but awaits; cancelling it kills the program."""
+        return await self._opened().aexecute(code, self._channel, self._limits(timeout))
+
+    @cached_property
+    def _has_async_tools(self) -> bool:
+        return any(tool.is_async for tool in self.tools)
+
+    @cached_property
+    def _channel(self) -> _ToolChannel:
+        return _ToolChannel(self._by_name, self.on_tool_call)
+
+    def _limits(self, timeout: float | None) -> Limits:
+        return self.limits if timeout is None else replace(self.limits, timeout=timeout)
+
+    def _opened(self) -> Sandbox:
+        running = self._running
+        if running is not None:
+            return running
+        with self._lock:
+            if self._closed:
+                message = "this toolkit is closed: make a new one"
+                raise SandboxError(message)
+            if self._running is None:
+                self._running = shared().acquire()
+            return self._running
+
+    def close(self) -> None:
+        """Give up the sandbox; the last toolkit that shares one ends its processes. Closing twice is fine."""
+        with self._lock:
+            running, self._running, self._closed = self._running, None, True
+        if running is not None and self.sandbox is None:
+            shared().release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await to_thread(self.close)
+
+
+class _ToolChannel:
+    """Where a program's calls reach the tools."""
+
+    def __init__(self, tools: Mapping[str, Tool[..., Any]], listener: Callable[[dict[str, Any]], None] | None) -> None:
+        self._tools = tools
+        self._listener = listener
+        self.grants = Grants(
+            Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools.values()
+        )
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        return run_call(self._tools[name], args, kwargs)
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        return await arun_call(self._tools[name], args, kwargs)
+
+    def ended(self, record: dict[str, Any]) -> None:
+        if self._listener is not None:
+            self._listener(record)
+
+
+def _by_name(tools: Sequence[object]) -> dict[str, Tool[..., Any]]:
+    found: dict[str, Tool[..., Any]] = {}
+    for item in tools:
+        if not isinstance(item, Tool):
+            name = getattr(item, "__name__", None) or type(item).__name__
+            message = f"a Toolkit takes tools, and {name} is none: write @ez_tool above it, or ez_tool({name})"
+            raise TypeError(message)
+        if item.name in found:
+            message = f"two tools are called {item.name!r}: give one another name, @ez_tool(name=...)"
+            raise DuplicateToolError(message)
+        found[item.name] = item
+    return found
+
+
+def _not_found(name: str, names: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(name, names, n=len(names), cutoff=0)
+    return f"there is no tool {name!r}; there are: {', '.join(near) or 'none'}"
+
+
+def _describe(format_name: str, name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    if format_name == "raw":
+        return {"name": name, "description": description, "parameters": parameters}
+    if format_name not in _FORMATS:
+        message = f"there is no format {format_name!r}; there are: {', '.join(_FORMATS)}, raw"
+        raise ValueError(message)
+    module = importlib.import_module(f"ez_ptc.formats.{format_name}")
+    return module.describe(name, description, parameters)
+

@@ -1,0 +1,1 @@
+"""Functions a model may call."""

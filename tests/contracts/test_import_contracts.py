@@ -1,0 +1,121 @@
+"""Each import contract holds, and each is seen to fail when it is broken on purpose."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_RUN_LINTER = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Lines to append to modules, the contract that they break, and what the linter then names."""
+
+    contract: str
+    modules: dict[str, str]
+    complaint: str
+
+
+BREAKS = [
+    Break(
+        "layers",
+        {"tools/__init__.py": "from ez_ptc import toolkit"},
+        "ez_ptc.tools is not allowed to import ez_ptc.toolkit",
+    ),
+    Break(
+        "layers",
+        {"formats/__init__.py": "import ez_ptc.sandbox"},
+        "ez_ptc.formats is not allowed to import ez_ptc.sandbox",
+    ),
+    Break("layers", {"stray.py": ""}, "ez_ptc.stray"),
+    Break("front-door", {"tools/__init__.py": "import ez_ptc"}, "ez_ptc.tools is not allowed to import ez_ptc"),
+    Break("worker-stands-alone", {"sandbox/worker/stray.py": "import pydantic"}, "import pydantic"),
+    Break("worker-stands-alone", {"sandbox/worker/stray.py": "import ez_ptc.errors"}, "import ez_ptc.errors"),
+    Break(
+        "worker-stands-alone",
+        {"sandbox/worker/stray.py": "", "sandbox/worker/astray.py": "from ez_ptc.sandbox.worker import stray"},
+        "from ez_ptc.sandbox.worker import stray",
+    ),
+    Break(
+        "worker-is-not-host",
+        {"sandbox/worker/stray.py": "", "sandbox/process/__init__.py": "from ez_ptc.sandbox.worker import stray"},
+        "ez_ptc.sandbox.worker.stray",
+    ),
+    Break("pure", {"schema/__init__.py": "import socket"}, "ez_ptc.schema is not allowed to import socket"),
+    Break("pure", {"messages.py": "import asyncio"}, "ez_ptc.messages is not allowed to import asyncio"),
+    Break(
+        "pure",
+        {"formats/stray.py": "import ez_ptc.errors", "errors.py": "import subprocess"},
+        "ez_ptc.formats is not allowed to import subprocess",
+    ),
+    Break(
+        "formats-independent",
+        {"formats/one.py": "", "formats/two.py": "from ez_ptc.formats import one"},
+        "ez_ptc.formats.two is not allowed to import ez_ptc.formats.one",
+    ),
+    Break(
+        "providers-independent",
+        {"providers/one.py": "", "providers/two.py": "from ez_ptc.providers import one"},
+        "ez_ptc.providers.two is not allowed to import ez_ptc.providers.one",
+    ),
+    Break(
+        "acyclic",
+        {"tools/one.py": "import ez_ptc.tools.two", "tools/two.py": "import ez_ptc.tools.one"},
+        ".one",
+    ),
+]
+
+
+@pytest.fixture
+def copy_of_source(repository: Path, tmp_path: Path) -> Path:
+    """Everything that the linter reads, where a test may break it."""
+    python_only = shutil.ignore_patterns("__pycache__", "*.bin", "*.json")
+    shutil.copytree(repository / "src", tmp_path / "src", ignore=python_only)
+    shutil.copytree(repository / "scripts", tmp_path / "scripts", ignore=python_only)
+    shutil.copy(repository / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint_imports(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the linter over a copy, as a person would."""
+    return subprocess.run(
+        [sys.executable, "-c", _RUN_LINTER, "--no-cache", "--no-logo", *options],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder / "src"), "COLUMNS": "1000"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_every_contract_holds(copy_of_source: Path) -> None:
+    finished = lint_imports(copy_of_source)
+
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert " 0 broken" in finished.stdout
+
+
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.contract}: {broken.complaint}")
+def test_a_contract_that_is_broken_on_purpose_fails(copy_of_source: Path, broken: Break) -> None:
+    for name, line in broken.modules.items():
+        with (copy_of_source / "src" / "ez_ptc" / name).open("a", encoding="utf-8") as module:
+            module.write(f"\n{line}\n")
+
+    finished = lint_imports(copy_of_source, "--contract", broken.contract)
+
+    assert finished.returncode == 1, finished.stdout + finished.stderr
+    assert "1 broken" in finished.stdout
+    assert broken.complaint in finished.stdout
+
+
+def test_every_contract_is_broken_by_some_test(repository: Path) -> None:
+    settings = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = {contract["id"] for contract in settings["tool"]["importlinter"]["contracts"]}
+
+    assert {broken.contract for broken in BREAKS} == contracts

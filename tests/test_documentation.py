@@ -1,0 +1,97 @@
+"""What the pages say is so: each Python block runs and prints what stands below it, each link leads somewhere.
+
+The blocks of a page are read from top to bottom, so a later one may use what an earlier one has defined. A block that
+cannot run here says why: `python skip="needs a server"`; it is compiled all the same.
+"""
+
+import re
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from pytest_examples import CodeExample, EvalExample, find_examples
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+
+
+def blocks(page: Path) -> list[CodeExample]:
+    """The Python blocks of a page, in the order in which they are read."""
+    return sorted(find_examples(page), key=lambda example: example.start_line)
+
+
+def name_of(page: Path) -> str:
+    """The page's path as it is called in the repository."""
+    return page.relative_to(REPOSITORY).as_posix()
+
+
+def run(block: CodeExample, known: dict[str, object], eval_example: EvalExample) -> dict[str, object]:
+    """Run a block with the names that the page has defined so far, and compare what it prints."""
+    evaluate = eval_example.run_print_update if eval_example.update_examples else eval_example.run_print_check
+    try:
+        return known | evaluate(block, module_globals=known)
+    except Exception as error:  # noqa: BLE001 - a page may raise anything, and the frames it ran in cannot be shown
+        lines = [line for _, line in traceback.walk_tb(error.__traceback__)]
+        failure = f"{name_of(block.path)}:{lines[-1]}: {type(error).__name__}: {error}"
+    pytest.fail(failure, pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the main module back, in whose place each block runs."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
+def test_every_block_of_a_page_runs_and_prints_what_it_says(page: Path, eval_example: EvalExample) -> None:
+    known: dict[str, object] = {}
+    for block in blocks(page):
+        if "skip" in block.prefix_settings():
+            compile(block.source, str(page), "exec")
+        else:
+            known = run(block, known, eval_example)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    targets = LINK.findall(page.read_text(encoding="utf-8"))
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_first_page_shows_a_whole_program_on_one_screen() -> None:
+    [first, *_] = blocks(REPOSITORY / "README.md")
+
+    assert "toolkit.execute(program)" in first.source
+    assert "#> " in first.source
+    assert len(first.source.splitlines()) <= 40
+
+
+def test_the_first_page_shows_where_the_model_comes_in(eval_example: EvalExample) -> None:
+    """The page's `ask` takes any model; here one that answers with a program, and one that answers at once."""
+    known: dict[str, object] = {}
+    for block in blocks(REPOSITORY / "README.md")[:2]:
+        known = run(block, known, eval_example)
+    seen: list[tuple[str, str]] = []
+
+    def writes_a_program(system: str, question: str) -> str:
+        seen.append((system, question))
+        return "Here it is:\n```python\nprint(price_of('lamp') * 2)\n```"
+
+    def answers_at_once(system: str, question: str) -> str:
+        return f"{question} Hello!"
+
+    known |= {"writes_a_program": writes_a_program, "answers_at_once": answers_at_once}
+    exec(
+        "with Toolkit([price_of]) as toolkit:\n"
+        "    answers = [ask(toolkit, 'Two lamps?', writes_a_program), ask(toolkit, 'Hi!', answers_at_once)]",
+        known,
+    )
+
+    [(system, question)] = seen
+    assert "price_of(product: str) -> float" in system
+    assert question == "Two lamps?"
+    assert "79.0" in str(known["answers"])
+    assert "Hi! Hello!" in str(known["answers"])

@@ -1,0 +1,41 @@
+"""Optional dependencies are imported, or say how to be installed."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import MissingExtraError
+from ez_ptc._extras import import_extra
+
+
+def test_an_installed_module_is_imported() -> None:
+    assert import_extra("json", extra="cli") is json
+
+
+@pytest.mark.parametrize("module", ["no_such_package", "no_such_package.inner"])
+def test_a_missing_package_says_the_install_command(module: str) -> None:
+    with pytest.raises(MissingExtraError, match=r'install it with: pip install "ez-ptc\[cli\]"') as caught:
+        import_extra(module, extra="cli")
+
+    assert isinstance(caught.value, ImportError)
+    assert caught.value.__cause__ is not None
+
+
+def test_a_missing_module_of_an_installed_package_says_the_install_command() -> None:
+    """An older release may lack the module: the extra asks for one that has it."""
+    with pytest.raises(MissingExtraError, match=r"^json\.no_such_module "):
+        import_extra("json.no_such_module", extra="cli")
+
+
+def test_what_an_installed_package_lacks_itself_is_not_blamed_on_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_installed.py").write_text("import no_such_dependency", encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency") as caught:
+        import_extra("half_installed", extra="cli")
+
+    assert not isinstance(caught.value, MissingExtraError)

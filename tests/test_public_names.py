@@ -1,0 +1,75 @@
+"""The front door: which names there are, and what they cost."""
+
+import ast
+import importlib.metadata
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ez_ptc
+from ez_ptc import errors
+
+HEAVY = ("pydantic", "anyio", "asyncio", "docstring_parser", "inspect", "subprocess", "json")
+
+
+@pytest.mark.parametrize("name", ez_ptc.__all__)
+def test_every_listed_name_can_be_had(name: str) -> None:
+    assert getattr(ez_ptc, name) is not None
+
+
+def test_every_error_is_listed() -> None:
+    defined = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
+
+    assert defined <= set(ez_ptc.__all__)
+
+
+def test_type_checkers_and_the_running_program_see_the_same_names() -> None:
+    tree = ast.parse(Path(ez_ptc.__file__).read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        (node.module, alias.name)
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert {name for _, name in imported} == set(ez_ptc.__all__) - {"__version__"}
+    for home, name in imported:
+        assert home is not None
+        assert getattr(importlib.import_module(home), name) is getattr(ez_ptc, name)
+
+
+def test_a_star_import_brings_every_listed_name() -> None:
+    namespace: dict[str, object] = {}
+    exec("from ez_ptc import *", namespace)
+
+    assert set(ez_ptc.__all__) <= set(namespace)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'ez_ptc' has no attribute 'Toolbox'"):
+        _ = getattr(ez_ptc, "Toolbox")  # noqa: B009 - a type checker would refuse the plain form
+
+
+def test_dir_shows_the_names_that_are_not_resolved_yet() -> None:
+    assert set(ez_ptc.__all__) <= set(dir(ez_ptc))
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert importlib.metadata.version("ez-ptc") == ez_ptc.__version__
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    program = f"import sys, ez_ptc; print(sorted(set({HEAVY}) & set(sys.modules)))"
+    finished = subprocess.run(
+        [sys.executable, "-S", "-c", program], env=_only_the_source(), capture_output=True, text=True, check=True
+    )
+
+    assert finished.stdout.strip() == "[]"
+
+
+def _only_the_source() -> dict[str, str]:
+    return {"PYTHONPATH": str(Path(ez_ptc.__file__).parent.parent)}
