@@ -78,7 +78,9 @@ class Exchange:
             "cpu": math.ceil(limits.cpu_time or 0),
         }
         head = json.dumps({"t": "run", "limits": numbers, "timeout_message": self.timeout_message}).encode()
-        return pack(head[:-1] + b',"tools":' + self._channel.grants.encoded + b',"code":' + values.dumps(self._code) + b"}")
+        return pack(
+            head[:-1] + b',"tools":' + self._channel.grants.encoded + b',"code":' + values.dumps(self._code) + b"}"
+        )
 
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.

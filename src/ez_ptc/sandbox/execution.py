@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.isolation import Report
 
 __all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox"]
 
@@ -111,9 +112,7 @@ class Grants:
     @cached_property
     def encoded(self) -> bytes:
         """The part of a run frame that describes the tools; the same for every program over them."""
-        rows = [
-            [grant.name, grant.signature, grant.documentation, grant.is_async] for grant in self.by_name.values()
-        ]
+        rows = [[grant.name, grant.signature, grant.documentation, grant.is_async] for grant in self.by_name.values()]
         return values.dumps(rows)
 
 
@@ -130,7 +129,7 @@ class Channel(Protocol):
         ...
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        """Same as `call`, but awaits."""
+        """Do the same as `call`, but await."""
         ...
 
     def ended(self, record: dict[str, Any]) -> None:
@@ -142,8 +141,8 @@ class Sandbox(Protocol):
     """A place where programs run."""
 
     @property
-    def isolation(self) -> Mapping[str, object]:
-        """What the kernel enforces around programs here, as facts found by trying."""
+    def isolation(self) -> Report:
+        """What is enforced around programs here, found by trying."""
         ...
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
@@ -151,7 +150,7 @@ class Sandbox(Protocol):
         ...
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it kills the program."""
+        """Do the same as `execute`, but await; cancelling it kills the program."""
         ...
 
     def close(self) -> None:

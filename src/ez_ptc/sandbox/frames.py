@@ -17,12 +17,14 @@ from ez_ptc.sandbox.worker import values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "parse", "pack"]
+__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "parse"]
 
 _HEADER = 4
 _SMALL = 4096
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _PATH = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,63}")
+_CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
+_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 # What a frame's own object and lists add to the value inside it.
 _MOST_DEPTH = values.MAX_DEPTH * 2 + 8
@@ -146,23 +148,22 @@ def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
 
 
 def _call(frame: dict[str, object]) -> CallFrame:
-    match frame:
-        case {
-            "id": int(number),
-            "path": str(path),
-            "name": str(name),
-            "args": list(args),
-            "kwargs": dict(kwargs),
-            "alone": bool(alone),
-            **rest,
-        } if len(rest) == 1 and type(number) is int and _PATH.fullmatch(path):
-            keywords = cast("dict[object, object]", kwargs)
-            if all(type(key) is str for key in keywords):
-                return CallFrame(
-                    number, path, name, tuple(cast("list[object]", args)), cast("dict[str, object]", kwargs), alone
-                )
-        case _:
-            pass
+    number, path, name = frame.get("id"), frame.get("path"), frame.get("name")
+    args, kwargs, alone = frame.get("args"), frame.get("kwargs"), frame.get("alone")
+    if (
+        frame.keys() == _CALL_KEYS
+        and type(number) is int
+        and type(path) is str
+        and _PATH.fullmatch(path)
+        and type(name) is str
+        and type(args) is list
+        and type(kwargs) is dict
+        and type(alone) is bool
+    ):
+        keywords = cast("dict[object, object]", kwargs)
+        if all(type(key) is str for key in keywords):
+            positional = tuple(cast("list[object]", args))
+            return CallFrame(number, path, name, positional, cast("dict[str, object]", keywords), alone)
     message = "a call frame of the wrong shape"
     raise ProtocolError(message)
 
@@ -177,10 +178,14 @@ def _output(frame: dict[str, object]) -> OutputFrame:
 
 
 def _done(frame: dict[str, object]) -> DoneFrame:
-    error, trace, kind, dropped = frame.get("error"), frame.get("trace", ""), frame.get("kind", ""), frame.get("dropped")
-    known = frame.keys() <= {"t", "value", "error", "trace", "kind", "dropped"}
+    error, trace, kind, dropped = (
+        frame.get("error"),
+        frame.get("trace", ""),
+        frame.get("kind", ""),
+        frame.get("dropped"),
+    )
     if (
-        known
+        frame.keys() <= _DONE_KEYS
         and (error is None or isinstance(error, str))
         and isinstance(trace, str)
         and isinstance(kind, str)

@@ -125,7 +125,8 @@ def _twin_of(parameter: Parameter, namespace: dict[str, Any]) -> Any:  # noqa: A
 
 
 def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    # Of what pydantic says only the first sentence is about the type, the rest about pydantic's own settings.
+    reason = str(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
     text = annotation_text(parameter.annotation)
     return SchemaError(f"{tool}: parameter {parameter.name!r} cannot be of type {text} ({reason}): {_INSTEAD}")
 

@@ -126,15 +126,12 @@ def annotation_text(annotation: object) -> str:
 
     A `NewType` is what it stands for, since its name is known to nobody who reads the text.
     """
+    annotation = _unwrapped(annotation)
     if (text := _SPELLED.get(annotation) if isinstance(annotation, Hashable) else None) is not None:
         return text
-    if isinstance(annotation, NewType):
-        return annotation_text(annotation.__supertype__)
     if isinstance(annotation, list):
         return f"[{', '.join(map(annotation_text, cast('list[object]', annotation)))}]"
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in _WRAPPERS:
-        return annotation_text(arguments[0])
     if origin in (Union, types.UnionType):
         return " | ".join(map(annotation_text, arguments))
     if origin is not None and arguments:
@@ -164,6 +161,16 @@ def _is_plain(value: object) -> bool:
         pairs = cast("dict[object, object]", value).items()
         return all(_is_plain(key) and _is_plain(inner) for key, inner in pairs)
     return value is None or type(value) in (str, bytes, bool, int, float)
+
+
+def _unwrapped(annotation: object) -> object:
+    while True:
+        if isinstance(annotation, NewType):
+            annotation = annotation.__supertype__
+        elif get_origin(annotation) in _WRAPPERS:
+            annotation = get_args(annotation)[0]
+        else:
+            return annotation
 
 
 def _name_text(annotation: object) -> str:

@@ -17,6 +17,7 @@ _FORMATS: Final = {
     "binary": "bytes",
 }
 _CHOICES: Final = 8
+_DEPTH: Final = 8
 
 _Schema = Mapping[str, object]
 
@@ -25,8 +26,8 @@ def type_text(schema: _Schema) -> str:
     """Write a JSON Schema in the compact notation of a `# Returns:` line.
 
     An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. A key that may be absent
-    has a question mark, a schema that says nothing is `Any`, and a type that contains itself is named where it comes
-    again. Never raises, whatever the schema holds.
+    has a question mark, a schema that says nothing is `Any`, and a definition is only named where it contains itself or
+    lies deep within others. Never raises for what a keyword holds.
     """
     return _Writer(schema).text(schema)
 
@@ -47,7 +48,7 @@ class _Writer:
         for keyword in ("anyOf", "oneOf", "allOf"):
             if isinstance(branches := schema.get(keyword), list) and branches:
                 return self._union(cast("list[object]", branches))
-        if isinstance(kinds := schema.get("type"), list):
+        if isinstance(kinds := schema.get("type"), list) and kinds:
             return self._union([{**schema, "type": kind} for kind in cast("list[object]", kinds)])
         return self._plain(schema)
 
@@ -84,7 +85,7 @@ class _Writer:
 
     def _referred(self, ref: str) -> str:
         name = ref.rpartition("/")[2]
-        if ref in self._inside:
+        if ref in self._inside or len(self._inside) == _DEPTH:
             return name
         target: object = self._root
         for step in ref.removeprefix("#").split("/")[1:]:

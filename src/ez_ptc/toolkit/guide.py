@@ -4,16 +4,19 @@ Each instruction is written once, for models as small as 1.5 billion parameters:
 worked example to copy. `Guide` frames them for its three readers.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.example import example_program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
@@ -35,8 +38,8 @@ _PREAMBLE: Final = f"You have access to the Python functions below. They are {_R
 _SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
-    "Chain results: store results in variables to chain between calls, loop over lists, and print only the final answer."
-    '\nRead a key of a result as r["key"] or r.key.'
+    "Chain results: store them in variables to chain between calls, loop over lists, and print only the final answer."
+    '\nRead a key of a result as r["key"] or r.key. Leave out arguments that have a default; filter in Python.'
 )
 _UNCHAINED: Final = (
     "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
@@ -66,7 +69,7 @@ class Guide:
     the advice on errors everywhere, and `""` removes it. With `assist_tool_chaining` the shapes of results are told.
     """
 
-    tools: "Sequence[Tool]"
+    tools: Sequence[Tool[..., Any]]
     preamble: str | None = None
     postamble: str | None = None
     error_hint: str | None = None
@@ -94,12 +97,13 @@ class Guide:
         """Return the description of the tool `execute_tools`, which is its docstring too."""
         return self._framed(_DESCRIPTION)
 
-    def answer(self, code: str, result: "ExecutionResult") -> str:
+    def answer(self, code: str, result: ExecutionResult) -> str:
         """Return what a model reads after its program has run: what it printed, or what went wrong."""
         if not result.success:
             return self._failure(result)
         if result.output:
-            return result.output
+            cut = result.truncated.get("output", 0)
+            return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
             return _unprinted(result) if unprinted else "[Done. The program printed nothing.]"
@@ -119,7 +123,9 @@ class Guide:
 
     def _framed(self, introduction: str) -> str:
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
-        return f"{introduction}\n\n{listing}\n\n{_joined(self._rules, self._hint)}\n{self._example(fenced=False)}".rstrip()
+        return (
+            f"{introduction}\n\n{listing}\n\n{_joined(self._rules, self._hint)}\n{self._example(fenced=False)}".rstrip()
+        )
 
     def _example(self, *, fenced: bool) -> str:
         program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
@@ -128,7 +134,7 @@ class Guide:
         body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
         return f"{_EXAMPLE}\n{body}"
 
-    def _definition(self, tool: "Tool") -> str:
+    def _definition(self, tool: Tool[..., Any]) -> str:
         """Return a tool as the head of a function with its docstring."""
         lines = [f"def {tool.signature}:"]
         documentation = _documentation(tool).replace('"""', "'''")
@@ -141,18 +147,18 @@ class Guide:
             lines.append(f"    # {returns}")
         return "\n".join(lines)
 
-    def _entry(self, tool: "Tool") -> str:
+    def _entry(self, tool: Tool[..., Any]) -> str:
         """Return a tool as an item of a list: its signature, then what it does and returns."""
         about = "" if _is_undescribed(tool) else tool.description.strip()
         about = " | ".join(filter(None, (about, self._returns(tool))))
         return f"- {tool.signature}" + (f"\n{indent(about, '  ')}" if about else "")
 
-    def _returns(self, tool: "Tool") -> str:
+    def _returns(self, tool: Tool[..., Any]) -> str:
         if not self.assist_tool_chaining or tool.return_schema is None:
             return ""
         return f"Returns: {type_text(tool.return_schema)}"
 
-    def _failure(self, result: "ExecutionResult") -> str:
+    def _failure(self, result: ExecutionResult) -> str:
         details = result.error_output.strip()
         if result.error and result.error not in details:
             details = _joined(details, result.error)
@@ -169,11 +175,11 @@ def _joined(text: str, line: str) -> str:
     return "\n".join(filter(None, (text, line)))
 
 
-def _is_undescribed(tool: "Tool") -> bool:
+def _is_undescribed(tool: Tool[..., Any]) -> bool:
     return tool.description in {"", f"Tool: {tool.name}"}
 
 
-def _documentation(tool: "Tool") -> str:
+def _documentation(tool: Tool[..., Any]) -> str:
     """Return the docstring, after the description and before the parameters that it does not mention."""
     text = tool.docstring.strip()
     if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
@@ -191,6 +197,6 @@ def _words(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _unprinted(result: "ExecutionResult") -> str:
+def _unprinted(result: ExecutionResult) -> str:
     called = ", ".join(dict.fromkeys(f"{call['name']}()" for call in result.tool_calls))
     return f"[No output captured. The program called {called} but printed nothing. Write one that print()s the answer.]"

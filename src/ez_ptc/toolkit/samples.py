@@ -60,7 +60,9 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
     """Return a documented value, the first of an enumeration, or one made up from the type."""
     about = schema.get("description")
     schema = resolved(schema, root)
-    listed = [*_list(schema.get("examples")), *_list(schema.get("enum"))] or [schema[k] for k in ("const",) if k in schema]
+    listed = [*_list(schema.get("examples")), *_list(schema.get("enum"))] or [
+        schema[k] for k in ("const",) if k in schema
+    ]
     if listed:
         return listed[0]
     kind = schema.get("type", "string")
@@ -69,7 +71,7 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
     if kind == "array":
         return [_value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)] if depth else []
     if kind == "object":
-        parts = mapping(schema.get("properties")) if depth else {}
+        parts = mapping(schema.get("properties") if depth else None)
         return {key: _value(key, mapping(part), root, depth - 1) for key, part in parts.items()}
     return schema.get("minimum", _OTHERS.get(kind))
 

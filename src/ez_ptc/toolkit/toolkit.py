@@ -142,7 +142,7 @@ class Toolkit:
         return self._as_tool(execute_tools)
 
     def aas_tool(self) -> Callable[[str], Awaitable[str]]:
-        """Same as `as_tool`, but the function that is returned awaits."""
+        """Do the same as `as_tool`, for a framework that awaits its tools."""
 
         async def execute_tools(code: str) -> str:
             return self._guide.answer(code, await self.aexecute(code))
@@ -174,7 +174,7 @@ class Toolkit:
         return self._opened().execute(code, self._channel, self._limits(timeout))
 
     async def aexecute(self, code: str, timeout: float | None = None) -> ExecutionResult:  # noqa: ASYNC109 - the program's time, not the task's
-        """Same as `execute`, but awaits; cancelling it kills the program."""
+        """Do the same as `execute`, but await; cancelling it kills the program."""
         return await self._opened().aexecute(code, self._channel, self._limits(timeout))
 
     @cached_property
@@ -196,9 +196,10 @@ class Toolkit:
             if self._closed:
                 message = "this toolkit is closed: make a new one"
                 raise SandboxError(message)
-            if self._running is None:
-                self._running = shared().acquire()
-            return self._running
+            running = self._running
+            if running is None:
+                self._running = running = shared().acquire()
+            return running
 
     def close(self) -> None:
         """Give up the sandbox; the last toolkit that shares one ends its processes. Closing twice is fine."""
@@ -230,9 +231,7 @@ class _ToolChannel:
     def __init__(self, tools: Mapping[str, Tool[..., Any]], listener: Callable[[dict[str, Any]], None] | None) -> None:
         self._tools = tools
         self._listener = listener
-        self.grants = Grants(
-            Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools.values()
-        )
+        self.grants = Grants(Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools.values())
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
         return run_call(self._tools[name], args, kwargs)
@@ -272,4 +271,3 @@ def _describe(format_name: str, name: str, description: str, parameters: dict[st
         raise ValueError(message)
     module = importlib.import_module(f"ez_ptc.formats.{format_name}")
     return module.describe(name, description, parameters)
-

@@ -93,11 +93,12 @@ def _name(function: Callable[..., object], given: str | None) -> str:
 
 
 def _docstring(function: Callable[..., object]) -> str:
-    inner = innermost(function)
-    documented: object = function if inspect.isroutine(function) or isinstance(function, type) else inner
-    text = inspect.getdoc(documented)
-    if text is None and getattr(inner, "__name__", "") == "__call__":
-        text = type(function).__doc__
+    if inspect.isroutine(function) or isinstance(function, type):
+        text = inspect.getdoc(function)
+    else:  # a `partial` or an object that can be called has the docstring of its class, which is about something else
+        inner = innermost(function)
+        is_object = getattr(inner, "__name__", None) == "__call__"
+        text = inner.__doc__ or (type(function).__doc__ if is_object else None)
     return inspect.cleandoc(text) if text else ""
 
 

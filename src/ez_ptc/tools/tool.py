@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, cast, overload
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc.errors import ArgumentsError
+from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.tools.calls import arun_call, run_call
 
 if TYPE_CHECKING:
@@ -189,10 +189,14 @@ def ez_tool(
     from ez_ptc.tools.definition import Options, define
 
     options = Options(name=name, description=description, return_schema=return_schema, category=category)
-    if function is not None:
-        return Tool(define(function, options, stacklevel=2))
+    stacklevel = 2 if function is None else 3  # a decorator that is applied at once is one frame further in
 
     def decorate(function: Callable[P, R_co], /) -> Tool[P, R_co]:
-        return Tool(define(function, options, stacklevel=2))
+        if isinstance(function, Tool):
+            message = (
+                f"{function!r} is a tool already: make another one from its function, as in ez_tool({function.name}.fn)"
+            )
+            raise SchemaError(message)
+        return Tool(define(function, options, stacklevel=stacklevel))
 
-    return decorate
+    return decorate if function is None else decorate(function)

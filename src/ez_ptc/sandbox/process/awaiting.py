@@ -30,7 +30,7 @@ class AwaitingDriver:
         self._socket = worker.socket
         self._channel = channel
         self._sending = anyio.Lock()
-        self._socket.setblocking(False)
+        self._socket.settimeout(0)
 
     async def run(self) -> None:
         """Return when the program has ended or been stopped, or its worker is gone; cancelling is fine at any point.

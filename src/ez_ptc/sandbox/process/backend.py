@@ -15,14 +15,14 @@ from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
+    from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.handle import WorkerHandle
-    from ez_ptc.sandbox.process.isolation import Report
 
 __all__ = ["ProcessSandbox"]
 
 _READY = 4
 _CRASHES = {
-    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or misused a C extension",
+    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply",
     signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
     signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
     signal.SIGXCPU: "the program used up its CPU time",
@@ -31,7 +31,7 @@ _CRASHES = {
 
 
 class ProcessSandbox:
-    """Runs each program in a process of its own. Thread-safe; usable from any event loop; survives forks of the host."""
+    """Runs each program in a process of its own, from any thread and any event loop, also after the host has forked."""
 
     def __init__(self, *, ready: int = _READY) -> None:
         """Start nothing yet: the zygote boots with the first program.
@@ -78,7 +78,7 @@ class ProcessSandbox:
         return exchange.result()
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it kills the program."""
+        """Do the same as `execute`, but await; cancelling it kills the program."""
         from ez_ptc.sandbox.process.awaiting import AwaitingDriver
 
         problem = _problem(code, limits)

@@ -144,7 +144,7 @@ class BlockingDriver:
             raise self._failure
 
     def _stop(self) -> None:
-        """The time is over: ask the program to stop, and take what it says within the grace."""
+        """Ask the program to stop, its time being over, and take what it says within the grace."""
         exchange = self._exchange
         with self._turn:
             self._reader += 1

@@ -29,14 +29,18 @@ class WorkerHandle:
         """End the process, whatever it does."""
         self._signal(signal.SIGKILL)
 
+    def disown(self) -> None:
+        """Give the descriptors back and leave the process to itself, as a fork of the host must."""
+        self.socket.close()
+        os.close(self._pidfd)
+        self._pidfd = -1
+
     def close(self) -> None:
         """End the process and give its descriptors back."""
         if self._pidfd < 0:
             return
         self.kill()
-        self.socket.close()
-        os.close(self._pidfd)
-        self._pidfd = -1
+        self.disown()
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

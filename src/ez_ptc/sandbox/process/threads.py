@@ -29,14 +29,12 @@ class Threads:
     def start(self, job: Callable[[], None]) -> None:
         """Run ``job`` in another thread. It must not raise."""
         try:
-            inbox = self._idle.pop()
+            self._idle.pop().put(job)
         except IndexError:
-            inbox = queue.SimpleQueue()
-            threading.Thread(target=self._work, args=(inbox,), name="ez-ptc-tools", daemon=True).start()
-        inbox.put(job)
+            threading.Thread(target=self._work, args=(job,), name="ez-ptc-tools", daemon=True).start()
 
-    def _work(self, inbox: queue.SimpleQueue[Callable[[], None]]) -> None:
-        job = inbox.get()
+    def _work(self, job: Callable[[], None]) -> None:
+        inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         while True:
             job()
             del job

@@ -13,16 +13,19 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
-from ez_ptc.sandbox.process import isolation
 from ez_ptc.sandbox.process.handle import WorkerHandle
+from ez_ptc.sandbox.process.isolation import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ez_ptc.sandbox.isolation import Report
 
 __all__ = ["ZygoteGoneError", "ZygoteProcess"]
 
@@ -35,6 +38,15 @@ _FORK_SECONDS = 10.0
 _END_SECONDS = 2.0
 _MESSAGE = 1 << 16
 _FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
+
+
+def _closer(zygote: weakref.ref[ZygoteProcess]) -> Callable[[], None]:
+    def close() -> None:
+        found = zygote()
+        if found is not None:
+            found.disown()
+
+    return close
 
 
 class ZygoteGoneError(SandboxError):
@@ -52,6 +64,8 @@ class ZygoteProcess:
             SandboxError: The interpreter did not start, or not in 30 s.
         """
         self._owner = os.getpid()
+        # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
+        os.register_at_fork(after_in_child=_closer(weakref.ref(self)))
         self._lock = threading.Lock()
         self._ready: deque[WorkerHandle] = deque()
         self._ended: dict[int, int] = {}
@@ -87,7 +101,7 @@ class ZygoteProcess:
         """The id of the process that was started; the workers' own parent is its child."""
         return self._process.pid
 
-    def _boot(self) -> isolation.Report:
+    def _boot(self) -> Report:
         self._control.settimeout(_BOOT_SECONDS)
         try:
             message = self._control.recv(_MESSAGE)
@@ -95,13 +109,13 @@ class ZygoteProcess:
             message = b"Enothing was heard of it in 30 s"
         if message[:1] == b"R":
             self._control.settimeout(None)
-            return isolation.judge(cast("dict[str, object]", json.loads(message[1:])))
+            return judge(cast("dict[str, object]", json.loads(message[1:])))
         if message[:1] == b"E":
             problem = f"programs cannot be isolated here, so none is run: {message[1:].decode()}"
             raise IsolationUnavailableError(problem)
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
-        problem = f"the sandbox did not start: {stderr[-2000:] or f'{command_name()} ended at once'}"
+        problem = f"the sandbox did not start: {stderr[-2000:] or f'{sys.executable} ended at once'}"
         raise SandboxError(problem)
 
     def take(self) -> WorkerHandle:
@@ -180,9 +194,16 @@ class ZygoteProcess:
         message = "the sandbox's zygote has ended"
         raise ZygoteGoneError(message)
 
+    def disown(self) -> None:
+        """Forget the zygote in a fork of the host: it belongs to the parent."""
+        self._control.close()
+        self._lock = threading.Lock()
+        while self._ready:
+            self._ready.pop().disown()
+
     def close(self) -> None:
         """End the zygote and with it every worker; returns when it is gone, or after 2 s and a kill."""
-        if self._control.fileno() < 0:
+        if not self.usable:
             return
         with self._lock:
             self._control.close()
@@ -190,16 +211,8 @@ class ZygoteProcess:
                 self._ready.pop().close()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        if self._owner != os.getpid():
-            # A fork of the host inherited this object: the process belongs to the parent.
-            return
         try:
             self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-
-
-def command_name() -> str:
-    """Return the interpreter that workers run on."""
-    return sys.executable

@@ -1,8 +1,8 @@
 """asyncio for programs: tasks with paths, and forgiveness where a value stands in place of something to await.
 
 A model cannot always know which tools are async, and whether it writes ``await tool(x)`` should not decide whether the
-program works. Tools answer at once outside a running loop, so an ``await`` (rewritten in the syntax tree by the compiler
-step), a ``gather`` or a ``run`` over their answers takes a plain value too.
+program works. Tools answer at once outside a running loop, so an ``await`` (rewritten in the syntax tree by the
+compiler step), a ``gather`` or a ``run`` over their answers takes a plain value too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Settled:
         return self._value
 
 
-def settle(value: Any) -> Awaitable[object]:
+def settle(value: object) -> Awaitable[object]:
     """Return ``value`` if it can be awaited, else an awaitable of it."""
     return value if inspect.isawaitable(value) else _Settled(value)
 
@@ -49,7 +49,7 @@ def install() -> None:
 
     def start(self: asyncio.BaseEventLoop) -> None:
         initialise(self)
-        self.set_task_factory(new_task)
+        self.set_task_factory(new_task)  # pyright: ignore[reportArgumentType] - typeshed knows no keyword `context`
         # The default has as many threads as cores plus four: too few for programs that wait on many tools at once.
         self.set_default_executor(ThreadPoolExecutor(_THREADS))
 
@@ -65,5 +65,5 @@ def install() -> None:
         return run(main if inspect.iscoroutine(main) else awaiting(main), **options)
 
     loop_class.__init__ = start
-    asyncio.gather = asyncio.tasks.gather = tolerant_gather  # pyright: ignore[reportAttributeAccessIssue] - wider
-    asyncio.run = asyncio.runners.run = tolerant_run  # pyright: ignore[reportAttributeAccessIssue] - wider
+    asyncio.gather = asyncio.tasks.gather = tolerant_gather
+    asyncio.run = asyncio.runners.run = tolerant_run

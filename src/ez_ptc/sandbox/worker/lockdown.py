@@ -38,6 +38,16 @@ _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _LANDLOCK_VERSION = 1
 
 
+_FIXED_LIMITS = (
+    (resource.RLIMIT_CORE, 0, 0),
+    (resource.RLIMIT_FSIZE, 0, 0),
+    # Sockets hold memory of the kernel's that no other limit counts.
+    (resource.RLIMIT_NOFILE, 64, 64),
+    # RLIMIT_DATA does not count stacks, and a program may raise its own soft limits.
+    (resource.RLIMIT_STACK, 8 << 20, 64 << 20),
+)
+
+
 class LockdownError(OSError):
     """The kernel refused something without which there is no sandbox."""
 
@@ -99,7 +109,9 @@ class Lockdown:
 
     def _unshare_each(self) -> None:
         for name, flag in _CLONE.items():
-            if name not in self.namespaces and self._try(name, lambda flag=flag: self._checked(self._libc.unshare(flag))):
+            if name not in self.namespaces and self._try(
+                name, lambda flag=flag: self._checked(self._libc.unshare(flag))
+            ):
                 self.namespaces.append(name)
                 self.refused.pop(name, None)
         if "mount" in self.namespaces and not self.empty_root:
@@ -108,7 +120,7 @@ class Lockdown:
     def _empty_the_root(self) -> None:
         mount = self._libc.mount
         self._checked(mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
-        place = next(place for place in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(place))  # noqa: S108, PTH112 - any folder will do, nothing is written there
+        place = next(place for place in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(place))
         flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
         self._checked(mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
         os.chdir(place)
@@ -150,23 +162,25 @@ class Lockdown:
         """Install the system call filter ``"zygote"`` or ``"worker"``. Raises OSError when the kernel refuses."""
         code = self._filters[name]
         program = _Filter(len(code) // 8, ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p))
-        self._call(self._numbers["seccomp"], ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
+        self._call(
+            self._numbers["seccomp"], ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program)
+        )
 
     @staticmethod
     def limit_resources() -> None:
         """Set the limits that hold for every worker; memory and CPU time are set for each execution."""
-        for name, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_NOFILE, 256)):
-            resource.setrlimit(name, (value, value))
+        for name, soft, hard in _FIXED_LIMITS:
+            resource.setrlimit(name, (soft, hard))
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib is not loaded yet when this runs
+    with open(path, "rb") as file:
         return file.read()
 
 
 def _write_maps(uid: int, gid: int) -> None:
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - as above
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
 
 

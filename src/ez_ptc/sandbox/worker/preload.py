@@ -12,11 +12,11 @@ import gc
 import importlib
 import os
 import sys
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 __all__ = ["forget_places", "preload"]
 
@@ -29,14 +29,16 @@ _NUMBERS = "numbers math cmath decimal _pydecimal fractions random statistics se
 _FUNCTIONAL = "itertools functools operator contextlib contextvars abc"
 _FORMATS = (
     "json json.tool csv configparser tomllib netrc plistlib pickle pickletools marshal shelve xml xml.dom "
-    "xml.dom.minidom xml.dom.pulldom xml.etree xml.etree.ElementTree xml.etree.cElementTree xml.sax xml.sax.expatreader "
+    "xml.dom.minidom xml.dom.pulldom xml.etree xml.etree.ElementTree xml.sax xml.sax.expatreader "
     "xml.sax.handler xml.sax.saxutils xml.sax.xmlreader xml.parsers.expat email email.charset email.encoders "
     "email.generator email.header email.headerregistry email.message email.mime.application email.mime.image "
     "email.mime.audio email.mime.base email.mime.message email.mime.multipart email.mime.text email.parser "
     "email.policy email.utils mimetypes wave sqlite3 sqlite3.dbapi2"
 )
 _PACKED = "zlib gzip bz2 lzma zipfile tarfile hashlib hmac"
-_FILES = "io os os.path pathlib posixpath ntpath genericpath fileinput stat filecmp tempfile glob fnmatch linecache shutil"
+_FILES = (
+    "io os os.path pathlib posixpath ntpath genericpath fileinput stat filecmp tempfile glob fnmatch linecache shutil"
+)
 _SYSTEM = (
     "sys sysconfig builtins warnings traceback __future__ gc inspect time timeit argparse optparse getopt logging "
     "logging.handlers logging.config getpass platform errno signal selectors select socket mmap resource atexit sched "
@@ -54,18 +56,20 @@ _LANGUAGE = (
 _NET = "urllib urllib.parse urllib.error urllib.response http http.cookies http.client"
 _CODECS = (
     "ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 idna punycode "
-    "unicode_escape raw_unicode_escape undefined hex_codec base64_codec quopri_codec uu_codec zlib_codec bz2_codec rot_13 "
+    "unicode_escape raw_unicode_escape undefined hex_codec base64_codec quopri_codec zlib_codec bz2_codec rot_13 "
     "charmap cp1250 cp1251 cp1252 cp1253 cp1254 cp437 cp850 cp866 iso8859_1 iso8859_2 iso8859_5 iso8859_7 iso8859_9 "
     "iso8859_15 koi8_r mac_roman big5 gb2312 gbk gb18030 shift_jis cp932 euc_jp iso2022_jp euc_kr cp949"
 )
 
-_NAMES = f"{_TEXT} {_DATA} {_NUMBERS} {_FUNCTIONAL} {_FORMATS} {_PACKED} {_FILES} {_SYSTEM} {_CONCURRENT} {_LANGUAGE} {_NET}"
+_NAMES = (
+    f"{_TEXT} {_DATA} {_NUMBERS} {_FUNCTIONAL} {_FORMATS} {_PACKED} {_FILES} {_SYSTEM} {_CONCURRENT} {_LANGUAGE} {_NET}"
+)
 _ABSENT = ("_hashlib", "_ssl")
 
 
 def preload() -> None:
     """Import the standard library of programs, and read the time zones."""
-    import warnings  # noqa: PLC0415 - everything here is imported on purpose, in order
+    import warnings
 
     for name in _ABSENT:
         # OpenSSL is a large piece of C that no program needs; hashlib falls back to CPython's own functions.
@@ -86,9 +90,9 @@ def preload() -> None:
 
 
 @contextlib.contextmanager
-def _quiet_hashlib() -> Iterator[None]:
+def _quiet_hashlib() -> Generator[None]:
     """Keep a CPython built with fewer hashes from logging an error for each one it lacks."""
-    import logging  # noqa: PLC0415 - as above
+    import logging
 
     logging.disable()
     try:
@@ -98,17 +102,17 @@ def _quiet_hashlib() -> Iterator[None]:
 
 
 def _load_time_zones() -> None:
-    import io  # noqa: PLC0415 - as above
-    import zoneinfo  # noqa: PLC0415 - as above
-    from zoneinfo import _common  # noqa: PLC0415, PLC2701 # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownVariableType] - where zoneinfo asks for data it finds no file for
+    import io
+    import zoneinfo
+    from zoneinfo import _common
 
     found: dict[str, bytes] = {}
     for root in zoneinfo.TZPATH:
         for folder, folders, files in os.walk(root):
             folders[:] = [name for name in folders if name not in {"posix", "right"}]
             for name in files:
-                path = os.path.join(folder, name)  # noqa: PTH118 - half of pathlib's cost, 600 times
-                with open(path, "rb") as file:  # noqa: PTH123 - as above
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
                     if file.read(4) == b"TZif":
                         found[os.path.relpath(path, root)] = b"TZif" + file.read()
         if found:
@@ -125,37 +129,46 @@ def _load_time_zones() -> None:
 
 
 _PLACE_NAMES = ("__file__", "__cached__", "origin", "cached", "path")
-_SYS_PLACES = ("prefix", "exec_prefix", "base_prefix", "base_exec_prefix", "executable", "_base_executable", "_stdlib_dir")
+_SYS_PLACES = (
+    "prefix",
+    "exec_prefix",
+    "base_prefix",
+    "base_exec_prefix",
+    "executable",
+    "_base_executable",
+    "_stdlib_dir",
+)
+_OWN_FOLDER = os.path.dirname(__file__)
+_PLACES = {os.path.dirname(os.__file__): "<stdlib>", _OWN_FOLDER: "<sandbox>"}
+
+
+def _hide(path: str) -> str:
+    return next((name + path[len(root) :] for root, name in _PLACES.items() if path.startswith(root)), path)
 
 
 def forget_places() -> None:
     """Replace the host's paths in what programs see of modules, code objects and ``sys``; empty the environment."""
-    places = {os.path.dirname(os.__file__): "<stdlib>", os.path.dirname(__file__): "<sandbox>"}  # noqa: PTH120 - text
-
-    def hide(path: str) -> str:
-        return next((name + path[len(root) :] for root, name in places.items() if path.startswith(root)), path)
-
+    # What importlib itself does to a module whose cached bytecode has moved; nested code objects follow.
+    rename = cast("Callable[[CodeType, str], None]", vars(_imp)["_fix_co_filename"])
     for found in gc.get_objects():
         if type(found) is FunctionType:
-            # What importlib does to a module whose cached bytecode has moved; nested code objects follow.
-            _imp._fix_co_filename(found.__code__, hide(found.__code__.co_filename))  # noqa: SLF001
+            rename(found.__code__, _hide(found.__code__.co_filename))
     for module in list(sys.modules.values()):
         for holder in (module, getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
-            _hide_attributes(holder, hide)
+            _hide_attributes(holder)
         if isinstance(getattr(module, "__path__", None), list):
-            module.__path__ = [hide(path) for path in module.__path__]
+            module.__path__ = [_hide(path) for path in module.__path__]
     for name in _SYS_PLACES:
-        if hasattr(sys, name):
-            setattr(sys, name, "")
+        setattr(sys, name, "")
     sys.argv = [""]
     sys.orig_argv = [""]
     os.environ.clear()
 
 
-def _hide_attributes(holder: object, hide: Callable[[str], str]) -> None:
+def _hide_attributes(holder: object) -> None:
     for name in _PLACE_NAMES:
         value = getattr(holder, name, None)
         if isinstance(value, str):
             # Built-in and frozen modules share loader classes and have read-only specs: they name no files.
             with contextlib.suppress(AttributeError, TypeError):
-                setattr(holder, name, hide(value))
+                setattr(holder, name, _hide(value))

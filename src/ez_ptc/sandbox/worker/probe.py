@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["file_layer_holds", "probe_worker"]
 
-_PLACES = ("/etc/passwd", "/proc/self/environ", "/proc/self/status", "/dev/zero", "/usr/bin/env", "/bin/sh", "/tmp", "/")  # noqa: S108
+_PLACES = (
+    "/etc/passwd",
+    "/proc/self/environ",
+    "/proc/self/status",
+    "/dev/zero",
+    "/usr/bin/env",
+    "/bin/sh",
+    "/",
+)
 _PTRACE_ATTACH = 16
 
 
@@ -65,8 +73,12 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
         "run a program": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606 - must fail
         "signal its parent": lambda: os.kill(parent, 0),
         "trace its parent": raw("ptrace", _PTRACE_ATTACH, parent, None, None),
-        "map executable memory": lambda: mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_EXEC),
-        "share memory": lambda: mmap.mmap(-1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE),
+        "map executable memory": lambda: mmap.mmap(
+            -1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_EXEC
+        ),
+        "share memory": lambda: mmap.mmap(
+            -1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE
+        ),
         "make a memory file": lambda: os.memfd_create("probe"),
         "enter a namespace": raw("unshare", 0x10000000),
         "change a process setting": raw("prctl", 4, 1, 0, 0, 0),

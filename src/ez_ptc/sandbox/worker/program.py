@@ -26,7 +26,7 @@ class EmptyProgramError(ValueError):
 class _Tolerant(ast.NodeTransformer):
     """``await x`` becomes ``await __ez_settle__(x)``; every node keeps its place in the source."""
 
-    def visit_Await(self, node: ast.Await) -> ast.Await:  # noqa: N802 - the name that ast looks for
+    def visit_Await(self, node: ast.Await) -> ast.Await:
         self.generic_visit(node)
         name = ast.copy_location(ast.Name(SETTLE, ast.Load()), node.value)
         node.value = ast.copy_location(ast.Call(name, [node.value], []), node.value)
@@ -59,5 +59,5 @@ def run_compiled(code: CodeType, namespace: dict[str, object]) -> object:
     if code.co_flags & inspect.CO_COROUTINE:
         asyncio.run(types.FunctionType(code, namespace)())
     else:
-        exec(code, namespace)  # noqa: S102 - running programs is what this process is for
+        exec(code, namespace)
     return namespace.pop(RESULT, None)

@@ -11,7 +11,7 @@ __all__ = ["Record"]
 
 
 class Record(dict[str, object]):
-    """A dict with ``r["temp"]`` and ``r.temp``; a key that is also a method of dict (``items``) only as ``r["items"]``."""
+    """A dict with ``r["temp"]`` and ``r.temp``; a key like ``items``, a method of dict, only as ``r["items"]``."""
 
     __slots__ = ()
 

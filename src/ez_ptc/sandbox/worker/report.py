@@ -63,20 +63,21 @@ def _keep_program_frames(shown: traceback.TracebackException) -> None:
 
 
 def _hint(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+    hint = ""
     try:
         if isinstance(error, KeyError):
-            return _key_hint(error)
-        if isinstance(error, AttributeError):
-            return _attribute_hint(error)
-        if isinstance(error, NameError):
-            return _name_hint(error, signatures, namespace)
-        if isinstance(error, TypeError):
-            return _call_hint(error, signatures, namespace)
-        if isinstance(error, SyntaxError) and "'return' outside function" in str(error):
-            return "a program has no return: make the value its last expression, or print it"
+            hint = _key_hint(error)
+        elif isinstance(error, AttributeError):
+            hint = _attribute_hint(error)
+        elif isinstance(error, NameError):
+            hint = _name_hint(error, signatures, namespace)
+        elif isinstance(error, TypeError):
+            hint = _call_hint(error, signatures, namespace)
+        elif isinstance(error, SyntaxError) and "'return' outside function" in str(error):
+            hint = "a program has no return: make the value its last expression, or print it"
     except Exception:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
         return ""
-    return ""
+    return hint
 
 
 def _names(names: Iterable[object], wanted: object = "") -> str:
@@ -114,7 +115,7 @@ def _subscripted(tb: TracebackType | None) -> object:
 
 
 def _segment(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
-    import linecache  # noqa: PLC0415 - loaded before the lockdown by whoever compiled the program
+    import linecache
 
     line, end_line, column, end_column = positions
     if line is None or line != end_line or column is None or end_column is None:
@@ -135,7 +136,7 @@ def _lookup(node: ast.expr, frame: FrameType) -> object:
 
 
 def _attribute_hint(error: AttributeError) -> str:
-    found = cast("object", error.obj)
+    found = error.obj
     wanted = error.name or ""
     if isinstance(found, dict):
         keys = cast("dict[object, object]", found)

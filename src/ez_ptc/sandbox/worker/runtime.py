@@ -11,6 +11,7 @@ import math
 import re
 import resource
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -26,7 +27,7 @@ from .wire import Link
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["Runtime", "new_link"]
+__all__ = ["Runtime", "forbid_imports", "new_link"]
 
 _REPORT_MEMORY = 48 << 20
 """Memory kept back from the program, so that running out of it can still be reported."""
@@ -134,7 +135,7 @@ class Runtime:
         try:
             body = values.dumps(done)
             if len(body) > most:
-                message = f"TypeError: the value of the program's last expression is {len(body):,} bytes; at most {most:,} cross"
+                message = f"TypeError: the last expression's value has {len(body):,} bytes; at most {most:,} can be returned"
                 body = values.dumps({"t": "done", "error": message, "trace": message, "kind": "error", "dropped": 0})
         except (MemoryError, ValueError) as error:
             message = f"{type(error).__name__}: the value of the program's last expression is too large to cross"
@@ -160,15 +161,15 @@ class _NoImport:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:
         del path, target
-        message = f"No module named {name!r}: programs can import the standard library, without files, network and processes"
+        message = (
+            f"No module named {name!r}: programs can import the standard library, without files, network and processes"
+        )
         raise ModuleNotFoundError(message, name=name)
 
 
 def forbid_imports() -> None:
     """Leave only what is loaded importable; called once everything that programs may import is."""
-    import sys  # noqa: PLC0415 - the one place that changes it
-
-    sys.meta_path[:] = [_NoImport]  # pyright: ignore[reportArgumentType] - a finder is anything with find_spec
+    sys.meta_path[:] = [_NoImport]
     sys.path[:] = []
     sys.path_importer_cache.clear()
     importlib.invalidate_caches()

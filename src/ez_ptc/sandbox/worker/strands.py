@@ -12,7 +12,7 @@ import concurrent.futures
 import contextvars
 import functools
 import threading
-from concurrent.futures.thread import _worker as _executor_thread  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownVariableType] - no public name
+from concurrent.futures.thread import _worker as _executor_thread  # pyright: ignore[reportPrivateUsage] - no public name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def install() -> None:
         return await asyncio.get_running_loop().run_in_executor(None, functools.partial(run, func, *args, **kwargs))
 
     threading.Thread.start = start
-    concurrent.futures.ThreadPoolExecutor.submit = submit  # pyright: ignore[reportAttributeAccessIssue] - wider types
-    asyncio.to_thread = asyncio.threads.to_thread = to_thread  # pyright: ignore[reportAttributeAccessIssue] - wider types
+    concurrent.futures.ThreadPoolExecutor.submit = submit
+    asyncio.to_thread = asyncio.threads.to_thread = to_thread
 
 
 def new_task(

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from _typeshed import ReadableBuffer
 
     from .wire import Link
 
@@ -28,7 +28,7 @@ class _Sink(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Buffer, /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         view = bytes(data)
         self._output.emit(self._stream, self._decode(view), len(view))
         return len(view)

@@ -157,17 +157,22 @@ def _all(takers: list[Callable[[], object]]) -> list[object]:
 
 
 def _is_branch(branch: object) -> bool:
-    return isinstance(branch, tuple) and bool(branch) and callable(branch[0])
+    parts = _parts(branch)
+    return bool(parts) and callable(parts[0])
+
+
+def _parts(branch: object) -> tuple[object, ...]:
+    return tuple(cast("Iterable[object]", branch)) if isinstance(branch, (tuple, list)) else ()
 
 
 def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:
     if callable(branch):
         return branch, ()
-    parts = cast("tuple[object, ...]", tuple(branch)) if isinstance(branch, (tuple, list)) else ()
-    if not parts or not callable(parts[0]):
-        message = (
-            "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
-            f"got {type(branch).__name__}: pass the function and its arguments, do not call it"
-        )
-        raise TypeError(message)
-    return parts[0], parts[1:]
+    parts = _parts(branch)
+    if parts and callable(parts[0]):
+        return parts[0], parts[1:]
+    message = (
+        "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
+        f"got {type(branch).__name__}: pass the function and its arguments, do not call it"
+    )
+    raise TypeError(message)

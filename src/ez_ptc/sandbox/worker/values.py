@@ -14,12 +14,12 @@ import uuid
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "dumps", "encode", "loads"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "cannot_cross", "dumps", "encode", "loads"]
 
 MARK = "$"
 MAX_DEPTH = 200
@@ -29,8 +29,8 @@ MAX_NODES = 1_000_000
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _WHAT_CAN = (
-    "None, bool, int, float, str, bytes, list, tuple, set, dict, datetime, date, time, timedelta, Decimal, UUID, Enum and "
-    "dataclass values can"
+    "None, bool, int, float, str, bytes, list, tuple, set, dict, datetime, date, time, timedelta, Decimal, UUID, Enum "
+    "and dataclass values can"
 )
 _BIG_INT_BITS = 10_000
 """Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
@@ -41,12 +41,10 @@ class CannotCrossError(TypeError):
     """A value has a type, a depth or a size that does not cross; the message says which and what can."""
 
 
-def _describe(kind: type) -> str:
-    hint = ""
+def _describe(kind: type[object]) -> str:
     if issubclass(kind, type):
         return "a class"
-    if callable(getattr(kind, "__iter__", None)) or kind.__name__ == "generator":
-        hint = " (make it a list: list(...))"
+    hint = " (make it a list: list(...))" if hasattr(kind, "__iter__") else ""
     article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
     return f"{article} {kind.__name__}{hint}"
 
@@ -108,24 +106,25 @@ class _Encoder:
 
     def _special(self, value: object, depth: int) -> object:
         kind = type(value)
-        plain = _PLAIN.get(kind)
-        if plain is not None:
+        if (plain := _PLAIN.get(kind)) is not None:
             mark, payload = plain
             return {MARK: [mark, payload(value)]}
-        mark = _COLLECTIONS.get(kind)
-        if mark is not None:
+        if (mark := _COLLECTIONS.get(kind)) is not None:
             return {MARK: [mark, self._items(cast("Iterable[object]", value), depth)]}
-        if issubclass(kind, Enum):
-            return self.tree(cast("Enum", value).value, depth + 1)
-        fields = _fields(kind)
-        if fields is not None:
+        if (fields := _fields(kind)) is not None:
             return self._dict({name: getattr(value, name) for name in fields}, depth)
-        base = next((base for base in _BASES if issubclass(kind, base)), None)
-        if base is not None:
-            return self.tree(_as_base(value, base), depth)
+        self._spend(1, depth)
+        return self.tree(self._simpler(value), depth + 1)
+
+    def _simpler(self, value: object) -> object:
+        kind = type(value)
+        if issubclass(kind, Enum):
+            return cast("Enum", value).value
+        for base, plain in _BASES.items():
+            if issubclass(kind, base):
+                return plain(value)
         if self._convert is not None:
-            self._spend(1, depth)
-            return self.tree(self._convert(value), depth + 1)
+            return self._convert(value)
         raise cannot_cross(value)
 
 
@@ -134,7 +133,7 @@ def cannot_cross(value: object) -> CannotCrossError:
     return CannotCrossError(f"{_describe(type(value))} cannot cross the sandbox boundary; {_WHAT_CAN}")
 
 
-def _fields(kind: type) -> tuple[str, ...] | None:
+def _fields(kind: type[object]) -> tuple[str, ...] | None:
     """Return the field names of a dataclass or named tuple class: both travel as records."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
@@ -144,49 +143,42 @@ def _fields(kind: type) -> tuple[str, ...] | None:
     return None
 
 
-_BASES: tuple[type, ...] = (
-    str, bool, int, float, dict, list, tuple, set, frozenset, bytes, bytearray, datetime, date, time, timedelta, Decimal, uuid.UUID,
-)  # fmt: skip
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode("ascii")
 
 
-def _as_base(value: object, base: type) -> object:
-    """Return the plain value inside a subclass instance, without running the subclass's own methods."""
-    if base is str:
-        return "".join(str.__iter__(cast("str", value)))
-    if base is int:
-        return int.__pos__(cast("int", value))
-    if base is float:
-        return float.__pos__(cast("float", value))
-    if base is dict:
-        return dict(dict.items(cast("dict[object, object]", value)))
-    if base in {list, tuple, set, frozenset, bytes, bytearray}:
-        return base(base.__iter__(value))
-    if base in {datetime, date, time}:
-        return base.fromisoformat(base.isoformat(value))
-    if base is timedelta:
-        delta = cast("timedelta", value)
-        return timedelta(delta.days, delta.seconds, delta.microseconds)
-    return base(base.__str__(value))
-
-
-def _base64(value: object) -> str:
-    return base64.b64encode(cast("bytes", value)).decode("ascii")
-
-
-_PLAIN: Mapping[type, tuple[str, Callable[[object], object]]] = {
+_PLAIN: Mapping[type, tuple[str, Callable[[Any], object]]] = {
     bytes: ("b", _base64),
     bytearray: ("b", _base64),
-    datetime: ("dt", lambda value: cast("datetime", value).isoformat()),
-    date: ("d", lambda value: cast("date", value).isoformat()),
-    time: ("tm", lambda value: cast("time", value).isoformat()),
-    timedelta: (
-        "td",
-        lambda value: [cast("timedelta", value).days, cast("timedelta", value).seconds, cast("timedelta", value).microseconds],
-    ),
+    datetime: ("dt", datetime.isoformat),
+    date: ("d", date.isoformat),
+    time: ("tm", time.isoformat),
+    timedelta: ("td", lambda value: [value.days, value.seconds, value.microseconds]),
     Decimal: ("dec", str),
     uuid.UUID: ("u", str),
 }
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
+
+# What a subclass's instance is below, found without running the subclass's own methods. datetime comes
+# before date, being a subclass of it.
+_BASES: Mapping[type, Callable[[Any], object]] = {
+    str: str.__str__,
+    int: int.__pos__,
+    float: float.__pos__,
+    dict: lambda value: dict(dict[object, object].items(value)),
+    list: lambda value: list(list[object].__iter__(value)),
+    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
+    set: lambda value: set(set[object].__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
+    bytes: lambda value: bytes(bytes.__iter__(value)),
+    bytearray: lambda value: bytes(bytearray.__iter__(value)),
+    datetime: lambda value: datetime.fromisoformat(datetime.isoformat(value)),
+    date: lambda value: date.fromisoformat(date.isoformat(value)),
+    time: lambda value: time.fromisoformat(time.isoformat(value)),
+    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
+    Decimal: lambda value: Decimal(Decimal.__str__(value)),
+    uuid.UUID: lambda value: uuid.UUID(uuid.UUID.__str__(value)),
+}
 
 
 def encode(value: object, convert: Callable[[object], object] | None = None) -> object:

@@ -42,9 +42,7 @@ class Pending:
 class Link:
     """Frames in and out over two descriptors (one socket, or a private pair during warm-up)."""
 
-    def __init__(
-        self, receive_fd: int, send_fd: int, record: Callable[[dict[str, object]], object]
-    ) -> None:
+    def __init__(self, receive_fd: int, send_fd: int, record: Callable[[dict[str, object]], object]) -> None:
         """Take two descriptors; ``record`` makes what dicts in replies become."""
         self._receive_fd = receive_fd
         self._send_fd = send_fd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import select
 import signal
@@ -15,9 +14,11 @@ from .runtime import Runtime, new_link
 from .wire import HostGoneError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from .lockdown import Lockdown
 
-__all__ = ["Zygote"]
+__all__ = ["Zygote", "confine_worker"]
 
 _WORKER_FD = 3
 _WARM_UPS = 2
@@ -45,7 +46,7 @@ class Zygote:
 
     def serve(self) -> None:
         """Take orders until the host closes its end."""
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _wake)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._wakeups, select.POLLIN)
@@ -120,6 +121,11 @@ class Zygote:
         os._exit(0)
 
 
+def _wake(signum: int, frame: FrameType | None) -> None:
+    """Do nothing: a signal that is handled writes to the wakeup descriptor, one that is ignored does not."""
+    del signum, frame
+
+
 def confine_worker(lockdown: Lockdown) -> None:
     """Take from a forked worker what the zygote itself still needs."""
     lockdown.die_with_parent()
@@ -146,8 +152,3 @@ def _warm_up(base_memory: int) -> None:
     Runtime(new_link(worker.fileno(), worker.fileno()), base_memory).serve(limit=False)
     host.close()
     worker.close()
-
-
-def report(control: socket.socket, kind: str, facts: dict[str, object]) -> None:
-    """Tell the host ``R`` (ready) or ``E`` (an error) with the facts of this boot."""
-    control.send(kind.encode() + json.dumps(facts).encode())

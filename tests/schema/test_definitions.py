@@ -1,0 +1,39 @@
+"""Definitions put where they are referred to."""
+
+from typing import Any
+
+from ez_ptc.schema.definitions import inlined
+
+TEA: dict[str, Any] = {"type": "object", "properties": {"grams": {"type": "integer"}}}
+
+
+def test_a_definition_takes_the_place_of_its_reference() -> None:
+    schema = {"properties": {"tea": {"$ref": "#/$defs/Tea", "description": "which"}}, "$defs": {"Tea": TEA}}
+
+    assert inlined(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
+
+
+def test_definitions_within_definitions_are_followed() -> None:
+    definitions = {"Box": {"type": "array", "items": {"$ref": "#/$defs/Tea"}}, "Tea": TEA}
+
+    assert inlined({"anyOf": [{"$ref": "#/$defs/Box"}, {"$ref": "#/$defs/Tea"}], "$defs": definitions}) == {
+        "anyOf": [{"type": "array", "items": TEA}, TEA]
+    }
+
+
+def test_a_type_that_contains_itself_stays_a_definition() -> None:
+    """Also when it does so by way of another; what it contains otherwise is inlined."""
+    person = {"properties": {"home": {"$ref": "#/$defs/Home"}, "tea": {"$ref": "#/$defs/Tea"}}}
+    home = {"properties": {"owner": {"$ref": "#/$defs/Person"}}}
+    schema = {"$ref": "#/$defs/Person", "$defs": {"Person": person, "Home": home, "Tea": TEA}}
+
+    assert inlined(schema) == {
+        "$ref": "#/$defs/Person",
+        "$defs": {"Person": {"properties": {"home": {"$ref": "#/$defs/Home"}, "tea": TEA}}, "Home": home},
+    }
+
+
+def test_a_reference_to_elsewhere_stays() -> None:
+    schema = {"items": {"$ref": "https://example.org/tea.json"}, "$defs": {"Tea": TEA}}
+
+    assert inlined(schema) == {"items": {"$ref": "https://example.org/tea.json"}}

@@ -1,0 +1,55 @@
+"""The tree of errors: what may be caught by which name, and what an error carries."""
+
+import pickle
+
+import pytest
+
+from ez_ptc import errors
+from ez_ptc.errors import ArgumentsError, EzPtcError, RateLimitError
+
+BUILT_INS = {
+    "SchemaError": TypeError,
+    "DuplicateToolError": ValueError,
+    "ToolNotFoundError": LookupError,
+    "ArgumentsError": ValueError,
+    "MissingExtraError": ImportError,
+}
+FAMILIES = {
+    "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError"],
+    "JournalError": ["ReplayDivergedError", "OutcomeUnknownError", "JournalCorruptError"],
+    "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError"],
+}
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_is_one_of_this_library_and_takes_its_message(name: str) -> None:
+    error = getattr(errors, name)("the kettle is empty: fill it")
+
+    assert isinstance(error, EzPtcError)
+    assert str(error) == "the kettle is empty: fill it"
+
+
+@pytest.mark.parametrize(("name", "built_in"), BUILT_INS.items())
+def test_an_error_is_also_what_python_calls_its_kind(name: str, built_in: type[Exception]) -> None:
+    assert issubclass(getattr(errors, name), built_in)
+
+
+@pytest.mark.parametrize(("family", "names"), FAMILIES.items())
+def test_a_family_is_caught_by_its_name(family: str, names: list[str]) -> None:
+    assert all(issubclass(getattr(errors, name), getattr(errors, family)) for name in names)
+
+
+def test_the_tree_in_the_documentation_names_every_error() -> None:
+    assert errors.__doc__ is not None
+    assert [name for name in errors.__all__ if name not in errors.__doc__] == []
+
+
+def test_an_arguments_error_has_its_problems_one_by_one() -> None:
+    assert ArgumentsError("x: a; b", problems=["a", "b"]).problems == ("a", "b")
+    assert ArgumentsError("x: a").problems == ()
+
+
+def test_an_error_keeps_what_it_carries_on_its_way_to_another_process() -> None:
+    there = pickle.loads(pickle.dumps(RateLimitError("too many requests", retry_after=2.5)))
+
+    assert (str(there), there.retry_after) == ("too many requests", 2.5)

@@ -1,0 +1,90 @@
+"""The border between blocking and awaiting."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from contextvars import ContextVar
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from ez_ptc._sync import run_coroutine, to_thread
+
+ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
+
+
+async def _thread_and_order(value: int) -> tuple[int, str, bool]:
+    await anyio.lowlevel.checkpoint()
+    return value, ORDER.get(), threading.current_thread() is threading.main_thread()
+
+
+def test_a_coroutine_runs_from_blocking_code() -> None:
+    ORDER.set("A-17")
+
+    assert run_coroutine(_thread_and_order, 5) == (5, "A-17", True)
+
+
+@pytest.mark.anyio
+async def test_a_coroutine_runs_from_blocking_code_inside_a_running_loop() -> None:
+    """It gets a loop of its own in another thread, with the caller's context variables, whatever loop runs here."""
+    ORDER.set("A-18")
+
+    assert run_coroutine(_thread_and_order, 6) == (6, "A-18", False)
+
+
+@pytest.mark.anyio
+async def test_a_coroutine_inside_a_running_loop_may_use_threads_and_asyncio() -> None:
+    async def both() -> int:
+        await asyncio.sleep(0)
+        return await to_thread(int, "7")
+
+    assert run_coroutine(both) == 7
+
+
+@pytest.mark.parametrize("error", [ValueError("no milk"), KeyError("tea"), StopAsyncIteration()])
+def test_what_a_coroutine_raises_is_raised(error: Exception) -> None:
+    async def fail() -> None:
+        raise error
+
+    async def fail_within_a_loop() -> None:
+        run_coroutine(fail)
+
+    for way in (fail, fail_within_a_loop):
+        with pytest.raises(type(error)) as caught:
+            run_coroutine(way)
+        assert caught.value is error
+
+
+@pytest.mark.anyio
+async def test_a_blocking_call_is_awaited_in_another_thread_with_the_context() -> None:
+    ORDER.set("A-19")
+
+    def look(suffix: str) -> tuple[str, bool]:
+        return ORDER.get() + suffix, threading.current_thread() is threading.main_thread()
+
+    assert await to_thread(look, "!") == ("A-19!", False)
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        started.set()
+        release.wait(60)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(to_thread, hang)
+        await to_thread(started.wait, 60)
+        tasks.cancel_scope.cancel()
+
+    assert not release.is_set()
+    release.set()
+
+
+def test_anyio_is_imported_on_first_use() -> None:
+    code = "import sys, ez_ptc._sync; sys.exit('anyio' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
