@@ -86,7 +86,8 @@ class Runner:
         began = time.perf_counter()
         result = toolkit.execute(code)
         self.report.program_times.append(time.perf_counter() - began)
-        returned = cast("list[object]", result.return_value) if result.success else []
+        value = result.return_value
+        returned = cast("list[object]", value) if result.success and isinstance(value, list) else []
         self.report.refused += sum(isinstance(one, str) and one.startswith(REFUSED) for one in returned)
         came = Came(
             arrivals=self._spies.take(),

@@ -29,6 +29,18 @@ create table order_lines (
     quantity integer not null, primary key (order_id, product_id)
 ) strict;
 """
+_ORDERS_OF_CUSTOMER: Final = """
+select orders.id, date, status, round(sum(quantity * price), 2) as total
+from orders join order_lines on order_id = orders.id join products on products.id = product_id
+where customer_id = ? group by orders.id order by orders.id
+"""
+_LINES_OF_ORDER: Final = """
+select name as product, quantity from order_lines join products on id = product_id where order_id = ? order by id
+"""
+_DEMAND_FOR_PRODUCT: Final = """
+select coalesce(sum(quantity), 0) as units
+from orders join order_lines on order_id = orders.id where status = 'open' and product_id = ?
+"""
 _CUSTOMERS: Final = (
     (1, "Ada Moreno", "Lisbon"),
     (2, "Ben Okafor", "Porto"),
@@ -53,15 +65,10 @@ _PRODUCTS: Final = (
     (11, "Cable box", "accessories", 17.4, 30),
     (12, "Monitor arm", "accessories", 99.0, 7),
 )
-_STATUSES: Final = ("delivered", "delivered", "delivered", "open", "open", "cancelled")
+_STATUSES: Final = ("delivered", "delivered", "delivered", "open", "open")
 _ORDERS: Final = 40
 _FIRST_ORDER: Final = 1001
 _SEED: Final = 2026
-
-_ORDER: Final = """
-select orders.id, customer_id, date, status, round(sum(quantity * price), 2) as total
-from orders join order_lines on order_id = orders.id join products on products.id = product_id
-"""
 
 
 class Customer(TypedDict):
@@ -86,7 +93,6 @@ class Order(TypedDict):
     """An order as the tools show one; the total is in euros."""
 
     id: int
-    customer_id: int
     date: str
     status: str
     total: float
@@ -95,8 +101,14 @@ class Order(TypedDict):
 class OrderLine(TypedDict):
     """One product of an order as the tools show it."""
 
-    product_id: int
+    product: str
     quantity: int
+
+
+class Demand(TypedDict):
+    """How many units of a product customers wait for."""
+
+    units: int
 
 
 class Shop:
@@ -117,47 +129,68 @@ class Shop:
 
     def tools(self) -> "list[Tool]":
         """Return what a model may ask of the shop."""
-        return [
-            ez_tool(self.list_customers),
-            ez_tool(self.list_products),
-            ez_tool(self.list_customer_orders),
-            ez_tool(self.list_order_lines),
-            ez_tool(self.get_product),
-            ez_tool(self.count_open_units),
-        ]
+        functions = (
+            self.find_customers,
+            self.list_orders,
+            self.list_order_lines,
+            self.find_products,
+            self.get_product,
+            self.get_demand,
+        )
+        return [ez_tool(function) for function in functions]
 
     def query(self, sql: str, *values: object) -> list[dict[str, object]]:
         """Return the rows of a query as records."""
         with self._connection() as database:
             return [dict(row) for row in database.execute(sql, values)]
 
-    def list_customers(self) -> list[Customer]:
-        """List all customers."""
-        return self._rows(Customer, "select * from customers order by id")
+    def find_customers(self, city: str) -> list[Customer]:
+        """Find the customers who live in a city.
 
-    def list_products(self) -> list[Product]:
-        """List all products with their price in euros and the units in stock."""
-        return self._rows(Product, "select * from products order by id")
-
-    def list_customer_orders(self, customer_id: int) -> list[Order]:
-        """List the orders of one customer, each with its total in euros.
-
-        The status of an order is "open", "delivered" or "cancelled".
+        Args:
+            city: Name of the city, e.g. "Milan"
         """
-        return self._rows(Order, f"{_ORDER} where customer_id = ? group by orders.id order by orders.id", customer_id)
+        return self._rows(Customer, "select * from customers where city = ? order by id", city)
+
+    def list_orders(self, customer_id: int) -> list[Order]:
+        """List the orders of one customer, with their totals in euros.
+
+        Args:
+            customer_id: The customer's id
+        """
+        return self._rows(Order, _ORDERS_OF_CUSTOMER, customer_id)
 
     def list_order_lines(self, order_id: int) -> list[OrderLine]:
-        """List which products one order has, and how many units of each."""
-        sql = "select product_id, quantity from order_lines where order_id = ? order by product_id"
-        return self._rows(OrderLine, sql, order_id)
+        """List the products of one order, with the number of units.
+
+        Args:
+            order_id: The order's id
+        """
+        return self._rows(OrderLine, _LINES_OF_ORDER, order_id)
+
+    def find_products(self, category: str) -> list[Product]:
+        """Find the products of a category, with their price in euros and the units in stock.
+
+        Args:
+            category: "furniture", "lighting", "stationery" or "accessories"
+        """
+        return self._rows(Product, "select * from products where category = ? order by id", category)
 
     def get_product(self, product_id: int) -> Product:
-        """Get one product."""
+        """Get one product, with its price in euros and the units in stock.
+
+        Args:
+            product_id: The product's id
+        """
         return self._rows(Product, "select * from products where id = ?", product_id)[0]
 
-    def count_open_units(self, product_id: int) -> int:
-        """Count the units of a product that customers wait for in open orders."""
-        return 0
+    def get_demand(self, product_id: int) -> Demand:
+        """Get the number of units of one product that customers are waiting for.
+
+        Args:
+            product_id: The product's id
+        """
+        return self._rows(Demand, _DEMAND_FOR_PRODUCT, product_id)[0]
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -25,7 +25,6 @@ __all__ = ["Exchange", "rejected"]
 
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
-_ENCODE_ERRORS = (values.CannotCrossError, ValueError, RecursionError)
 
 
 def rejected(message: str) -> ExecutionResult:
@@ -53,7 +52,8 @@ class Exchange:
         self._reader = FrameReader(limits.frame)
         self._output: dict[int, list[str]] = {1: [], 2: []}
         self._output_left = limits.output
-        self._frames_left = 2 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
+        # A call, and with it what was printed on either stream.
+        self._frames_left = 3 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
         self._unanswered = 0
@@ -75,9 +75,14 @@ class Exchange:
             "output": limits.output,
             "frame": limits.frame,
             "outstanding": limits.outstanding,
+            "calls": limits.calls,
             "cpu": math.ceil(limits.cpu_time or 0),
         }
-        head = json.dumps({"t": "run", "limits": numbers, "timeout_message": self.timeout_message}).encode()
+        messages = {
+            "timeout": self.timeout_message,
+            "cpu": f"the program used up its {numbers['cpu']} s of CPU time",
+        }
+        head = json.dumps({"t": "run", "limits": numbers, "messages": messages}).encode()
         return pack(
             head[:-1] + b',"tools":' + self._channel.grants.encoded + b',"code":' + values.dumps(self._code) + b"}"
         )
@@ -167,7 +172,7 @@ class Exchange:
     def _encoded(self, call: CallFrame, output: object) -> tuple[tuple[str, str, str] | None, bytes | None]:
         try:
             body = values.dumps(values.encode(output, _convert))
-        except _ENCODE_ERRORS as error:
+        except Exception as error:  # noqa: BLE001 - foreign code: a result's own attributes may raise anything
             return ("TypeError", "TypeError", f"{call.name} returned what cannot reach the program: {error}"), None
         if len(body) > self.limits.frame:
             message = f"{call.name} returned {len(body):,} bytes; at most {self.limits.frame:,} can reach the program"

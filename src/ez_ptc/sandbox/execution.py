@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox"]
 
 _MIB = 1 << 20
+_LONGEST = 366 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,9 @@ class Limits:
             if not getattr(self, name) > 0:
                 message = f"Limits.{name} must be more than 0, not {getattr(self, name)!r}"
                 raise ValueError(message)
+        if not self.timeout + self.grace <= _LONGEST:
+            message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {self.timeout!r}"
+            raise ValueError(message)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,7 +89,13 @@ class ExecutionResult:
             return self.error_output or self.error or ""
         if self.output:
             return self.output
-        return "" if self.return_value is None else repr(self.return_value)
+        if self.return_value is None:
+            return ""
+        try:
+            return repr(self.return_value)
+        except ValueError:
+            # CPython shows no integer of more than 4,300 digits in decimal.
+            return "(a value with an integer of too many digits to show: print a part of it)"
 
     def raise_for_error(self) -> None:
         """Raise CodeError with the program's error if it did not succeed."""

@@ -8,7 +8,9 @@ shape before it is used. One refusal ends the worker.
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.errors import ProtocolError
@@ -21,13 +23,20 @@ __all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "pars
 
 _HEADER = 4
 _SMALL = 4096
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_FRAMES_OF_MOST = 16
+"""How many frames of the greatest size one program may send in all: the host keeps the arguments of every call."""
+_MOST_SEPARATORS = values.MAX_NODES * 2
+# In one pass whatever the bytes are: possessive, and a string that is not closed ends with them.
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
 _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
+_UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-# What a frame's own object and lists add to the value inside it.
-_MOST_DEPTH = values.MAX_DEPTH * 2 + 8
+# A dict whose keys are no strings is four levels of JSON; the rest is the frame around the value.
+_MOST_DEPTH = values.MAX_DEPTH * 4 + 8
+# Each opening bracket becomes 1, each closing one -1.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,8 @@ class FrameReader:
     def __init__(self, most: int) -> None:
         """Refuse any frame of more than ``most`` bytes."""
         self._most = most
+        self._bytes_left = most * _FRAMES_OF_MOST
+        self._values_left = _MOST_SEPARATORS * _FRAMES_OF_MOST
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[CallFrame | OutputFrame | DoneFrame]:
@@ -90,6 +101,11 @@ class FrameReader:
                 return
             body = bytes(self._buffer[_HEADER:end])
             del self._buffer[:end]
+            self._bytes_left -= len(body)
+            self._values_left -= _separators(body) if len(body) > _SMALL else 0
+            if self._bytes_left < 0 or self._values_left < 0:
+                message = "more in all its frames together than its limits allow"
+                raise ProtocolError(message)
             yield parse(body)
 
 
@@ -97,9 +113,9 @@ def _bounded(body: bytes) -> None:
     """Refuse a body with too many values or levels, without parsing it."""
     if len(body) <= _SMALL:
         return
-    if _separators(body) > values.MAX_NODES * 2:
+    if _separators(body) > _MOST_SEPARATORS:
         body = _STRINGS.sub(b"", body)
-        if _separators(body) > values.MAX_NODES * 2:
+        if _separators(body) > _MOST_SEPARATORS:
             message = "a frame with too many values"
             raise ProtocolError(message)
     if not _shallow(body) and not _shallow(_STRINGS.sub(b"", body)):
@@ -112,16 +128,9 @@ def _separators(body: bytes) -> int:
 
 
 def _shallow(body: bytes) -> bool:
-    """Return whether the brackets in ``body`` close within the depth limit: each round takes the innermost pairs."""
-    brackets = body.translate(None, _NOT_BRACKETS)
-    for _ in range(_MOST_DEPTH):
-        if not brackets:
-            return True
-        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if len(inner) == len(brackets):
-            return False
-        brackets = inner
-    return not brackets
+    """Return whether the brackets in ``body`` stay within the depth limit."""
+    brackets = body.translate(_STEPS, _NOT_BRACKETS)
+    return len(brackets) <= _MOST_DEPTH or max(accumulate(array("b", brackets))) <= _MOST_DEPTH
 
 
 def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
@@ -129,7 +138,7 @@ def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
     _bounded(body)
     try:
         frame = values.loads(body)
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+    except _UNREADABLE as error:
         message = f"a frame that cannot be read ({type(error).__name__})"
         raise ProtocolError(message) from None
     if isinstance(frame, dict):

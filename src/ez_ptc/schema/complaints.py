@@ -122,17 +122,22 @@ class Complaints:
             return
         details = error.errors(include_url=False)
         located = [(_located(each, values), each) for each in details if not _is_missing_argument(each)]
-        tags: dict[_Path, set[int | str]] = defaultdict(set)
+        branches: dict[_Path, dict[str, None]] = defaultdict(dict)
         for places, _ in located:
-            for path, tag in places[:-1]:
-                tags[path].add(tag)
+            for path, branch in places[:-1]:
+                branches[path][str(branch)] = None
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
         for places, each in located:
             # Where the errors of several branches of a union meet, the value as a whole is wrong.
-            meeting = next((path for path, _ in places[:-1] if len(tags[path]) > 1), places[-1][0])
+            meeting = next((path for path, _ in places[:-1] if len(branches[path]) > 1), places[-1][0])
             by_path[meeting].append(each)
         for path, errors in by_path.items():
-            self._found.append(self._sentence(path, errors, values))
+            if len(branches.get(path, ())) > 1:
+                is_root = len(path) == 1
+                wanted = self._field(path).type_text if is_root else " | ".join(branches[path])
+                self._found.append(self._other_type(path, wanted, _at(path, values)))
+            else:
+                self._found.append(self._sentence(path, errors[0]))
 
     def _instead(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -146,35 +151,32 @@ class Complaints:
             return f"did you mean {near[0]!r}?"
         return f"it takes {_cut(', '.join(self._fields))}" if self._fields else "it takes no arguments"
 
-    def _sentence(self, path: _Path, errors: Sequence[ErrorDetails], values: Mapping[str, object]) -> str:
-        first = errors[0]
-        where = repr(_path_text(path))
-        if first["type"] == "missing":
+    def _sentence(self, path: _Path, error: ErrorDetails) -> str:
+        where = _where(path)
+        if error["type"] == "missing":
             return f"{where} is missing"
-        if first["type"] == "extra_forbidden":
+        if error["type"] == "extra_forbidden":
             return f"{where} is unknown"
-        value = first["input"] if len(errors) == 1 else _at(path, values)
-        wanted = self._wanted(path, errors)
+        wanted = self._wanted(path, error)
         if wanted is None:
-            return f"{where}{_pydantic_words(first)}, got {shown_with_type(value)}"
+            return f"{where}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
+        reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
+        return self._other_type(path, wanted, error["input"]) + (f" ({_cut(str(reason))})" if reason else "")
+
+    def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
-            return f"{where} wants one {wanted}, got a {type(value).__name__} of {count}: {instead}"
-        reason = first.get("ctx", {}).get("error") if first["type"].endswith("_parsing") and len(errors) == 1 else None
-        return f"{where} wants {wanted}, got {shown_with_type(value)}" + (f" ({_cut(str(reason))})" if reason else "")
+            return f"{_where(path)} wants one {_cut(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+        return f"{_where(path)} wants {_cut(wanted)}, got {shown_with_type(value)}"
 
-    def _wanted(self, path: _Path, errors: Sequence[ErrorDetails]) -> str | None:
-        wanted = list(dict.fromkeys(text for each in errors if (text := _wanted_by(each)) is not None))
-        if len(errors) == 1 and errors[0]["type"] in ("enum", "literal_error"):
-            return _cut(wanted[0])
-        if len(path) > 1:
-            return " | ".join(wanted) or ("a value of another type" if len(errors) > 1 else None)
+    def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
+        wanted = _wanted_by(error)
+        if wanted is None or len(path) > 1 or "expected" in error.get("ctx", {}):
+            return wanted
         text = self._field(path).type_text
-        if len(errors) > 1:
-            return text
-        is_dict = errors[0]["type"] in _WANTED_DICTS and not text.startswith("dict")
-        return (f"{text} (a dict)" if is_dict else text) if wanted else None
+        is_dict = error["type"] in _WANTED_DICTS and not text.startswith("dict")
+        return f"{text} (a dict)" if is_dict else text
 
     def _field(self, path: _Path) -> Field:
         name, *_ = path
@@ -239,13 +241,13 @@ def _pydantic_words(error: ErrorDetails) -> str:
     return f": {_cut(message)}"
 
 
-def _path_text(path: _Path) -> str:
+def _where(path: _Path) -> str:
     first, *others = path
     text = str(first)
     for step in others:
         is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
         text += f".{step}" if is_plain else f"[{shown(step)}]"
-    return text
+    return repr(text)
 
 
 def _counted(number: int, noun: str) -> str:

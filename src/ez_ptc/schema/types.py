@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
-from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
+from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
@@ -139,13 +139,10 @@ def record_adapter(name: str, fields: Mapping[str, Any], namespace: dict[str, An
     """
     entries = dict(fields)
     record: Any = typing_extensions.TypedDict(name, entries)  # pyright: ignore[reportArgumentType] - made at run time
-    try:
-        return TypeAdapter(record)
-    except PydanticUndefinedAnnotation:
-        record.__pydantic_config__ = ConfigDict(defer_build=True)
-        adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(record)
+    adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(record)
+    if not adapter.pydantic_complete:
         adapter.rebuild(force=True, _types_namespace=namespace)
-        return adapter
+    return adapter
 
 
 def json_schema(adapter: TypeAdapter[dict[str, Any]], *, output: bool = False) -> dict[str, Any]:

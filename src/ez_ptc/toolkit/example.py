@@ -148,5 +148,5 @@ def _singular(noun: str) -> str:
 def _free(noun: str, taken: set[str]) -> str:
     """Return a name for a variable that hides no tool, no builtin and no other variable."""
     numbered = (f"value_{number}" for number in range(len(taken) + 1))
-    wanted = (noun, "item", "result", "found", *numbered)
+    wanted = (noun, "result", "item", "found", *numbered)
     return next(name for name in wanted if name.isidentifier() and name not in taken and name not in _TAKEN)

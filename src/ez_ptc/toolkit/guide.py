@@ -39,7 +39,7 @@ _SHAPES: Final = "The comment `# Returns:` shows what a function returns: use ex
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
     "Chain results: store them in variables to chain between calls, loop over lists, and print only the final answer."
-    '\nRead a key of a result as r["key"] or r.key. Leave out arguments that have a default; filter in Python.'
+    '\nRead a key of a result as r["key"] or r.key.'
 )
 _UNCHAINED: Final = (
     "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
@@ -52,7 +52,7 @@ _PARALLEL: Final = (
 )
 _PLACE: Final = (
     "The whole standard library can be imported; json, math and re already are. No files, no network, no processes.\n"
-    "ALWAYS print() the final answer: only what is printed comes back."
+    "ALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
 _EXAMPLE: Final = "A complete program looks like this (other functions and arguments as the task needs):"
@@ -82,12 +82,12 @@ class Guide:
         preamble = self.preamble
         if preamble is None:
             preamble = f"{_PREAMBLE}\n{_SHAPES}" if self.assist_tool_chaining else _PREAMBLE
-        postamble = self.postamble
-        if postamble is None:
-            postamble = f"{_ANSWER}\n{self._rules}\n{self._example(fenced=True)}"
+        if self.postamble is None:
+            postamble = _joined(_ANSWER, self._rules, self._hint, self._example(fenced=True))
+        else:
+            postamble = _joined(self.postamble, self._hint)
         definitions = [self._definition(tool) for tool in self.tools]
-        parts = [preamble, "Available tools:", *definitions, _joined(postamble, self._hint)]
-        return "\n\n".join(parts)
+        return "\n\n".join([preamble, "Available tools:", *definitions, postamble])
 
     def tool_prompt(self) -> str:
         """Return the system prompt for a model that is given the tool `execute_tools`."""
@@ -123,9 +123,8 @@ class Guide:
 
     def _framed(self, introduction: str) -> str:
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
-        return (
-            f"{introduction}\n\n{listing}\n\n{_joined(self._rules, self._hint)}\n{self._example(fenced=False)}".rstrip()
-        )
+        instructions = _joined(self._rules, self._hint, self._example(fenced=False))
+        return f"{introduction}\n\n{listing}\n\n{instructions}"
 
     def _example(self, *, fenced: bool) -> str:
         program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
@@ -171,8 +170,8 @@ class Guide:
         return "\n\n".join(parts)
 
 
-def _joined(text: str, line: str) -> str:
-    return "\n".join(filter(None, (text, line)))
+def _joined(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
 
 
 def _is_undescribed(tool: Tool[..., Any]) -> bool:

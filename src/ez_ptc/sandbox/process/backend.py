@@ -84,7 +84,7 @@ class ProcessSandbox:
         problem = _problem(code, limits)
         if problem:
             return rejected(problem)
-        zygote, worker = await to_thread(self._take)
+        zygote, worker = self._take_ready() or await self._take_aside()
         exchange = Exchange(code, channel, limits)
         try:
             await AwaitingDriver(exchange, worker, channel).run()
@@ -105,6 +105,23 @@ class ProcessSandbox:
             if self._zygote is None:
                 self._zygote = ZygoteProcess()
             return self._zygote
+
+    def _take_ready(self) -> tuple[ZygoteProcess, WorkerHandle] | None:
+        """Return a worker if one is ready now."""
+        zygote = self._zygote
+        if zygote is None or not zygote.usable:
+            return None
+        worker = zygote.take_ready()
+        return (zygote, worker) if worker is not None else None
+
+    async def _take_aside(self) -> tuple[ZygoteProcess, WorkerHandle]:
+        import anyio
+
+        # A worker that was taken for a task that has been cancelled meanwhile would be lost.
+        taken: list[tuple[ZygoteProcess, WorkerHandle]] = []
+        with anyio.CancelScope(shield=True):
+            taken.append(await to_thread(self._take))
+        return taken[0]
 
     def _take(self) -> tuple[ZygoteProcess, WorkerHandle]:
         """Return a ready worker and the zygote it is of; boot a new zygote once if the old one has ended."""
@@ -143,10 +160,19 @@ class ProcessSandbox:
             zygote.close()
 
 
+def _encodes(code: str) -> bool:
+    try:
+        return code.isascii() or bool(code.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def _problem(code: object, limits: Limits) -> str:
     """Return why `code` is not even sent to a worker, or an empty text."""
     if not isinstance(code, str):
         return f"TypeError: a program is text (str), not {type(code).__name__}"
+    if "\0" in code or not _encodes(code):
+        return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
     if len(code) > limits.frame:
         return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
     return ""

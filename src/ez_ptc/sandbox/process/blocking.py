@@ -38,6 +38,7 @@ class BlockingDriver:
         self._channel = channel
         self._threads = threads
         self._turn = threading.Lock()
+        self._sending = threading.Lock()
         self._reader = 0
         self._in_tool = False
         self._over = threading.Event()
@@ -70,7 +71,7 @@ class BlockingDriver:
 
     def _read_until_call(self, reader: int) -> list[CallFrame]:
         """Return the next calls; none when the program has ended or another reader has taken over."""
-        while not self._exchange.finished:
+        while reader == self._reader and not self._exchange.finished:
             self._socket.settimeout(self._left())
             data = self._socket.recv(_CHUNK)
             with self._turn:
@@ -117,8 +118,10 @@ class BlockingDriver:
     def _run(self, call: CallFrame, reader: int) -> None:
         result = self._channel.call(call.name, call.args, call.kwargs)
         with self._turn:
-            if reader == self._reader:
-                self._send(self._exchange.answer(call, result))
+            if reader != self._reader:
+                return
+            frame = self._exchange.answer(call, result)
+        self._send(frame)
 
     def _run_aside(self, call: CallFrame, reader: int) -> None:
         try:
@@ -131,8 +134,10 @@ class BlockingDriver:
             self._over.set()
 
     def _send(self, frame: bytes) -> None:
-        self._socket.settimeout(self._left())
-        self._socket.sendall(frame)
+        # Not under the other lock: who sends much waits for the worker, which may wait for whoever reads.
+        with self._sending:
+            self._socket.settimeout(self._left())
+            self._socket.sendall(frame)
 
     def _watch(self) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""

@@ -132,6 +132,13 @@ class ZygoteProcess:
                 self._await(lambda: bool(self._ready))
             return self._ready.popleft()
 
+    def take_ready(self) -> WorkerHandle | None:
+        """Return a worker if one is ready, without waiting for anything."""
+        with self._lock, contextlib.suppress(ZygoteGoneError):
+            self._drain()
+            return self._ready.popleft() if self._ready else None
+        return None
+
     def refill(self, wanted: int) -> None:
         """Order workers until ``wanted`` are ready or on their way; does not wait."""
         with self._lock, contextlib.suppress(ZygoteGoneError):

@@ -60,6 +60,7 @@ def _prepare() -> tuple[Lockdown, int]:
         file.write("1000")
     strands.install()
     aio.install()
+    runtime.replace_builtins()
     runtime.forbid_imports()
     threading.stack_size(_THREAD_STACK)
     return locks, _base_memory()

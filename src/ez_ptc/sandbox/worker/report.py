@@ -39,7 +39,8 @@ def describe(error: BaseException, signatures: Mapping[str, str], namespace: Map
         line = f"{type(error).__name__} (its text cannot be shown)"
         text = line + "\n"
     if isinstance(error, SyntaxError):
-        line = f"{type(error).__name__}: {error.msg} (line {error.lineno})"
+        place = f" (line {error.lineno})" if error.lineno else ""
+        line = f"{type(error).__name__}: {error.msg}{place}"
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
         return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"

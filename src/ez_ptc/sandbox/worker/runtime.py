@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import threading
+import types
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from . import strands, values
@@ -27,7 +28,7 @@ from .wire import Link
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["Runtime", "forbid_imports", "new_link"]
+__all__ = ["Runtime", "forbid_imports", "new_link", "replace_builtins"]
 
 _REPORT_MEMORY = 48 << 20
 """Memory kept back from the program, so that running out of it can still be reported."""
@@ -45,20 +46,20 @@ class Runtime:
         self._link = link
         self._base_memory = base_memory
         self._running = False
-        self._stop_message = ""
 
     def serve(self, *, limit: bool = True) -> None:
         """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
         frame = self._link.receive()
         limits = cast("dict[str, int]", frame["limits"])
         self._link.room = limits["outstanding"]
+        self._link.most = limits["frame"]
         output = Output(self._link, limits["output"])
-        tools = Tools(self._link, output.flush)
+        tools = Tools(self._link, output.flush, limits["calls"])
         namespace = self._namespace(tools, cast("list[list[object]]", frame["tools"]))
         output.install()
         strands.begin()
         if limit:
-            self._limit(limits, tools, cast("str", frame["timeout_message"]))
+            self._limit(limits, cast("dict[str, str]", frame["messages"]), tools)
         done = self._run(cast("str", frame["code"]), namespace, tools)
         self._running = False
         self._release_memory()
@@ -71,29 +72,27 @@ class Runtime:
         self._finish(done, limits["frame"])
 
     def _namespace(self, tools: Tools, grants: list[list[object]]) -> dict[str, object]:
-        for name, value in {"json": json, "math": math, "re": re, "asyncio": asyncio}.items():
-            setattr(builtins, name, value)
-        builtins.parallel = tools.parallel  # pyright: ignore[reportAttributeAccessIssue] - a name for programs
-        builtins.ToolError = ToolError  # pyright: ignore[reportAttributeAccessIssue] - a name for programs
-        namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": builtins, SETTLE: settle}
+        found = sys.modules["builtins"]
+        vars(found)["parallel"] = tools.parallel
+        namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": found, SETTLE: settle}
         namespace.update(tools.functions(grants))
         return namespace
 
-    def _limit(self, limits: dict[str, int], tools: Tools, timeout_message: str) -> None:
+    def _limit(self, limits: dict[str, int], messages: dict[str, str], tools: Tools) -> None:
         memory = self._base_memory + limits["memory"]
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory + _REPORT_MEMORY))
         if limits["cpu"]:
             resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
 
         def stop(signum: int, frame: FrameType | None) -> None:
-            del signum, frame
+            del frame
             if not self._running:
                 return
             if self._link.mid_frame:
                 # A torn frame would cost the result: come back when it is written.
                 signal.setitimer(signal.ITIMER_REAL, 0.001)
                 return
-            tools.closed = error = TimeoutError(timeout_message)
+            tools.closed = error = TimeoutError(messages["cpu" if signum == signal.SIGXCPU else "timeout"])
             raise error
 
         signal.signal(signal.SIGALRM, stop)
@@ -135,7 +134,9 @@ class Runtime:
         try:
             body = values.dumps(done)
             if len(body) > most:
-                message = f"TypeError: the last expression's value has {len(body):,} bytes; at most {most:,} can be returned"
+                message = (
+                    f"TypeError: the last expression's value has {len(body):,} bytes; at most {most:,} can be returned"
+                )
                 body = values.dumps({"t": "done", "error": message, "trace": message, "kind": "error", "dropped": 0})
         except (MemoryError, ValueError) as error:
             message = f"{type(error).__name__}: the value of the program's last expression is too large to cross"
@@ -165,6 +166,17 @@ class _NoImport:
             f"No module named {name!r}: programs can import the standard library, without files, network and processes"
         )
         raise ModuleNotFoundError(message, name=name)
+
+
+def replace_builtins() -> None:
+    """Give programs a module of built-ins of their own, with the names that are there without an import.
+
+    What a program changes in it does not change what this runtime and the standard library see.
+    """
+    names = {"json": json, "math": math, "re": re, "asyncio": asyncio, "ToolError": ToolError}
+    own = types.ModuleType("builtins", builtins.__doc__)
+    vars(own).update(vars(builtins) | names)
+    sys.modules["builtins"] = own
 
 
 def forbid_imports() -> None:

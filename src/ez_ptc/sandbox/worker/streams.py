@@ -30,16 +30,21 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         view = bytes(data)
-        self._output.emit(self._stream, self._decode(view), len(view))
+        self._output.take(self._stream, self._decode(view), len(view))
         return len(view)
 
 
 class Output:
-    """Standard output and error of one program, sent as they fill; what exceeds the limit is counted and dropped."""
+    """Standard output and error of one program; what exceeds the limit is counted and dropped.
+
+    It is sent in blocks, with each tool call, and at the end: a program that flushes every line costs no more frames.
+    """
 
     def __init__(self, link: Link, limit: int) -> None:
         self._link = link
         self._left = limit
+        self._waiting: dict[int, list[str]] = {1: [], 2: []}
+        self._size = 0
         self.dropped = 0
         self.stdout = self._open(1)
         self.stderr = self._open(2)
@@ -48,22 +53,32 @@ class Output:
         buffer = io.BufferedWriter(_Sink(self, stream), _BLOCK)
         return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="")
 
-    def emit(self, stream: int, text: str, size: int) -> None:
-        """Send ``text`` (``size`` bytes) as far as the limit allows."""
+    def take(self, stream: int, text: str, size: int) -> None:
+        """Keep ``text`` (``size`` bytes) as far as the limit allows, and send what is enough for a frame."""
         if size > self._left:
             # Counted in characters from here on: never more than the bytes they came from.
             text = text[: self._left]
             self.dropped += size - len(text)
             size = len(text)
         self._left -= size
-        if text:
-            self._link.send({"t": "output", "stream": stream, "text": text})
+        self._waiting[stream].append(text)
+        self._size += size
+        if self._size >= _BLOCK:
+            self._send()
 
     def flush(self) -> None:
-        """Send what is buffered; a program may have closed its streams, then there is nothing."""
+        """Send everything; a program may have closed its streams, then there is nothing in them."""
         for stream in (self.stdout, self.stderr):
             if not stream.closed:
                 stream.flush()
+        if self._size:
+            self._send()
+
+    def _send(self) -> None:
+        waiting, self._waiting, self._size = self._waiting, {1: [], 2: []}, 0
+        for stream, parts in waiting.items():
+            if parts:
+                self._link.send({"t": "output", "stream": stream, "text": "".join(parts)})
 
     def install(self) -> None:
         """Make these the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from . import values
 from .strands import current, fork
+from .wire import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,9 +54,12 @@ def _answer(reply: dict[str, object]) -> object:
 class Tools:
     """The granted tools of one execution, bound to its link."""
 
-    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
+    def __init__(self, link: Link, flush: Callable[[], None], most: int) -> None:
+        """Take the link, what sends the output before a call, and how many calls there may be."""
         self._link = link
         self._flush = flush
+        self._most = most
+        self._left = most
         self.signatures: dict[str, str] = {}
         self.closed: BaseException | None = None
 
@@ -95,6 +99,10 @@ class Tools:
     def _start(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str) -> Pending:
         if self.closed is not None:
             raise self.closed
+        self._left -= 1
+        if self._left < 0:
+            message = f"the program made more than {self._most:,} tool calls"
+            raise RuntimeError(message)
         encode = values.encode
         try:
             frame: dict[str, object] = {
@@ -109,7 +117,11 @@ class Tools:
             message = f"an argument of {name}: {error}"
             raise TypeError(message) from None
         self._flush()
-        return self._link.start(frame)
+        try:
+            return self._link.start(frame)
+        except TooLargeError as error:
+            message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
+            raise ValueError(message) from None
 
     def parallel(self, *branches: object) -> list[object]:
         """Run ``(function, argument, ...)`` tuples side by side and return their results in order.

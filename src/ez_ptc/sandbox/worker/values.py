@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import json
 import uuid
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from json import JSONDecoder, JSONEncoder
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "cannot_cross", "dumps", "encode", "loads"]
 
 MARK = "$"
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 """Nesting levels a value may have; the JSON parsers on both ends recurse."""
 MAX_NODES = 1_000_000
 """Elements a value may have in all, so that shared references cannot unfold without bound."""
@@ -34,7 +34,7 @@ _WHAT_CAN = (
 )
 _BIG_INT_BITS = 10_000
 """Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
-_COLLISIONS = 1_000
+_COLLISIONS = 50
 
 
 class CannotCrossError(TypeError):
@@ -135,8 +135,8 @@ def cannot_cross(value: object) -> CannotCrossError:
 
 def _fields(kind: type[object]) -> tuple[str, ...] | None:
     """Return the field names of a dataclass or named tuple class: both travel as records."""
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
+    if hasattr(kind, "__dataclass_fields__"):
+        return tuple(field.name for field in dataclasses.fields(cast("Any", kind)))
     if issubclass(kind, tuple):
         names = getattr(kind, "_fields", None)
         return cast("tuple[str, ...]", names) if isinstance(names, tuple) else None
@@ -189,12 +189,12 @@ def encode(value: object, convert: Callable[[object], object] | None = None) -> 
         convert: Asked for what is of no known type; returns a known one or raises :class:`CannotCrossError`.
 
     Raises:
-        CannotCrossError: A type, the depth (200) or the number of elements (1,000,000) does not cross.
+        CannotCrossError: A type, the depth (100) or the number of elements (1,000,000) does not cross.
     """
     return _Encoder(convert).tree(value)
 
 
-_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_text = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def dumps(tree: object) -> bytes:
@@ -245,6 +245,11 @@ def _unmark(found: dict[str, object]) -> object:
     return _DECODERS[cast("str", kind)](payload)
 
 
+# Made once, and before a program can put something else into the json module.
+_marked = JSONDecoder(object_hook=_unmark).decode
+_plain = JSONDecoder().decode
+
+
 def loads(data: bytes, record: Callable[[dict[str, object]], object] | None = None) -> object:
     """Return what :func:`dumps` was given, decoded.
 
@@ -254,12 +259,11 @@ def loads(data: bytes, record: Callable[[dict[str, object]], object] | None = No
 
     Raises:
         ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError and
-            RecursionError where bytes were made to confuse; callers who read from a worker catch them all.
+            AttributeError and RecursionError where bytes were made to confuse; whoever reads from a worker catches
+            them all.
     """
     text = data.decode("utf-8", "surrogatepass")
     if record is not None:
         make = record
-        return json.loads(text, object_hook=lambda found: _unmark(found) if MARK in found else make(found))
-    if b'"$"' in data:
-        return json.loads(text, object_hook=_unmark)
-    return json.loads(text)
+        return JSONDecoder(object_hook=lambda found: _unmark(found) if MARK in found else make(found)).decode(text)
+    return _marked(text) if b'"$"' in data else _plain(text)

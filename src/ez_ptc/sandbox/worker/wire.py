@@ -15,10 +15,20 @@ from . import values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HostGoneError", "Link", "Pending"]
+__all__ = ["HostGoneError", "Link", "Pending", "TooLargeError"]
 
 _HEADER = 4
 _CHUNK = 1 << 16
+_NUMBER = 32
+"""Bytes that a call's number adds to its frame, at most."""
+
+
+class TooLargeError(ValueError):
+    """A frame is larger than the host takes; ``size`` says how large."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
 
 
 class HostGoneError(ConnectionError):
@@ -47,18 +57,15 @@ class Link:
         self._receive_fd = receive_fd
         self._send_fd = send_fd
         self._record = record
-        self.room = 1  # how many calls may be unanswered
+        self.outstanding = 0  # how many calls are unanswered
+        self.room = 1  # how many may be
+        self.most = 1 << 20  # how many bytes a frame may have
         self._buffer = bytearray()
         self._turn = threading.Condition(threading.Lock())
         self._reading = False
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
         self._calls = 0
-
-    @property
-    def outstanding(self) -> int:
-        """How many calls wait for their answer."""
-        return len(self._waiting)
 
     @property
     def mid_frame(self) -> bool:
@@ -87,34 +94,37 @@ class Link:
 
     def send_body(self, body: bytes) -> None:
         """Write one frame whose body is encoded already."""
-        data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
         with self._writing:
-            while data:
-                data = data[os.write(self._send_fd, data) :]
+            self._write(body)
+
+    def _write(self, body: bytes) -> None:
+        data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
+        while data:
+            data = data[os.write(self._send_fd, data) :]
 
     def start(self, frame: dict[str, object]) -> Pending:
-        """Send a call; the answer is taken with :meth:`Pending.wait`. Waits while too many are unanswered."""
+        """Send a call; the answer is taken with :meth:`Pending.wait`. Waits while too many are unanswered.
+
+        Raises:
+            TooLargeError: The host would not take a frame of this size.
+        """
+        body = values.dumps(frame)
+        if len(body) + _NUMBER > self.most:
+            raise TooLargeError(len(body))
+        self._until(self._admitted)
         pending = Pending(self)
-        number = 0
-
-        def admitted() -> bool:
-            nonlocal number
-            if len(self._waiting) >= self.room:
-                return False
+        with self._writing:
+            # Numbered where it is written: the host wants the calls of all threads in one row.
             self._calls += 1
-            number = self._calls
-            self._waiting[number] = pending
-            return True
-
-        self._until(admitted)
-        frame["id"] = number
-        try:
-            self.send(frame)
-        except BaseException:
-            # Whatever stopped the send (an encoding error, the soft stop), no answer will come for this number.
-            self._waiting.pop(number, None)
-            raise
+            self._waiting[self._calls] = pending
+            self._write(b'{"id":%d,%b' % (self._calls, body[1:]))
         return pending
+
+    def _admitted(self) -> bool:
+        if self.outstanding >= self.room:
+            return False
+        self.outstanding += 1
+        return True
 
     def wait(self, pending: Pending) -> dict[str, object]:
         """Return the reply to ``pending``; replies to others that come first are handed to them."""
@@ -135,6 +145,7 @@ class Link:
             try:
                 frame = self.receive(self._record)
                 self._waiting.pop(cast("int", frame["id"])).reply = frame
+                self.outstanding -= 1
             finally:
                 with self._turn:
                     self._reading = False

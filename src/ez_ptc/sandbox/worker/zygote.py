@@ -141,8 +141,8 @@ def _warm_up(base_memory: int) -> None:
             "t": "run",
             "code": _WARM_UP_PROGRAM,
             "tools": [["tool", "tool(x: str, n: int) -> list", "Warm up.", False]],
-            "limits": {"memory": 1 << 28, "output": 1 << 20, "frame": 1 << 20, "outstanding": 1, "cpu": 0},
-            "timeout_message": "",
+            "limits": {"memory": 1 << 28, "output": 1 << 20, "frame": 1 << 20, "outstanding": 1, "calls": 1, "cpu": 0},
+            "messages": {},
         },
         {"t": "reply", "id": 1, "v": [{"n": 1}, {"n": 2}]},
     ]

@@ -1,0 +1,40 @@
+"""A sandbox for the whole run, and the ways of running a program in it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+
+import anyio
+import pytest
+
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.toolkit.toolkit import Toolkit
+from tests.sandbox.tools import TOOLS
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[ProcessSandbox]:
+    """The sandbox that the tests share; each program has a process of its own in it."""
+    found = ProcessSandbox()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def toolkit(sandbox: ProcessSandbox) -> Toolkit:
+    """A few plain tools."""
+    return Toolkit(TOOLS, sandbox=sandbox)
+
+
+@pytest.fixture(params=["blocking", "asyncio", "trio"])
+def execute(request: pytest.FixtureRequest) -> Callable[..., ExecutionResult]:
+    """Run a program: from a thread, and from each event loop."""
+
+    def run(toolkit: Toolkit, code: str, timeout: float | None = None) -> ExecutionResult:
+        if request.param == "blocking":
+            return toolkit.execute(code, timeout)
+        return anyio.run(functools.partial(toolkit.aexecute, code, timeout), backend=request.param)
+
+    return run

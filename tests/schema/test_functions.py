@@ -1,0 +1,178 @@
+"""A signature as one parameters schema."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from threading import Lock
+from typing import Annotated, Any, Optional
+
+import pytest
+from pydantic import Field
+from typing_extensions import Doc
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.functions import FunctionSchema, function_schema
+from ez_ptc.schema.signatures import read_signature, signature_text
+
+
+class Route(Enum):
+    AIR = "air"
+
+
+@dataclass
+class Parcel:
+    grams: int
+
+
+def made_with(names: list[str]) -> Callable[..., object]:
+    namespace: dict[str, Any] = {}
+    exec(f"def ship({', '.join(f'{name}: int' for name in names)}): ...", namespace)
+    return namespace["ship"]
+
+
+def schema_of(function: Callable[..., object], **texts: str) -> FunctionSchema:
+    return function_schema("ship", read_signature(function, name="ship"), texts)
+
+
+def test_parameters_are_required_where_they_have_no_default() -> None:
+    def ship(number: str, cups: int = 2, *, note: str) -> None: ...
+
+    assert schema_of(ship).parameters == {
+        "type": "object",
+        "properties": {
+            "number": {"type": "string"},
+            "cups": {"type": "integer", "default": 2},
+            "note": {"type": "string"},
+        },
+        "required": ["number", "note"],
+    }
+
+
+def test_a_function_without_parameters_requires_nothing() -> None:
+    def ship() -> None: ...
+
+    assert schema_of(ship).parameters == {"type": "object", "properties": {}}
+
+
+def test_what_collects_the_rest_is_no_parameter() -> None:
+    def ship(*parts: int, number: str, **more: int) -> None: ...
+
+    assert list(schema_of(ship).parameters["properties"]) == ["number"]
+
+
+def test_no_annotation_accepts_anything() -> None:
+    def ship(number: object, cups: object = 2) -> None: ...
+
+    ship.__annotations__ = {}
+    assert schema_of(ship).parameters["properties"] == {"number": {}, "cups": {"default": 2}}
+
+
+def test_a_description_is_the_annotations_own_or_else_the_docstrings() -> None:
+    def ship(
+        number: str,
+        to: Annotated[str, "Where to"],
+        by: Annotated[str, Doc("How")],
+        cups: Annotated[int, Field(ge=1, description="How many")],
+        note: Annotated[int, Field(ge=1)],
+        left: str,
+    ) -> None: ...
+
+    texts = {"number": "Which", "to": "no", "by": "no", "cups": "no", "note": "What it says"}
+    properties = schema_of(ship, **texts).parameters["properties"]
+
+    assert {name: each.get("description") for name, each in properties.items()} == {
+        "number": "Which",
+        "to": "Where to",
+        "by": "How",
+        "cups": "How many",
+        "note": "What it says",
+        "left": None,
+    }
+    assert properties["cups"]["minimum"] == properties["note"]["minimum"] == 1
+
+
+def test_classes_are_definitions_at_the_root() -> None:
+    def ship(parcel: Parcel, others: list[Parcel], by: Route = Route.AIR) -> None: ...
+
+    parameters = schema_of(ship, parcel="The first").parameters
+
+    assert parameters["properties"]["parcel"] == {"$ref": "#/$defs/Parcel", "description": "The first"}
+    assert parameters["properties"]["others"] == {"type": "array", "items": {"$ref": "#/$defs/Parcel"}}
+    assert parameters["properties"]["by"] == {"$ref": "#/$defs/Route", "default": "air"}
+    assert sorted(parameters["$defs"]) == ["Parcel", "Route"]
+
+
+def test_any_name_is_good_for_a_parameter() -> None:
+    names = ["self", "name", "model_config", "_x", "__y", "cls", "größe", "default", "type"]
+    schema = schema_of(made_with(names))
+
+    assert schema.parameters["required"] == names
+    assert schema.binder.bind((), dict.fromkeys(names, 1)).kwargs == dict.fromkeys(names, 1)
+
+
+def test_a_hundred_parameters_work() -> None:
+    names = [f"field_{number}" for number in range(100)]
+    schema = schema_of(made_with(names))
+
+    assert schema.parameters["required"] == names
+    assert schema.binder.bind(range(100), {}).kwargs == dict(zip(names, range(100), strict=True))
+
+
+def test_a_field_as_default_gives_default_constraints_and_description() -> None:
+    def ship(
+        cups: int = Field(5, ge=1, description="How many"),
+        number: str = Field(..., min_length=2),
+        tags: list[str] = Field(default_factory=list),  # noqa: B008 - a default as FastAPI writes it
+        note: Annotated[str, Field(default="none")] = "",
+    ) -> None: ...
+
+    schema = schema_of(ship)
+
+    assert schema.parameters["properties"]["cups"] == {
+        "type": "integer",
+        "minimum": 1,
+        "default": 5,
+        "description": "How many",
+    }
+    assert schema.parameters["required"] == ["number"]
+    assert schema.binder.bind((), {"number": "A-17"}).kwargs["cups"] == 5
+    assert schema.binder.bind((), {"number": "A-17"}).kwargs["tags"] == []
+    assert signature_text("ship", schema.signature).startswith("ship(cups: int = 5, number: str, tags: list[str] = ...")
+
+
+def test_an_alias_in_an_annotation_does_not_rename_the_parameter() -> None:
+    def ship(number: Annotated[str, Field(alias="no")]) -> None: ...
+
+    schema = schema_of(ship)
+
+    assert schema.parameters["required"] == ["number"]
+    assert schema.binder.bind((), {"number": "A-17"}).kwargs == {"number": "A-17"}
+
+
+def test_a_parameter_that_json_cannot_carry_is_left_out_where_it_has_a_default() -> None:
+    def ship(number: str, log: Callable[[str], None] = print, lock: Optional[Lock] = None, cups: int = 1) -> None: ...
+
+    schema = schema_of(ship)
+
+    assert list(schema.parameters["properties"]) == ["number", "cups"]
+    assert signature_text("ship", schema.signature) == "ship(number: str, cups: int = 1) -> None"
+    assert schema.binder.bind(("A-17", 3), {}).kwargs == {"number": "A-17", "cups": 3}
+
+
+class Fussy:
+    """A type whose own hook for pydantic fails."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> object:
+        message = "not today"
+        raise ValueError(message)
+
+
+@pytest.mark.parametrize("annotation", [Lock, Callable[[str], None], list[Lock], Fussy, 5])
+def test_a_parameter_that_json_cannot_carry_is_refused_by_name(annotation: object) -> None:
+    def ship(number: str, odd: object, cups: int = 1) -> None: ...
+
+    ship.__annotations__["odd"] = annotation
+    with pytest.raises(SchemaError, match=r"^ship: parameter 'odd' cannot be of type .*annotate it with") as caught:
+        schema_of(ship)
+    assert "or give it a default" in str(caught.value)

@@ -1,0 +1,114 @@
+"""Return annotations: a schema where it says more than the signature, None otherwise."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from inspect import Signature
+from threading import Lock
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+
+import pytest
+from pydantic import BaseModel
+
+from ez_ptc.schema.returns import return_schema
+from ez_ptc.schema.stubs import type_text
+
+
+class Stop(TypedDict):
+    city: str
+    hour: int
+
+
+class Tour(BaseModel):
+    stops: list[str]
+    price: float = 0.0
+
+
+@dataclass
+class Ride:
+    taxi: bool
+    length: float | None = None
+
+
+class Seat(NamedTuple):
+    row: int
+    letter: str = "A"
+
+
+@dataclass
+class Station:
+    name: str
+    next: "Station | None" = None
+
+
+@dataclass
+class Locked:
+    lock: Lock
+
+
+BARE_DICT: Any = dict
+TEXTS: list[tuple[object, str]] = [
+    (Stop, "{city: str, hour: int}"),
+    (Tour, "{stops: list[str], price: float}"),
+    (Ride, "{taxi: bool, length: float | None}"),
+    (Seat, "{row: int, letter: str}"),
+    (list[Stop], "list[{city: str, hour: int}]"),
+    (list[Tour], "list[{stops: list[str], price: float}]"),
+    (list[Ride], "list[{taxi: bool, length: float | None}]"),
+    (list[Seat], "list[{row: int, letter: str}]"),
+    (dict[str, Stop], "dict[str, {city: str, hour: int}]"),
+    (Stop | None, "{city: str, hour: int} | None"),
+    (Annotated[Stop, "the next"], "{city: str, hour: int}"),
+    (Iterator[Seat], "list[{row: int, letter: str}]"),
+    (AsyncIterator[Stop], "list[{city: str, hour: int}]"),
+    (Station, "{name: str, next: Station | None}"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "text"), TEXTS)
+def test_what_has_named_fields_is_described(annotation: object, text: str) -> None:
+    schema = return_schema(annotation, namespace={})
+
+    assert schema is not None
+    assert type_text(schema) == text
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        dict,
+        list,
+        str,
+        int,
+        float,
+        bool,
+        list[dict[str, object]],
+        list[BARE_DICT],
+        list[str],
+        dict[str, Any],
+        dict[str, list[int]],
+        None,
+        Any,
+        Signature.empty,
+        Literal["a"],
+        "Unresolved",
+        Locked,
+    ],
+)
+def test_what_says_no_more_than_the_signature_is_skipped(annotation: object) -> None:
+    assert return_schema(annotation, namespace={}) is None
+
+
+def test_a_schema_stands_alone() -> None:
+    """Definitions are inlined, and a class that contains itself keeps its definition at hand."""
+    assert return_schema(list[Stop], namespace={}) == {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "hour": {"type": "integer"}},
+            "required": ["city", "hour"],
+        },
+    }
+    station = return_schema(Station, namespace={})
+    assert station is not None
+    assert station["$ref"] == "#/$defs/Station"
+    assert list(station["$defs"]) == ["Station"]

@@ -1,0 +1,211 @@
+"""Python types as JSON Schema, in the forms of this library."""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel, Field
+
+from ez_ptc.schema.types import NO_DEFAULT, json_default, json_schema, record_adapter
+
+
+class Route(Enum):
+    """How a parcel goes."""
+
+    AIR = "air"
+    SEA = "sea"
+
+
+class Priority(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Mixed(Enum):
+    NUMBER = 1
+    TEXT = "one"
+
+
+@dataclass
+class Box:
+    grams: int
+    route: Route = Route.SEA
+    inner: list["Box"] = field(default_factory=list["Box"])
+
+
+class Label(BaseModel):
+    """What is written on a parcel."""
+
+    title: str = Field(title="Shown on top", description="Its first line.")
+    size: int = 3
+
+
+class Point(NamedTuple):
+    x: int
+    y: int = 0
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+T = TypeVar("T")
+
+
+def schema_of(annotation: object, *, output: bool = False) -> dict[str, Any]:
+    whole = json_schema(record_adapter("Record", {"it": annotation}, {}), output=output)
+    it: dict[str, Any] = whole["properties"]["it"]
+    return {**it, "$defs": whole["$defs"]} if "$defs" in whole else it
+
+
+BARE_DICT: Any = dict
+INTEGER = {"type": "integer"}
+STRING = {"type": "string"}
+FORMS: list[tuple[object, dict[str, Any]]] = [
+    (str, STRING),
+    (int, INTEGER),
+    (float, {"type": "number"}),
+    (bool, {"type": "boolean"}),
+    (None, {"type": "null"}),
+    (Any, {}),
+    (object, {}),
+    (T, {}),
+    (bytes, {"type": "string", "contentEncoding": "base64"}),
+    (datetime, {"type": "string", "format": "date-time"}),
+    (date, {"type": "string", "format": "date"}),
+    (time, {"type": "string", "format": "time"}),
+    (timedelta, {"type": "string", "format": "duration"}),
+    (UUID, {"type": "string", "format": "uuid"}),
+    (Path, {"type": "string", "format": "path"}),
+    (list, {"type": "array"}),
+    (list[Any], {"type": "array"}),
+    (list[int], {"type": "array", "items": INTEGER}),
+    (list[BARE_DICT], {"type": "array", "items": {"type": "object"}}),
+    (Sequence[str], {"type": "array", "items": STRING}),
+    (Iterable[str], {"type": "array", "items": STRING}),
+    (deque[int], {"type": "array", "items": INTEGER}),
+    (set[int], {"type": "array", "uniqueItems": True, "items": INTEGER}),
+    (frozenset[int], {"type": "array", "uniqueItems": True, "items": INTEGER}),
+    (tuple[int, str], {"type": "array", "prefixItems": [INTEGER, STRING], "minItems": 2, "maxItems": 2}),
+    (tuple[int, ...], {"type": "array", "items": INTEGER}),
+    (tuple, {"type": "array"}),
+    (dict, {"type": "object"}),
+    (dict[str, int], {"type": "object", "additionalProperties": INTEGER}),
+    (dict[str, Any], {"type": "object", "additionalProperties": True}),
+    (Mapping[str, int], {"type": "object", "additionalProperties": INTEGER}),
+    (OrderedDict[str, int], {"type": "object", "additionalProperties": INTEGER}),
+    (Counter[str], {"type": "object", "additionalProperties": INTEGER}),
+    (int | str, {"anyOf": [INTEGER, STRING]}),
+    (int | None, {"anyOf": [INTEGER, {"type": "null"}]}),
+    (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+    (Literal["a"], {"type": "string", "enum": ["a"]}),
+    (Literal[1, 2], {"type": "integer", "enum": [1, 2]}),
+    (Literal["a", 1, True], {"enum": ["a", 1, True]}),
+    (Literal[Route.AIR, "road"], {"type": "string", "enum": ["air", "road"]}),
+    (Annotated[int, Field(ge=1, le=9)], {"type": "integer", "minimum": 1, "maximum": 9}),
+]
+
+
+@pytest.mark.parametrize(("annotation", "form"), FORMS)
+def test_a_type_has_its_form(annotation: object, form: dict[str, Any]) -> None:
+    assert schema_of(annotation) == form
+
+
+def test_enumerations_are_listed_by_value_and_typed_where_all_are_alike() -> None:
+    route = {"type": "string", "enum": ["air", "sea"], "description": "How a parcel goes."}
+    assert schema_of(Route) == {"$ref": "#/$defs/Route", "$defs": {"Route": route}}
+    assert schema_of(Priority)["$defs"]["Priority"] == {"type": "integer", "enum": [1, 2]}
+    assert schema_of(Mixed)["$defs"]["Mixed"] == {"enum": [1, "one"]}
+
+
+def test_a_class_is_a_definition_that_may_refer_to_itself() -> None:
+    box = schema_of(list[Box])["$defs"]["Box"]
+
+    assert schema_of(list[Box])["items"] == {"$ref": "#/$defs/Box"}
+    assert box["required"] == ["grams"]
+    assert box["properties"]["route"] == {"$ref": "#/$defs/Route", "default": "sea"}
+    assert box["properties"]["inner"] == {"type": "array", "items": {"$ref": "#/$defs/Box"}}
+
+
+def test_titles_are_dropped_but_not_a_field_of_that_name() -> None:
+    assert schema_of(Label)["$defs"]["Label"] == {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "description": "Its first line."},
+            "size": {"type": "integer", "default": 3},
+        },
+        "required": ["title"],
+        "description": "What is written on a parcel.",
+    }
+
+
+def test_a_discriminated_union_is_a_union() -> None:
+    union = schema_of(Annotated[Dog | Cat, Field(discriminator="kind")])
+
+    assert {key: union[key] for key in union if key != "$defs"} == {
+        "anyOf": [{"$ref": "#/$defs/Dog"}, {"$ref": "#/$defs/Cat"}]
+    }
+
+
+def test_what_comes_out_has_every_field_and_no_defaults() -> None:
+    label = schema_of(Label, output=True)["$defs"]["Label"]
+
+    assert label["required"] == ["title", "size"]
+    assert label["properties"]["size"] == {"type": "integer"}
+
+
+def test_a_decimal_that_comes_out_is_known_from_other_text() -> None:
+    assert schema_of(Decimal, output=True) == {"type": "string", "format": "decimal"}
+    assert schema_of(Decimal)["anyOf"][0] == {"type": "number"}
+
+
+def test_a_class_may_refer_to_neighbours_that_only_the_namespace_knows() -> None:
+    @dataclass
+    class Wheel:
+        inches: int
+
+    @dataclass
+    class Cart:
+        wheels: "list[Wheel]"
+
+    schema = json_schema(record_adapter("Record", {"cart": Cart}, {"Wheel": Wheel}))
+
+    assert schema["$defs"]["Wheel"]["properties"] == {"inches": INTEGER}
+
+
+DEFAULTS: list[tuple[object, object]] = [
+    (None, None),
+    (True, True),
+    (5, 5),
+    ("tea", "tea"),
+    (2.5, 2.5),
+    ([1, {"a": (2, 3)}], [1, {"a": [2, 3]}]),
+    (Route.AIR, "air"),
+    (float("inf"), NO_DEFAULT),
+    (float("nan"), NO_DEFAULT),
+    ([float("nan")], NO_DEFAULT),
+    (object(), NO_DEFAULT),
+    ([object()], NO_DEFAULT),
+    ({1: 2}, NO_DEFAULT),
+    ({1}, NO_DEFAULT),
+    (b"tea", NO_DEFAULT),
+    (datetime(2024, 1, 1), NO_DEFAULT),
+    ("\ud800", NO_DEFAULT),
+    (10**5000, NO_DEFAULT),
+]
+
+
+@pytest.mark.parametrize(("default", "emitted"), DEFAULTS, ids=lambda value: type(value).__name__)
+def test_a_default_is_emitted_where_it_is_plain_json(default: object, emitted: object) -> None:
+    assert json_default(default) == emitted

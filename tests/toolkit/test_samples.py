@@ -1,0 +1,48 @@
+from typing import Any
+
+import pytest
+
+from ez_ptc.toolkit.samples import sample_arguments
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, "some size"),
+        ({"type": "string", "format": "date"}, "2025-01-31"),
+        ({"type": "string", "description": "A size (e.g. 'XL')"}, "XL"),
+        ({"type": "string", "examples": ["S"]}, "S"),
+        ({"enum": [3, 4]}, 3),
+        ({"const": "S"}, "S"),
+        ({"type": "integer", "minimum": 7}, 7),
+        ({"type": "number"}, 1.5),
+        ({"type": "boolean"}, True),
+        ({"type": "null"}, None),
+        ({"type": "array", "items": {"type": "integer"}}, [1]),
+        ({"type": "array"}, ["some size"]),
+        ({"anyOf": [{"type": "null"}, {"type": "integer"}]}, 1),
+        ({"$ref": "#/$defs/Size"}, {"width": 1, "unit": "cm"}),
+        ({"$ref": "#/$defs/Nowhere"}, "some size"),
+        ({}, "some size"),
+    ],
+)
+def test_an_argument_is_a_documented_value_or_one_of_its_type(schema: dict[str, Any], value: object) -> None:
+    size = {"type": "object", "properties": {"width": {"type": "integer"}, "unit": {"const": "cm"}}}
+    parameters = {"properties": {"size": schema}, "required": ["size"], "$defs": {"Size": size}}
+
+    assert sample_arguments(parameters, ("size",)) == repr(value)
+
+
+def test_a_type_that_contains_itself_ends() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    looped = {"properties": {"a": {"$ref": "#/$defs/Node"}}, "required": ["a"], "$defs": {"Node": node}}
+    endless = {"properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"], "$defs": {"A": {"$ref": "#/$defs/A"}}}
+
+    assert sample_arguments(looped, ("a",)).count("next") == 4
+    assert sample_arguments(endless, ("a",)) == "'some a'"
+
+
+def test_arguments_after_an_optional_one_go_by_name() -> None:
+    parameters = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["b"]}
+
+    assert sample_arguments(parameters, ("a", "b")) == "b=1"
