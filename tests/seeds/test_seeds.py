@@ -1,8 +1,8 @@
 """The examples of the two documents this library began with, run as they are printed and held to what they promise."""
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Optional, TypedDict
@@ -10,7 +10,7 @@ from typing import Any, Literal, Optional, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from ez_ptc import Tool, Toolkit, ez_tool
+from ez_ptc import ExecutionResult, Tool, Toolkit, ez_tool
 
 Names = dict[str, Any]
 
@@ -53,26 +53,10 @@ def chaining(shared_folder: Path) -> Seed:
     return read(shared_folder, "001")
 
 
-@pytest.fixture(autouse=True)
-def _close_toolkits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Close what the printed examples leave open."""
-    opened: list[Toolkit] = []
-    begin = Toolkit.__post_init__
-
-    def recorded(self: Toolkit) -> None:
-        begin(self)
-        opened.append(self)
-
-    monkeypatch.setattr(Toolkit, "__post_init__", recorded)
-    yield
-    for toolkit in opened:
-        toolkit.close()
-
-
-def run(code: str, **names: object) -> Names:
+def run(example: str, /, **names: object) -> Names:
     """Run an example as it is printed, after whatever its page has defined before it."""
     namespace: Names = {"__name__": "seed", "ez_tool": ez_tool, "Toolkit": Toolkit, **names}
-    exec(compile(code, "<seed>", "exec", dont_inherit=True), namespace)
+    exec(compile(example, "<seed>", "exec", dont_inherit=True), namespace)
     return namespace
 
 
@@ -103,14 +87,18 @@ class WeatherModel(BaseModel):
 @ez_tool
 def search_products(query: str, limit: int = 5) -> list[ProductResult]:
     """Search the product catalog."""
-    return [{"id": 1, "name": query, "price": 49.5, "tags": []}][:limit]
+    found: list[ProductResult] = [{"id": 1, "name": query, "price": 49.5, "tags": []}]
+    return found[:limit]
 
 
 def returning(annotation: object) -> Tool[..., Any]:
     def function() -> object:
         """Return something."""
 
-    function.__annotations__["return"] = annotation
+    if annotation is inspect.Signature.empty:
+        del function.__annotations__["return"]
+    else:
+        function.__annotations__["return"] = annotation
     return ez_tool(function)
 
 
@@ -145,8 +133,7 @@ def test_no_example_of_the_seeds_is_left_out(concepts: Seed, chaining: Seed) -> 
 
 @pytest.fixture
 def get_weather(concepts: Seed) -> Tool[..., Any]:
-    tool = run(concepts.python("Tools"))["get_weather"]
-    assert isinstance(tool, Tool)
+    tool: Tool[..., Any] = run(concepts.python("Tools"))["get_weather"]
     return tool
 
 
@@ -172,29 +159,30 @@ def test_a_tool_is_still_its_function(get_weather: Tool[..., Any]) -> None:
     assert (result["location"], result["temp"], result["unit"]) == ("NYC", 22, "celsius")
 
 
+def schema_of(annotation: object) -> Names:
+    def function(value: object) -> None:
+        """Take a value."""
+
+    function.__annotations__["value"] = annotation
+    parameters = ez_tool(function).parameters
+    schema: Names = parameters["properties"]["value"]
+    return parameters["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
 def test_the_types_of_the_table_become_the_schemas_beside_them(concepts: Seed) -> None:
     names: Names = {"X": int, "K": str, "V": int, "Optional": Optional, "Literal": Literal}
     names |= {"TypedDict": WeatherResult, "BaseModel": WeatherModel}
-    rows = concepts.rows("Supported type hints")
+    rows = [(hint, row[1]) for row in concepts.rows("Supported type hints") for hint in re.findall("`(.+?)`", row[0])]
 
-    for python, described in rows:
-        for hint in re.findall("`([^`]+)`", python):
-
-            def function(value: Any) -> None:
-                """Take a value."""
-
-            function.__annotations__["value"] = eval(hint, names)
-            schema = ez_tool(function).parameters["properties"]["value"]
-            kind = re.search('"(.+?)"', described)
-            if kind:
-                assert schema["type"] == kind[1]
-            for keyword in ("items", "additionalProperties", "enum", "properties"):
-                assert keyword not in described or keyword in schema
-            if "schema of X" in described:
-                assert {"type": "integer"} in schema["anyOf"]
-            if "model" in described:
-                assert set(schema["properties"]) == {"location", "temp"}
-    assert len(rows) == 10
+    for hint, described in rows:
+        schema = schema_of(eval(hint, names))
+        for kind in re.findall('"(.+?)"', described):
+            assert schema["type"] == kind
+        for keyword in ("items", "additionalProperties", "enum", "properties"):
+            assert keyword not in described or keyword in schema
+        assert "schema of X" not in described or {"type": "integer"} in schema["anyOf"]
+        assert "model" not in described or set(schema["properties"]) == {"location", "temp"}
+    assert len(rows) == 11
 
 
 def test_docstrings_give_descriptions(concepts: Seed) -> None:
@@ -218,7 +206,8 @@ def test_a_toolkit_takes_the_settings_shown(concepts: Seed, get_weather: Tool[..
 def test_an_execution_has_the_attributes_shown(concepts: Seed, get_weather: Tool[..., Any]) -> None:
     example = concepts.python("Execution engine")
     code = "import math, datetime, collections, itertools, re\nprint(get_weather('NYC')['temp'])\nmath.floor(2.5)"
-    result = run(example, toolkit=Toolkit([get_weather]), code=code)["result"]
+    with Toolkit([get_weather]) as toolkit:
+        result: ExecutionResult = run(example, toolkit=toolkit, code=code)["result"]
 
     promised = re.findall(r"^result\.(\w+) +# ([^:]+):", example, re.MULTILINE)
     assert len(promised) == 6
@@ -244,21 +233,24 @@ def test_an_execution_has_the_attributes_shown(concepts: Seed, get_weather: Tool
 def test_the_engine_gives_no_access_to_the_machine(concepts: Seed, get_weather: Tool[..., Any], code: str) -> None:
     assert "no file I/O, no networking, no shell access" in concepts.sections["Execution engine"]
 
-    result = Toolkit([get_weather]).execute(code)
+    with Toolkit([get_weather]) as toolkit:
+        result = toolkit.execute(code)
 
     assert not result.success
     assert "PermissionError" in (result.error or "")
 
 
 def test_a_timeout_ends_a_runaway_program(get_weather: Tool[..., Any]) -> None:
-    result = Toolkit([get_weather], timeout=0.2).execute("while True: pass")
+    with Toolkit([get_weather], timeout=0.2) as toolkit:
+        result = toolkit.execute("while True: pass")
 
     assert not result.success
     assert "TimeoutError" in (result.error or "")
 
 
 def test_a_guessed_key_fails_with_the_keys_there_are(concepts: Seed, get_weather: Tool[..., Any]) -> None:
-    result = Toolkit([get_weather, search_products]).execute(concepts.python("Tool chaining"))
+    with Toolkit([get_weather, search_products]) as toolkit:
+        result = toolkit.execute(concepts.python("Tool chaining"))
 
     assert not result.success
     assert "KeyError: 'temperature'" in (result.error or "")
@@ -292,10 +284,10 @@ def test_a_return_schema_comes_in_three_ways(chaining: Seed, heading: str) -> No
     tool = run(chaining.python(heading))["get_weather"]
 
     assert list(tool.return_schema["properties"]) == ["location", "temp", "unit", "condition"]
-    told = Toolkit([tool], assist_tool_chaining=True)
-    assert "    # Returns: {location: str, temp: int, unit: str, condition: str}\n" in told.prompt()
     assert "Returns:" not in Toolkit([tool]).prompt()
-    result = told.execute("w = get_weather('NYC')\nprint(w['temp'], w.condition)")
+    with Toolkit([tool], assist_tool_chaining=True) as told:
+        assert "    # Returns: {location: str, temp: int, unit: str, condition: str}\n" in told.prompt()
+        result = told.execute("w = get_weather('NYC')\nprint(w['temp'], w.condition)")
     assert result.output == "22 sunny\n"
 
 
@@ -344,7 +336,7 @@ def test_the_structures_of_the_table_have_schemas_or_none(chaining: Seed) -> Non
 
     for annotation, generated, example in rows:
         hint = re.match("`-> ([^`]+)`", annotation)
-        tool = returning(eval(hint[1], names)) if hint else ez_tool(lambda_without_annotation)
+        tool = returning(eval(hint[1], names) if hint else inspect.Signature.empty)
         assert (tool.return_schema is not None) == (generated == "Yes")
         if generated == "Yes":
             told = Toolkit([tool], assist_tool_chaining=True).prompt()
@@ -352,15 +344,10 @@ def test_the_structures_of_the_table_have_schemas_or_none(chaining: Seed) -> Non
     assert len(rows) == 8
 
 
-def lambda_without_annotation():  # type: ignore[no-untyped-def] # noqa: ANN201 - the row is about having none
-    """Return something."""
-
-
 def test_the_full_workflow_runs(chaining: Seed) -> None:
     heading = "Example: full workflow with chaining"
-    toolkit = run(chaining.python(heading))["toolkit"]
-
-    result = toolkit.execute(chaining.python(heading, 1))
+    with run(chaining.python(heading))["toolkit"] as toolkit:
+        result: ExecutionResult = toolkit.execute(chaining.python(heading, 1))
 
     assert result.output == "Sunny! Found 1 products totaling $49.99\n"
     assert [call["name"] for call in result.tool_calls] == ["get_weather", "search_products"]

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
+from ez_ptc.sandbox.process.facts import judge
 from ez_ptc.sandbox.process.handle import WorkerHandle
-from ez_ptc.sandbox.process.isolation import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +56,11 @@ class ZygoteGoneError(SandboxError):
 class ZygoteProcess:
     """One zygote. Any thread may take workers from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, require: bool = True) -> None:
         """Boot and wait until it is ready.
+
+        Args:
+            require: Refuse to exist where the isolation that is required is missing.
 
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
@@ -85,7 +88,8 @@ class ZygoteProcess:
             )
         try:
             self.report = self._boot()
-            self.report.require()
+            if require:
+                self.report.require()
         except BaseException:
             # Whatever went wrong, also an interrupt: no half-started process stays behind.
             self.close()

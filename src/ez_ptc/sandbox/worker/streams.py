@@ -5,11 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
     from .wire import Link
 
 __all__ = ["Output"]
@@ -28,8 +26,8 @@ class _Sink(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: ReadableBuffer, /) -> int:
-        view = bytes(data)
+    def write(self, data: object, /) -> int:
+        view = bytes(cast("bytes", data))
         self._output.take(self._stream, self._decode(view), len(view))
         return len(view)
 

@@ -137,10 +137,8 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
     """Return the field names of a dataclass or named tuple class: both travel as records."""
     if hasattr(kind, "__dataclass_fields__"):
         return tuple(field.name for field in dataclasses.fields(cast("Any", kind)))
-    if issubclass(kind, tuple):
-        names = getattr(kind, "_fields", None)
-        return cast("tuple[str, ...]", names) if isinstance(names, tuple) else None
-    return None
+    names = vars(kind).get("_fields") if tuple in kind.__mro__ else None
+    return cast("tuple[str, ...]", names) if isinstance(names, tuple) else None
 
 
 def _base64(value: bytes) -> str:

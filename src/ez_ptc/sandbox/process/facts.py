@@ -1,0 +1,62 @@
+"""What the facts of a boot mean: which layers hold, which of them are required, and what to do about the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ez_ptc.sandbox.isolation import Layer, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["judge"]
+
+_CONTAINER = "in a container, use its default seccomp profile, or one that allows seccomp(2) and prctl(2)"
+_LANDLOCK = "use a kernel with Landlock (5.13 or later, with landlock in its lsm= list)"
+_NAMESPACES = (
+    "allow unprivileged user namespaces (sysctl user.max_user_namespaces and, on Ubuntu, "
+    "kernel.apparmor_restrict_unprivileged_userns=0), or start as root outside a container"
+)
+_FILES = f"{_LANDLOCK}; or {_NAMESPACES}"
+
+
+def judge(facts: Mapping[str, object]) -> Report:
+    """Return what the facts of a zygote's boot mean."""
+    refused = cast("dict[str, str]", facts["refused"])
+    allowed = cast("list[str]", facts["allowed"])
+    namespaces = cast("list[str]", facts["namespaces"])
+    landlock = cast("int", facts["landlock"])
+    seccomp, files, root = bool(facts["seccomp"]), bool(facts["files_held"]), bool(facts["empty_root"])
+    by = [f"Landlock {landlock}"] * bool(landlock) + ["an empty root"] * root
+    layers = [
+        _required(
+            "system call filter", held=seccomp, by="a seccomp allow-list", lacking="; ".join(allowed), advice=_CONTAINER
+        ),
+        _required(
+            "no files", held=files, by=" and ".join(by), lacking="a confined process could open files", advice=_FILES
+        ),
+        _required(
+            "probe",
+            held=not allowed,
+            by="everything that must fail was tried, and failed",
+            lacking=f"a confined process could {', '.join(allowed)}",
+            advice=_CONTAINER,
+        ),
+        _wanted("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
+        _wanted("empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES),
+        _wanted("unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"),
+    ]
+    layers += [
+        _wanted(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
+        for name in ("user", "pid", "network", "ipc", "uts", "mount")
+    ]
+    return Report(tuple(layers))
+
+
+def _required(name: str, *, held: bool, by: str, lacking: str, advice: str) -> Layer:
+    return Layer(name=name, required=True, held=held, detail=by if held else lacking, advice="" if held else advice)
+
+
+def _wanted(name: str, *, held: bool, refused: str | None, advice: str) -> Layer:
+    detail = "" if held else f"the kernel answered {refused}" if refused else "not there"
+    return Layer(name=name, required=False, held=held, detail=detail, advice="" if held else advice)

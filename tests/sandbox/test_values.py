@@ -1,0 +1,332 @@
+"""What crosses comes out as it went in, and what does not cross is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import NamedTuple
+from uuid import UUID
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import MAX_DEPTH, MAX_NODES, CannotCrossError, dumps, encode, loads
+from tests.sandbox.alike import alike
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
+ZONES = st.none() | st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(1 << 12_000), 1 << 12_000),
+    st.floats(),
+    ANY_TEXT,
+    st.binary(max_size=20),
+    st.datetimes(timezones=ZONES),
+    st.dates(),
+    st.times(timezones=ZONES),
+    st.timedeltas(),
+    st.decimals(),
+    st.uuids(),
+)
+# A signalling NaN has no hash.
+HASHABLE = SCALARS.filter(lambda value: not (isinstance(value, Decimal) and value.is_snan()))
+KEYS = st.recursive(
+    HASHABLE, lambda items: st.frozensets(items, max_size=4) | st.lists(items, max_size=4).map(tuple), max_leaves=8
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda items: st.one_of(
+        st.lists(items, max_size=6),
+        st.lists(items, max_size=6).map(tuple),
+        st.sets(KEYS, max_size=6),
+        st.frozensets(KEYS, max_size=6),
+        st.dictionaries(KEYS | st.just("$"), items, max_size=6),
+        st.dictionaries(ANY_TEXT | st.just("$"), items, max_size=6),
+    ),
+    max_leaves=30,
+)
+
+
+def crossed(value: object) -> object:
+    return loads(dumps(encode(value)))
+
+
+@given(VALUES)
+@example({"$": ["t", [1]]})
+@example([{"$": {"$": "$"}}, ("$", ["$"]), {"a": {"$": None}}])
+@example({(1, 2): 3, None: 4, 1.5: 2, True: 0, b"x": 1})
+@example("\ud83d\ude00")
+@example([-0.0, float("nan"), float("inf"), Decimal("sNaN12"), Decimal("-0E+5")])
+@example({"1": 1, 1: "1"})
+def test_every_value_that_crosses_comes_out_as_it_went_in(value: object) -> None:
+    assert alike(crossed(value), value)
+
+
+@given(VALUES)
+def test_what_crosses_is_one_json_text(value: object) -> None:
+    """So that a reader in any language can bound and parse it."""
+    json.loads(dumps(encode(value)).decode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("digits", [3_000, 4_300, 4_301, 10_000, 100_000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_of_any_width_crosses(digits: int, sign: int) -> None:
+    """CPython itself refuses to write more than 4,300 decimal digits."""
+    value = sign * (10**digits + 7)
+    assert crossed([value, {"n": value}, (value,)]) == [value, {"n": value}, (value,)]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    POINT = (1, 2)
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+@dataclasses.dataclass
+class Order:
+    id: int
+    lines: list[Point]
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Number(int):
+    pass
+
+
+class Moment(datetime):
+    pass
+
+
+class Rows(list[int]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [
+        (Colour.RED, "red"),
+        (Colour.POINT, (1, 2)),
+        (Level.HIGH, 3),
+        (Order(1, [Point(2, 3)]), {"id": 1, "lines": [{"x": 2, "y": 3}]}),
+        (namedtuple("Pair", "a b")(1, 2), {"a": 1, "b": 2}),  # noqa: PYI024 - the untyped kind crosses as well
+        (Text("tea"), "tea"),
+        ({Text("tea"): Number(3)}, {"tea": 3}),
+        ({Number(1), Number(2)}, {1, 2}),
+        (Moment(2024, 1, 2, tzinfo=timezone.utc), datetime(2024, 1, 2, tzinfo=timezone.utc)),
+        (Rows([1, 2]), [1, 2]),
+        (OrderedDict(a=1), {"a": 1}),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (defaultdict(list, a=[1]), {"a": [1]}),
+        (bytearray(b"tea"), b"tea"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_special_kind_of_value_arrives_as_the_plain_one_below(value: object, arrives: object) -> None:
+    assert alike(crossed(value), arrives)
+
+
+class Sly(str):
+    """Lies about itself wherever it is asked."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("ok")
+
+    def __len__(self) -> int:
+        return -1
+
+    def __iter__(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - it lies
+        raise SystemExit
+
+
+class Endless(dict[str, int]):
+    """Never stops giving items."""
+
+    def items(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - it lies
+        raise SystemExit
+
+    def __iter__(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - it lies
+        raise SystemExit
+
+
+class Swollen(int):
+    """Claims to be another number."""
+
+    def __int__(self) -> int:
+        return 666
+
+    def __index__(self) -> int:
+        return 666
+
+    def bit_length(self) -> int:
+        raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [(Sly("../x"), "../x"), (Endless(a=1), {"a": 1}), (Swollen(5), 5), ([{"k": Sly("v")}], [{"k": "v"}])],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_subclass_cannot_say_what_crosses_in_its_name(value: object, arrives: object) -> None:
+    assert alike(crossed(value), arrives)
+
+
+class Plain:
+    pass
+
+
+def numbers() -> object:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (Plain(), "a Plain"),
+        (Plain, "a class"),
+        (numbers(), "a generator"),
+        (numbers, "a function"),
+        (len, "a builtin_function_or_method"),
+        (iter([1]), "a list_iterator"),
+        (range(3), "a range"),
+        (json, "a module"),
+        (object(), "an object"),
+        (1j, "a complex"),
+        (memoryview(b"x"), "a memoryview"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v], lambda v: {"k": (v,)}], ids=["bare", "list", "dict"])
+def test_what_cannot_cross_is_named_and_told_what_can(
+    value: object, named: str, wrap: Callable[[object], object]
+) -> None:
+    with pytest.raises(TypeError, match="cannot cross") as caught:
+        encode(wrap(value))
+    assert named in str(caught.value)
+    assert "dataclass values can" in str(caught.value)
+
+
+def test_something_to_walk_through_is_told_to_become_a_list() -> None:
+    with pytest.raises(CannotCrossError, match=r"make it a list: list\(\.\.\.\)"):
+        encode(numbers())
+
+
+Nest = Callable[[object], object]
+NESTS: dict[str, Nest] = {
+    "list": lambda inner: [inner],
+    "tuple": lambda inner: (inner,),
+    "dict": lambda inner: {"k": inner},
+    "numbers as keys": lambda inner: {1: inner},
+    "the mark as a key": lambda inner: {"$": inner},
+    "subclass": lambda inner: defaultdict(int, {"k": inner}),  # pyright: ignore[reportArgumentType] - of any value
+}
+
+
+def nested(nest: Nest, depth: int, inner: object) -> object:
+    for _ in range(depth):
+        inner = nest(inner)
+    return inner
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
+def test_a_value_nested_as_deep_as_is_allowed_crosses(nest: Nest) -> None:
+    value = nested(nest, MAX_DEPTH // 2, "x" * 5000)
+    assert dumps(encode(crossed(value))) == dumps(encode(value))
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
+def test_a_value_nested_deeper_is_refused(nest: Nest) -> None:
+    with pytest.raises(CannotCrossError, match="nested deeper than"):
+        encode(nested(nest, MAX_DEPTH + 2, 1))
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    loop: dict[str, object] = {}
+    loop["again"] = [loop]
+    with pytest.raises(CannotCrossError, match="refers to itself"):
+        encode(loop)
+
+
+def test_shared_references_do_not_unfold_without_bound() -> None:
+    """31 objects, 2^30 nodes once they are walked."""
+    value: list[object] = ["lol"]
+    for _ in range(30):
+        value = [value, value]
+    with pytest.raises(CannotCrossError, match=f"more than {MAX_NODES:,} elements"):
+        encode(value)
+
+
+def test_a_wide_value_is_refused() -> None:
+    with pytest.raises(CannotCrossError, match="elements"):
+        encode([0] * MAX_NODES)
+    assert isinstance(encode([0] * (MAX_NODES - 1)), list)
+
+
+def test_an_unknown_kind_is_given_to_the_converter_before_it_is_refused() -> None:
+    def convert(value: object) -> object:
+        if isinstance(value, Plain):
+            return {"plain": UUID(int=1)}
+        raise values.cannot_cross(value)
+
+    assert loads(dumps(encode([Plain()], convert))) == [{"plain": UUID(int=1)}]
+    with pytest.raises(CannotCrossError, match="an object"):
+        encode([object()], convert)
+
+
+def test_a_converter_that_never_comes_to_an_end_is_stopped() -> None:
+    with pytest.raises(CannotCrossError, match="nested deeper"):
+        encode(Plain(), lambda _: Plain())
+
+
+def test_dicts_become_records_where_the_reader_asks_for_them() -> None:
+    read = loads(dumps(encode({"a": {"b": 1}, "c": [{"d": {1: {"e": 2}}}]})), lambda found: ("record", found))
+    inner = {1: ("record", {"e": 2})}
+    assert read == ("record", {"a": ("record", {"b": 1}), "c": [("record", {"d": inner})]})
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"$": ["s", [k * (2**61 - 1) for k in range(200)]]},
+        {"$": ["fs", [k * (2**61 - 1) for k in range(200)]]},
+        {"$": ["m", [[k * (2**61 - 1), 0] for k in range(200)]]},
+        {"$": ["s", [float(2**61 - 1) * k for k in range(1)] + [k * (2**61 - 1) + 1 for k in range(200)]]},
+    ],
+    ids=["set", "frozenset", "keys", "mixed"],
+)
+def test_keys_chosen_to_collide_are_refused(tree: object) -> None:
+    """A million keys with one hash take hours to put into a set."""
+    with pytest.raises(ValueError, match="one hash"):
+        loads(dumps(tree))
+
+
+def test_dates_without_a_zone_stay_without_one() -> None:
+    value = [datetime(2024, 1, 2, 3, 4, 5, 6), date(2024, 2, 29), time(23, 59), timedelta(days=-1, microseconds=1)]
+    assert crossed(value) == value

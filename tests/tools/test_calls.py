@@ -1,0 +1,226 @@
+"""The one place where a tool runs: whatever happens there is a result."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from ez_ptc.errors import ArgumentsError, ToolError
+from ez_ptc.messages import ToolResult
+from ez_ptc.tools.calls import arun_call, error_text, run_call
+from ez_ptc.tools.tool import Tool, ez_tool
+
+USER: ContextVar[str] = ContextVar("USER", default="nobody")
+
+
+def brew(cups: int, kind: str = "green") -> str:
+    """Brew tea."""
+    return f"{cups} x {kind} for {USER.get()} in {threading.current_thread().name}"
+
+
+async def abrew(cups: int, kind: str = "green") -> str:
+    """Brew tea."""
+    await anyio.lowlevel.checkpoint()
+    return brew(cups, kind)
+
+
+def pour(cups: int) -> Iterator[int]:
+    """Pour cup by cup."""
+    yield from range(cups)
+
+
+async def apour(cups: int) -> AsyncIterator[int]:
+    """Pour cup by cup."""
+    for cup in range(cups):
+        await anyio.lowlevel.checkpoint()
+        yield cup
+
+
+def later(cups: int) -> Awaitable[str]:
+    """Say nothing about being asynchronous."""
+    return abrew(cups)
+
+
+def run(function: Callable[..., object], *args: object, **kwargs: object) -> ToolResult:
+    return run_call(ez_tool(function), args, kwargs)
+
+
+async def arun(function: Callable[..., object], *args: object, **kwargs: object) -> ToolResult:
+    return await arun_call(ez_tool(function), args, kwargs)
+
+
+def test_a_call_is_checked_converted_and_run_here() -> None:
+    USER.set("Ada")
+    result = run(brew, "2", kind="black")
+
+    assert result == ToolResult(success=True, output="2 x black for Ada in MainThread")
+    assert result.duration_ms > 0
+
+
+@pytest.mark.anyio
+async def test_an_awaited_call_of_a_plain_function_runs_in_a_thread_with_the_context() -> None:
+    USER.set("Ada")
+    result = await arun(brew, 2)
+
+    assert result.success
+    assert str(result.output).startswith("2 x green for Ada in ")
+    assert not str(result.output).endswith("MainThread")
+
+
+@pytest.mark.anyio
+async def test_an_awaited_call_of_an_asynchronous_function_runs_here() -> None:
+    USER.set("Ada")
+
+    assert (await arun(abrew, "2")).output == "2 x green for Ada in MainThread"
+
+
+@pytest.mark.anyio
+async def test_what_a_generator_yields_is_a_list() -> None:
+    assert run(pour, 3).output == [0, 1, 2]
+    assert (await arun(pour, 3)).output == [0, 1, 2]
+    assert (await arun(apour, 3)).output == [0, 1, 2]
+
+
+@pytest.mark.parametrize("function", [abrew, apour, later])
+def test_an_asynchronous_tool_in_a_blocking_call_is_a_clear_error(function: Callable[..., object]) -> None:
+    """Its coroutine is not taken for its result, and not left unawaited."""
+    result = run(function, 2)
+
+    assert not result.success
+    assert isinstance(result.exception, ToolError)
+    assert result.error == f"{function.__name__} is asynchronous and cannot run in a blocking call: await it instead"
+
+
+@pytest.mark.anyio
+async def test_a_coroutine_that_a_plain_function_returns_is_awaited() -> None:
+    assert str((await arun(later, 2)).output).startswith("2 x green")
+
+
+@pytest.mark.anyio
+async def test_wrong_arguments_are_a_result_and_the_function_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
+    def explode(cups: int) -> None:
+        """Never run."""
+        pytest.fail("it ran")
+
+    for result in (run(explode, "many"), await arun(explode, "many")):
+        assert not result.success
+        assert result.error == "explode: 'cups' wants int, got str 'many'"
+        assert isinstance(result.exception, ArgumentsError)
+    assert [(each.name, each.levelno, each.exc_info) for each in caplog.records] == [
+        ("ez_ptc.tools", logging.WARNING, None)
+    ] * 2
+
+
+def spill(cups: int) -> None:
+    """Fail."""
+    message = "the cup broke"
+    raise OSError(message)
+
+
+async def aspill(cups: int) -> None:
+    """Fail."""
+    spill(cups)
+
+
+@pytest.mark.anyio
+async def test_what_a_tool_raises_is_a_result_and_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for result in (run(spill, 1), await arun(spill, 1), await arun(aspill, 1)):
+        assert not result.success
+        assert result.error == "the cup broke"
+        assert isinstance(result.exception, OSError)
+    assert [each.getMessage() for each in caplog.records] == [
+        "spill failed: the cup broke",
+        "spill failed: the cup broke",
+        "aspill failed: the cup broke",
+    ]
+    assert all(each.exc_info for each in caplog.records)
+
+
+@pytest.mark.anyio
+async def test_stop_iteration_out_of_a_tool_is_a_result_too() -> None:
+    """No future can carry it, so that a thread must not raise it."""
+
+    def finish() -> None:
+        """Raise what ends a loop."""
+        raise StopIteration
+
+    assert run(finish).error == "StopIteration"
+    assert (await arun(finish)).error == "StopIteration"
+
+
+def test_what_ends_the_process_is_not_caught() -> None:
+    def leave() -> None:
+        """End it all."""
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        run(leave)
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
+    started, release = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        """Wait for the test."""
+        started.set()
+        release.wait(60)
+
+    tool = ez_tool(hang)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(arun_call, tool, (), {})
+        await anyio.to_thread.run_sync(started.wait, 60)
+        tasks.cancel_scope.cancel()
+    assert not release.is_set()
+    release.set()
+
+
+def test_calls_run_side_by_side() -> None:
+    """Each waits for the other, which only works when both run at once."""
+    barrier = threading.Barrier(2, timeout=60)
+
+    def meet(name: str) -> str:
+        """Meet the other."""
+        barrier.wait()
+        return name
+
+    tool: Tool = ez_tool(meet)
+
+    async def both() -> list[ToolResult]:
+        return await asyncio.gather(arun_call(tool, ("a",), {}), arun_call(tool, ("b",), {}))
+
+    assert [result.output for result in asyncio.run(both())] == ["a", "b"]
+
+
+class SilentError(Exception):
+    """An error whose text is foreign code that fails."""
+
+    def __str__(self) -> str:
+        message = "no text"
+        raise RuntimeError(message)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("the cup broke"), "the cup broke"),
+        (ValueError(), "ValueError"),
+        (ValueError("  "), "ValueError"),
+        (KeyError("cup"), "KeyError: 'cup'"),
+        (SilentError(), "SilentError"),
+        (ToolError("say it again"), "say it again"),
+    ],
+)
+def test_a_model_reads_the_message_of_an_exception(error: Exception, text: str) -> None:
+    assert error_text(error) == text
+
+
+def test_a_message_without_end_is_cut() -> None:
+    assert len(error_text(ValueError("x" * 10_000_000))) == 4000
