@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from benchmarks.bfcl.entries import CORRECTED, PackageMissingError, evenly, load_apis, load_entries
 from benchmarks.bfcl.progress import shown
 from benchmarks.bfcl.run import Report, Runner
+from ez_ptc import Toolkit
 
 __all__ = ["main"]
 
@@ -29,10 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     began = time.perf_counter()
     runner = Runner(apis)
-    for entry in shown(entries):
-        for mismatch in runner.run(entry):
-            if not options.json:
-                print(mismatch)
+    with Toolkit([]) as holder:
+        holder.execute("None")  # toolkits share one sandbox, which lives as long as one of them uses it
+        for entry in shown(entries):
+            for mismatch in runner.run(entry):
+                if not options.json:
+                    print(mismatch)
     seconds = time.perf_counter() - began
     if options.json:
         print(json.dumps(_as_json(runner.report, seconds), indent=2))

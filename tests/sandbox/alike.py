@@ -42,7 +42,7 @@ def _sorted(items: Iterable[object]) -> list[object]:
 def _text(value: object) -> str:
     """Return the same text for values that are alike, also where `repr` depends on the order inside a set."""
     if isinstance(value, frozenset):
-        return f"frozenset {_sorted(cast('frozenset[object]', value))}"
+        return f"frozenset {sorted(map(_text, cast('frozenset[object]', value)))}"
     if isinstance(value, tuple):
         return f"tuple {[_text(item) for item in cast('tuple[object, ...]', value)]}"
     if isinstance(value, int) and abs(value) > 1 << 64:

@@ -26,7 +26,7 @@ SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
-    st.integers(-(1 << 12_000), 1 << 12_000),
+    st.builds(lambda n, bits: n << bits, st.integers(), st.integers(0, 20_000)),
     st.floats(),
     ANY_TEXT,
     st.binary(max_size=20),
@@ -34,13 +34,12 @@ SCALARS = st.one_of(
     st.dates(),
     st.times(timezones=ZONES),
     st.timedeltas(),
-    st.decimals(),
+    st.decimals(allow_nan=False),
+    st.just(Decimal("-NaN7")),
     st.uuids(),
 )
-# A signalling NaN has no hash.
-HASHABLE = SCALARS.filter(lambda value: not (isinstance(value, Decimal) and value.is_snan()))
 KEYS = st.recursive(
-    HASHABLE, lambda items: st.frozensets(items, max_size=4) | st.lists(items, max_size=4).map(tuple), max_leaves=8
+    SCALARS, lambda items: st.frozensets(items, max_size=4) | st.lists(items, max_size=4).map(tuple), max_leaves=8
 )
 VALUES = st.recursive(
     SCALARS,
@@ -257,8 +256,9 @@ def nested(nest: Nest, depth: int, inner: object) -> object:
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
 def test_a_value_nested_as_deep_as_is_allowed_crosses(nest: Nest) -> None:
-    value = nested(nest, MAX_DEPTH // 2, "x" * 5000)
-    assert dumps(encode(crossed(value))) == dumps(encode(value))
+    levels_each = 2 if nest is NESTS["subclass"] else 1
+    value = nested(nest, MAX_DEPTH // levels_each, "x" * 5000)
+    assert crossed(value) == value
 
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())

@@ -6,7 +6,7 @@ import collections.abc
 import functools
 import math
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -18,6 +18,8 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.signatures import EMPTY, annotation_text, read_signature, signature_text
 
 T = TypeVar("T")
+PLAIN = {"a": [1]}
+ODD = {"a": object()}
 OrderNumber = NewType("OrderNumber", str)
 
 
@@ -79,10 +81,15 @@ def test_a_default_that_is_no_plain_value_is_left_open() -> None:
         tags: Sequence[str] = ("a", "b"),
         long: str = "x" * 100,
     ) -> None: ...
+    def pack(marks: Mapping[str, Sequence[int]] = PLAIN, odd: Mapping[str, object] = ODD) -> None: ...
 
     assert text_of(ship) == (
         "ship(at: datetime = ..., how: Callable[[int], str] = ..., by: Route = 'sea', "
         "tags: Sequence[str] = ('a', 'b'), long: str = ...) -> None"
+    )
+    assert (
+        text_of(pack)
+        == "ship(marks: Mapping[str, Sequence[int]] = {'a': [1]}, odd: Mapping[str, object] = ...) -> None"
     )
 
 
@@ -137,6 +144,16 @@ def test_a_nearer_class_hides_one_of_the_same_name() -> None:
     def ship(parcel: Parcel) -> None: ...
 
     assert read_signature(ship, name="ship").parameters[0].annotation is Parcel
+
+
+def test_a_variable_around_the_function_that_has_no_value_yet_is_no_obstacle() -> None:
+    def ship(parcel: Parcel) -> str:
+        return later
+
+    text = text_of(ship)
+    later = "sent"
+
+    assert (text, ship(Parcel(1))) == ("ship(parcel: Parcel) -> str", "sent")
 
 
 class Depot:

@@ -39,6 +39,7 @@ TEXTS: dict[str, tuple[dict[str, Any], str]] = {
     "bytes": ({"type": "string", "contentEncoding": "base64"}, "bytes"),
     "an unknown format": ({"type": "string", "format": "hostname"}, "str"),
     "a reference": ({"$ref": "#/$defs/P", "$defs": {"P": PARCEL}}, "{number: str, grams: int, fragile: bool}"),
+    "a field that is no schema": ({"properties": {"number": True}}, "{number: Any}"),
     "a reference to nothing": ({"$ref": "#/$defs/Gone"}, "Gone"),
     "a type within itself": (
         {"$ref": "#/$defs/Box", "$defs": {"Box": {"properties": {"inner": {"$ref": "#/$defs/Box"}}}}},

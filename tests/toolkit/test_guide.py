@@ -1,10 +1,12 @@
 import re
-from typing import Annotated, Any, Literal, TypedDict
+from textwrap import indent
+from typing import Annotated, Any, TypedDict
 
 import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
+from ez_ptc.toolkit.example import example_program
 from ez_ptc.toolkit.guide import Guide
 
 AnyTool = Tool[..., Any]
@@ -168,6 +170,24 @@ def test_an_empty_error_hint_says_nothing() -> None:
     assert made.answer("", ExecutionResult(success=False, error="E")) == "E"
 
 
+def test_the_worked_example_comes_last() -> None:
+    prompt, tool_prompt, description = texts(guide(assist_tool_chaining=True))
+    program = example_program(TOOLS, with_shapes=True)
+
+    assert prompt.endswith(f"\n```python\n{program}\n```")
+    assert tool_prompt.endswith("\n" + indent(program, "    "))
+    assert description.endswith("\n" + indent(program, "    "))
+
+
+def test_a_tool_that_cannot_be_called_by_its_name_has_no_example() -> None:
+    @ez_tool(name="shop.search")
+    def search(query: str) -> str:
+        """Search."""
+        raise NotImplementedError
+
+    assert guide(search).description().endswith("try again.")
+
+
 def test_without_tools_it_says_so() -> None:
     assert Guide(tools=()).prompt() == "No tools are available."
     assert "No tools are available." in Guide(tools=()).description()
@@ -224,118 +244,6 @@ def test_quotes_in_a_docstring_do_not_end_it() -> None:
     prompt = guide(echo).prompt()
 
     assert "    \"\"\"Repeat '''text'''.\"\"\"\n" in prompt
-
-
-# --- the worked example -----------------------------------------------------------------------------------------------
-
-
-class Line(TypedDict):
-    product_id: int
-    quantity: int
-
-
-class Order(TypedDict):
-    id: int
-    customer_id: int
-    lines: list[Line]
-
-
-class Customer(TypedDict):
-    id: int
-    name: str
-
-
-@ez_tool
-def list_orders(status: Literal["open", "sent"]) -> list[Order]:
-    """List orders."""
-    raise NotImplementedError
-
-
-@ez_tool
-def get_customer(customer_id: int) -> Customer:
-    """Get a customer."""
-    raise NotImplementedError
-
-
-@ez_tool
-def get_product(product_id: int) -> ProductResult:
-    """Get a product."""
-    raise NotImplementedError
-
-
-def worked(*tools: AnyTool, chaining: bool = True) -> str:
-    """Return the example of the prompt, checked to be in the description as well."""
-    made = guide(*tools, assist_tool_chaining=chaining)
-    program = re.findall(r"```python\n(.*?)\n```", made.prompt(), re.DOTALL)[-1]
-    assert made.description().endswith(program.replace("\n", "\n    "))
-    return program
-
-
-def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
-    assert worked(get_weather, list_orders, get_customer, get_product) == (
-        "orders = list_orders('open')\n"
-        "answer = []\n"
-        "for order in orders:\n"
-        '    for line in order["lines"]:\n'
-        '        product = get_product(line["product_id"])\n'
-        '        answer.append((order["id"], product["name"]))\n'
-        "print(answer)"
-    )
-
-
-def test_the_example_looks_up_what_rows_refer_to() -> None:
-    assert worked(get_customer, list_orders) == (
-        "orders = list_orders('open')\n"
-        "answer = []\n"
-        "for order in orders:\n"
-        '    customer = get_customer(order["customer_id"])\n'
-        '    answer.append((order["id"], customer["name"]))\n'
-        "print(answer)"
-    )
-
-
-def test_the_example_loops_over_rows() -> None:
-    assert worked() == (
-        "products = search_products('some query')\n"
-        "answer = []\n"
-        "for product in products:\n"
-        '    answer.append(product["name"])\n'
-        "print(answer)"
-    )
-
-
-def test_the_example_reads_a_key_of_a_record() -> None:
-    assert worked(fetch, get_weather) == "weather = get_weather('San Francisco, CA')\nprint(weather[\"location\"])"
-
-
-def test_the_example_prints_a_value_that_is_no_record() -> None:
-    assert worked(fetch) == "result = fetch('some key')\nprint(result)"
-
-
-def test_the_example_prints_the_whole_result_where_its_shape_is_not_told() -> None:
-    assert worked(get_weather, chaining=False) == "print(get_weather('San Francisco, CA'))"
-
-
-def test_the_example_hides_no_tool_behind_a_variable() -> None:
-    @ez_tool
-    def product(product_id: int) -> ProductResult:
-        """Get a product."""
-        raise NotImplementedError
-
-    program = worked(list_orders, product)
-
-    assert "= product(line[" in program
-    assert "    product = " not in program
-
-
-def test_a_tool_that_python_cannot_name_is_in_no_example() -> None:
-    @ez_tool(name="shop.search")
-    def search(query: str) -> list[ProductResult]:
-        """Search."""
-        raise NotImplementedError
-
-    assert "complete program" not in guide(search).description()
-    assert worked(search, fetch) == "result = fetch('some key')\nprint(result)"
 
 
 # --- what a model reads afterwards ------------------------------------------------------------------------------------

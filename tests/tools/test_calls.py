@@ -175,7 +175,7 @@ async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
 
     tool = ez_tool(hang)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(arun_call, tool, (), {})
+        tasks.start_soon(arun_call, tool, (), dict[str, object]())
         await anyio.to_thread.run_sync(started.wait, 60)
         tasks.cancel_scope.cancel()
     assert not release.is_set()
@@ -193,7 +193,7 @@ def test_calls_run_side_by_side() -> None:
 
     tool: Tool = ez_tool(meet)
 
-    async def both() -> list[ToolResult]:
+    async def both() -> tuple[ToolResult, ToolResult]:
         return await asyncio.gather(arun_call(tool, ("a",), {}), arun_call(tool, ("b",), {}))
 
     assert [result.output for result in asyncio.run(both())] == ["a", "b"]

@@ -11,7 +11,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.tools.definition import Definition, Options, define
 
 
-def definition_of(function: Callable[..., object], **options: Any) -> Definition:  # noqa: ANN401 - fields of Options
+def definition_of(function: Callable[..., object], **options: Any) -> Definition:
     return define(function, Options(**options), stacklevel=1)
 
 
@@ -120,9 +120,11 @@ def test_a_name_that_no_model_could_call_is_refused(name: str) -> None:
 
 
 def test_a_lambda_needs_a_name() -> None:
+    double: Callable[[int], int] = lambda cups: 2 * cups  # noqa: E731 - a lambda is the case
+
     with pytest.raises(SchemaError, match=r"'<lambda>' is no name for a tool"):
-        definition_of(lambda cups: cups)
-    assert definition_of(lambda cups: cups, name="same", description="The same.").signature == "same(cups)"
+        definition_of(double)
+    assert definition_of(double, name="double", description="Twice.").signature == "double(cups)"
 
 
 def test_what_cannot_be_called_is_refused() -> None:

@@ -4,7 +4,7 @@ import inspect
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, get_origin
 
 import pytest
 
@@ -101,9 +101,9 @@ async def test_an_asynchronous_tool_is_still_awaited_as_its_function() -> None:
 
 
 def test_calling_a_tool_as_its_function_checks_nothing() -> None:
-    anything: Any = forecast
+    unchecked: Any = forecast
 
-    assert anything(5)["place"] == "5 (celsius)"
+    assert unchecked(5)["place"] == "5 (celsius)"
 
 
 def test_a_tool_wraps_its_function_as_decorators_do() -> None:
@@ -139,9 +139,7 @@ def test_a_given_return_schema_comes_first_and_is_kept_as_it_is() -> None:
 
 
 def test_a_program_binds_positions_and_names() -> None:
-    bound = forecast.bind(("Oslo",), {"days": "2"})
-
-    assert forecast.fn(*bound.args, **bound.kwargs) == {"place": "Oslo (celsius)", "degrees": 42}
+    assert forecast.bind(("Oslo",), {"days": "2"}).kwargs == {"place": "Oslo", "days": 2}
     with pytest.raises(ArgumentsError, match=r"^forecast: unknown argument 'city' \(did you mean 'place'\?\)"):
         forecast.bind((), {"city": "Oslo"})
 
@@ -241,16 +239,14 @@ def test_a_tool_is_not_made_of_a_tool() -> None:
 
 
 def test_a_warning_points_at_the_line_that_made_the_tool() -> None:
-    with pytest.warns(UserWarning, match="stir has no docstring") as caught:
+    def stir() -> None: ...
 
-        @ez_tool
-        def stir() -> None: ...
+    with pytest.warns(UserWarning, match="stir has no docstring") as at_once:
+        ez_tool(stir)
+    with pytest.warns(UserWarning, match="whisk has no docstring") as with_options:
+        ez_tool(name="whisk")(stir)
 
-        @ez_tool(name="stir")
-        def stir_with_options() -> None: ...
-
-    assert [each.filename for each in caught] == [__file__, __file__]
-    assert stir.description == stir_with_options.description == "Tool: stir"
+    assert [each.filename for each in (*at_once, *with_options)] == [__file__, __file__]
 
 
 def test_choices_reach_the_function_as_they_are() -> None:
@@ -265,7 +261,7 @@ def test_choices_reach_the_function_as_they_are() -> None:
 
 
 def test_a_tool_can_be_spoken_of_by_its_types_at_run_time() -> None:
-    assert str(Tool[[str], dict[str, int]]).endswith("Tool[[str], dict[str, int]]")
+    assert get_origin(Tool[[str], dict[str, int]]) is Tool
 
 
 def test_importing_tools_does_not_import_pydantic() -> None:

@@ -30,7 +30,7 @@ create table order_lines (
 ) strict;
 """
 _ORDERS_OF_CUSTOMER: Final = """
-select orders.id, date, status, round(sum(quantity * price), 2) as total
+select orders.id as order_id, date, status, round(sum(quantity * price), 2) as total
 from orders join order_lines on order_id = orders.id join products on products.id = product_id
 where customer_id = ? group by orders.id order by orders.id
 """
@@ -74,7 +74,7 @@ _SEED: Final = 2026
 class Customer(TypedDict):
     """A customer as the tools show one."""
 
-    id: int
+    customer_id: int
     name: str
     city: str
 
@@ -82,7 +82,7 @@ class Customer(TypedDict):
 class Product(TypedDict):
     """A product as the tools show one; the price is in euros."""
 
-    id: int
+    product_id: int
     name: str
     category: str
     price: float
@@ -92,7 +92,7 @@ class Product(TypedDict):
 class Order(TypedDict):
     """An order as the tools show one; the total is in euros."""
 
-    id: int
+    order_id: int
     date: str
     status: str
     total: float
@@ -134,7 +134,6 @@ class Shop:
             self.list_orders,
             self.list_order_lines,
             self.find_products,
-            self.get_product,
             self.get_demand,
         )
         return [ez_tool(function) for function in functions]
@@ -150,7 +149,7 @@ class Shop:
         Args:
             city: Name of the city, e.g. "Milan"
         """
-        return self._rows(Customer, "select * from customers where city = ? order by id", city)
+        return self._rows(Customer, "select id as customer_id, name, city from customers where city = ? order by id", city)
 
     def list_orders(self, customer_id: int) -> list[Order]:
         """List the orders of one customer, with their totals in euros.
@@ -174,15 +173,15 @@ class Shop:
         Args:
             category: "furniture", "lighting", "stationery" or "accessories"
         """
-        return self._rows(Product, "select * from products where category = ? order by id", category)
+        return self._rows(Product, "select id as product_id, name, category, price, stock from products where category = ? order by id", category)
 
-    def get_product(self, product_id: int) -> Product:
-        """Get one product, with its price in euros and the units in stock.
+    def get_customer(self, customer_id: int) -> Customer:
+        """Get one customer by id.
 
         Args:
-            product_id: The product's id
+            customer_id: The customer's id
         """
-        return self._rows(Product, "select * from products where id = ?", product_id)[0]
+        return self._rows(Customer, f"{_CUSTOMER} where id = ?", customer_id)[0]
 
     def get_demand(self, product_id: int) -> Demand:
         """Get the number of units of one product that customers are waiting for.

@@ -8,16 +8,14 @@ shape before it is used. One refusal ends the worker.
 from __future__ import annotations
 
 import re
-from array import array
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "parse"]
 
@@ -28,15 +26,13 @@ _FRAMES_OF_MOST = 16
 _MOST_SEPARATORS = values.MAX_NODES * 2
 # In one pass whatever the bytes are: possessive, and a string that is not closed ends with them.
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-_PATH = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,63}")
+_PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
 _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
-_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-# A dict whose keys are no strings is four levels of JSON; the rest is the frame around the value.
-_MOST_DEPTH = values.MAX_DEPTH * 4 + 8
-# Each opening bracket becomes 1, each closing one -1.
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_CONTAINERS = {list, dict, tuple, set, frozenset}
+_MOST_DEPTH = values.MAX_DEPTH + 8
+"""Levels of a value, and those of the frame around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,38 +105,52 @@ class FrameReader:
             yield parse(body)
 
 
-def _bounded(body: bytes) -> None:
-    """Refuse a body with too many values or levels, without parsing it."""
-    if len(body) <= _SMALL:
-        return
-    if _separators(body) > _MOST_SEPARATORS:
-        body = _STRINGS.sub(b"", body)
-        if _separators(body) > _MOST_SEPARATORS:
-            message = "a frame with too many values"
-            raise ProtocolError(message)
-    if not _shallow(body) and not _shallow(_STRINGS.sub(b"", body)):
-        message = "a frame nested too deeply"
-        raise ProtocolError(message)
-
-
 def _separators(body: bytes) -> int:
     return body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
-def _shallow(body: bytes) -> bool:
-    """Return whether the brackets in ``body`` stay within the depth limit."""
-    brackets = body.translate(_STEPS, _NOT_BRACKETS)
-    return len(brackets) <= _MOST_DEPTH or max(accumulate(array("b", brackets))) <= _MOST_DEPTH
+def _too_many(body: bytes) -> bool:
+    """Return whether ``body`` has more values than a frame may, without parsing it."""
+    if len(body) <= _SMALL:
+        return False
+    found = _separators(body)
+    if found <= _MOST_SEPARATORS:
+        return False
+    for number, string in enumerate(_STRINGS.finditer(body)):
+        if number > _MOST_SEPARATORS // 4:
+            return True
+        found -= _separators(string[0])
+    return found > _MOST_SEPARATORS
+
+
+def _too_deep(frame: object) -> bool:
+    """Return whether containers are nested deeper than a frame's may be: one look at each level."""
+    level: list[object] = [frame]
+    for _ in range(_MOST_DEPTH):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else cast("Iterable[object]", container))
+            if type(item) in _CONTAINERS
+        ]
+        if not level:
+            return False
+    return True
 
 
 def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
     """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
-    _bounded(body)
+    if _too_many(body):
+        message = "a frame with too many values"
+        raise ProtocolError(message)
     try:
         frame = values.loads(body)
     except _UNREADABLE as error:
         message = f"a frame that cannot be read ({type(error).__name__})"
         raise ProtocolError(message) from None
+    if body.count(b"[") + body.count(b"{") > _MOST_DEPTH and _too_deep(frame):
+        message = "a frame nested too deeply"
+        raise ProtocolError(message)
     if isinstance(frame, dict):
         fields = cast("dict[str, object]", frame)
         match fields.get("t"):

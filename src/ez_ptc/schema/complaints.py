@@ -118,7 +118,7 @@ class Complaints:
         """Complain of every value that pydantic refused; `values` are those it was given."""
         if error.error_count() > _WORTH_DETAIL:
             takes = ", ".join(f"{name}: {field.type_text}" for name, field in self._fields.items())
-            self._found.append(f"{error.error_count()} values are of the wrong type; it takes {_cut(takes)}")
+            self._found.append(f"more than {_WORTH_DETAIL} values are of the wrong type; it takes {_cut(takes)}")
             return
         details = error.errors(include_url=False)
         located = [(_located(each, values), each) for each in details if not _is_missing_argument(each)]

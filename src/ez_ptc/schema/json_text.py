@@ -46,9 +46,7 @@ def parse_arguments(tool: str, text: str) -> dict[str, object]:
 def _object(text: str) -> dict[str, object]:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
-    value: object = json.loads(
-        text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=int
-    )
+    value: object = _DECODER.decode(text)
     if not isinstance(value, dict):
         _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
     arguments = cast("dict[str, object]", value)
@@ -110,3 +108,6 @@ def _too_deep() -> str:
 
 def _refuse(problem: str) -> NoReturn:
     raise _RefusedError(problem)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)

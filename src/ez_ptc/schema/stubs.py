@@ -84,14 +84,14 @@ class _Writer:
         return " | ".join(dict.fromkeys(map(self.text, branches)))
 
     def _referred(self, ref: str) -> str:
-        name = ref.rpartition("/")[2]
+        name = ref.rpartition("/")[2] or "Any"
         if ref in self._inside or len(self._inside) == _DEPTH:
             return name
         target: object = self._root
         for step in ref.removeprefix("#").split("/")[1:]:
             target = _entry(target, step)
         if target is None:
-            return name or "Any"
+            return name
         self._inside.append(ref)
         text = self.text(target)
         self._inside.pop()

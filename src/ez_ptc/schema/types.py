@@ -110,9 +110,11 @@ class NativeJsonSchema(GenerateJsonSchema):
         """Leave `additionalProperties` out where the annotation says nothing of the values."""
         described = super().dict_schema(schema)
         says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
-        if says_nothing and described.get("additionalProperties") is True:
-            del described["additionalProperties"]
-        return described
+        described = {
+            key: value for key, value in described.items() if key != "additionalProperties" or value is not True
+        }
+        has_values = bool(described.keys() & {"additionalProperties", "patternProperties"})
+        return described if says_nothing or has_values else {**described, "additionalProperties": True}
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         """Describe a discriminated union as any other: each branch says which values its tag has."""

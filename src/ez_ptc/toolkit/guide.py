@@ -51,7 +51,8 @@ _PARALLEL: Final = (
     "Do NOT call the tools inside parallel(): pass the function, then its arguments."
 )
 _PLACE: Final = (
-    "The whole standard library can be imported; json, math and re already are. No files, no network, no processes.\n"
+    "The whole standard library can be imported; json, math and re already are.\n"
+    "No files, no network, no processes: open(), os.system() and the like fail.\n"
     "ALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."

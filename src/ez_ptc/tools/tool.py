@@ -38,7 +38,10 @@ class Tool(Generic[P, R_co]):
     __wrapped__: Callable[P, R_co]
 
     def __init__(self, definition: "Definition") -> None:
-        functools.update_wrapper(self, definition.function)
+        functools.update_wrapper(self, definition.function, updated=())
+        attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
+        # A function's own attributes come along, but none may stand before what a tool is.
+        vars(self).update({name: each for name, each in attributes.items() if not hasattr(Tool, name)})
         self._definition: Final = definition
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:

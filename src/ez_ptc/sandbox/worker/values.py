@@ -24,7 +24,7 @@ __all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "cannot_cross", "dumps"
 MARK = "$"
 MAX_DEPTH = 100
 """Nesting levels a value may have; the JSON parsers on both ends recurse."""
-MAX_NODES = 1_000_000
+MAX_NODES = 500_000
 """Elements a value may have in all, so that shared references cannot unfold without bound."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -187,7 +187,7 @@ def encode(value: object, convert: Callable[[object], object] | None = None) -> 
         convert: Asked for what is of no known type; returns a known one or raises :class:`CannotCrossError`.
 
     Raises:
-        CannotCrossError: A type, the depth (100) or the number of elements (1,000,000) does not cross.
+        CannotCrossError: A type, the depth (100) or the number of elements (500,000) does not cross.
     """
     return _Encoder(convert).tree(value)
 

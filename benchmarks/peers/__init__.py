@@ -1,0 +1,1 @@
+"""This library beside its peers, measured in one run: ``python -m benchmarks.peers``."""

@@ -1,0 +1,163 @@
+"""What is measured of a subject, inside the process that has started it.
+
+Each measure is a function of a subject that returns one figure: seconds, programs a second or bytes. It is asked for it
+once a round, between the same questions to the other subjects. Standard library only, as `subject`.
+"""
+
+import functools
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, cast
+
+from benchmarks.peers.memory import of_the_lot, of_workers
+from benchmarks.peers.subject import GRANTED_CALLS, Subject, TimedSubject, elapsed
+
+__all__ = ["MEASURES", "Measure", "Unit"]
+
+Unit = Literal["seconds", "a second", "bytes"]
+
+_GAP: Final = 0.02
+_SPACED: Final = 40
+_IN_A_ROW: Final = 100
+_BIG_CALLS: Final = 20
+_TRIES: Final = 3
+_CALLERS: Final = 8
+_THROUGHPUT_SECONDS: Final = 1.0
+
+_SMALL: Final = "x = 1 + 1\nx"
+_NOTHING: Final = "None"
+_CALLS: Final = "for number in range({0}):\n    {1}\n{0}"
+_FIB: Final = "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(24)"
+_LOOP: Final = "total = 0\nfor number in range(1_000_000):\n    total += number & 7\ntotal"
+_SORT: Final = """
+numbers = []
+seed = 1
+for _ in range(30_000):
+    seed = seed * 48271 % 2147483647
+    numbers.append(seed)
+groups = {}
+for number in numbers:
+    groups.setdefault(number % 997, []).append(number)
+best = sorted(groups, key=lambda key: (-sum(groups[key]), key))
+words = sorted(str(number) for number in numbers)
+[len(best), words[0], max(len(group) for group in groups.values())]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure about a subject.
+
+    Attributes:
+        name: What JSON calls it.
+        title: What the table calls it.
+        unit: What the figure counts.
+        take: Returns the figure, or None where the subject has none.
+        once: The figure does not vary: one round is enough.
+    """
+
+    name: str
+    title: str
+    unit: Unit
+    take: Callable[[Subject], float | None]
+    once: bool = False
+
+
+def _spaced(subject: Subject) -> float:
+    """Return the median time of programs whose callers come 20 ms apart: each finds a machine that sleeps."""
+    times: list[float] = []
+    for _ in range(_SPACED):
+        time.sleep(_GAP)
+        times.append(elapsed(lambda: subject.run(_SMALL)))
+    return statistics.median(times)
+
+
+def _in_a_row(subject: Subject) -> float:
+    """Return the median time of programs that run back to back, once nothing that was made ready before is left."""
+    for _ in range(_IN_A_ROW // 10):
+        subject.run(_SMALL)
+    return statistics.median(elapsed(lambda: subject.run(_SMALL)) for _ in range(_IN_A_ROW))
+
+
+def _call(subject: Subject, *, expression: str, calls: int) -> float | None:
+    """Return the time of one of ``calls`` calls of a tool in a program, less that of a program that calls nothing."""
+    if not subject.offers_tools:
+        return None
+    with_calls = min(elapsed(lambda: subject.run(_CALLS.format(calls, expression))) for _ in range(_TRIES))
+    without = min(elapsed(lambda: subject.run(_CALLS.format(calls, "number"))) for _ in range(_TRIES))
+    return max(with_calls - without, 0) / calls
+
+
+def _work(subject: Subject, *, code: str) -> float:
+    """Return the time of a program that only computes, less that of one that does nothing."""
+    timed = getattr(subject, "seconds", None)
+    if timed is not None:
+        return min(cast("TimedSubject", subject).seconds(code) for _ in range(_TRIES))
+    work = min(elapsed(lambda: subject.run(code)) for _ in range(_TRIES))
+    return work - min(elapsed(lambda: subject.run(_NOTHING)) for _ in range(_TRIES))
+
+
+def _throughput(subject: Subject) -> float:
+    """Return how many programs a second 8 threads get done that run one after another each."""
+    until = time.perf_counter() + _THROUGHPUT_SECONDS
+    done = [0] * _CALLERS
+
+    def keep_running(caller: int) -> None:
+        while time.perf_counter() < until:
+            if subject.run(_SMALL) != 2:  # noqa: PLR2004 - 1 + 1
+                message = "a program returned another one's value"
+                raise RuntimeError(message)
+            done[caller] += 1
+
+    callers = [threading.Thread(target=keep_running, args=(caller,)) for caller in range(_CALLERS)]
+    took = elapsed(lambda: [[each.start() for each in callers], [each.join() for each in callers]])
+    return sum(done) / took
+
+
+def _memory(subject: Subject, *, read: Callable[[int], float | None]) -> float | None:
+    """Return what ``read`` finds of the processes below this one once they are ready and idle."""
+    subject.run(_SMALL)
+    time.sleep(0.5)
+    return read(os.getpid())
+
+
+MEASURES: Final[tuple[Measure, ...]] = (
+    Measure("fresh_spaced", "fresh program, callers 20 ms apart", "seconds", _spaced),
+    Measure("fresh_in_a_row", "fresh program, back to back", "seconds", _in_a_row),
+    Measure(
+        "call_small",
+        "tool call, small value",
+        "seconds",
+        functools.partial(_call, expression="echo(number)", calls=GRANTED_CALLS),
+    ),
+    Measure(
+        "call_text",
+        "tool call, 100 KB of text",
+        "seconds",
+        functools.partial(_call, expression="text()", calls=_BIG_CALLS),
+    ),
+    Measure(
+        "call_rows",
+        "tool call, 100 KB of rows",
+        "seconds",
+        functools.partial(_call, expression="rows()", calls=_BIG_CALLS),
+    ),
+    Measure("work_fib", "in-program work: fib(24)", "seconds", functools.partial(_work, code=_FIB)),
+    Measure("work_loop", "in-program work: loop of 1,000,000", "seconds", functools.partial(_work, code=_LOOP)),
+    Measure("work_sort", "in-program work: sort, dicts, text", "seconds", functools.partial(_work, code=_SORT)),
+    Measure("throughput", "programs a second, 8 callers", "a second", _throughput),
+    Measure(
+        "worker_memory",
+        "private memory of a ready worker",
+        "bytes",
+        functools.partial(_memory, read=of_workers),
+        once=True,
+    ),
+    Measure(
+        "whole_memory", "memory of all its processes", "bytes", functools.partial(_memory, read=of_the_lot), once=True
+    ),
+)

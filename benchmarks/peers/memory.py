@@ -1,0 +1,57 @@
+"""Memory of the processes below one process, as the kernel counts it."""
+
+import statistics
+from pathlib import Path
+from typing import Final
+
+__all__ = ["of_the_lot", "of_workers"]
+
+_PROC: Final = Path("/proc")
+
+
+def of_workers(pid: int) -> float | None:
+    """Return the median private memory, in bytes, of the processes below ``pid`` that have no child of their own.
+
+    None where there is none, or where the kernel does not tell (another user's processes).
+    """
+    children = _children()
+    leaves = [process for process in _below(pid, children) if process not in children]
+    found = [_rollup(process, "Private_Clean", "Private_Dirty") for process in leaves]
+    sizes = [size for size in found if size is not None]
+    return statistics.median(sizes) if sizes else None
+
+
+def of_the_lot(pid: int) -> float | None:
+    """Return the memory, in bytes, of all processes below ``pid``; what several share is counted once (PSS)."""
+    found = [_rollup(process, "Pss") for process in _below(pid, _children())]
+    sizes = [size for size in found if size is not None]
+    return sum(sizes) if sizes else None
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for folder in _PROC.iterdir():
+        if folder.name.isdigit():
+            try:
+                # The name of the program stands in brackets and may contain anything; the parent is two fields on.
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            found.setdefault(parent, []).append(int(folder.name))
+    return found
+
+
+def _below(pid: int, children: dict[int, list[int]]) -> list[int]:
+    found: list[int] = []
+    for child in children.get(pid, []):
+        found += [child, *_below(child, children)]
+    return found
+
+
+def _rollup(pid: int, *fields: str) -> int | None:
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return None
+    sizes = {name: value for name, _, value in (line.partition(":") for line in lines)}
+    return sum(int(sizes[field].split()[0]) << 10 for field in fields)

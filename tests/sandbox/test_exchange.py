@@ -1,0 +1,246 @@
+"""The conversation with a worker, without a worker: what is let in, what is refused, and what is made of the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.messages import ToolResult
+from ez_ptc.sandbox.converse import Exchange
+from ez_ptc.sandbox.execution import Grant, Grants, Limits
+from ez_ptc.sandbox.frames import CallFrame, pack
+from ez_ptc.sandbox.worker import values
+
+CODE = "print('tea ☕')"
+
+
+@dataclass
+class Door:
+    """A channel over two names whose calls nobody runs; it keeps the records."""
+
+    grants: Grants = field(default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")]))
+    ended_with: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        raise NotImplementedError
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        raise NotImplementedError
+
+    def ended(self, record: dict[str, Any]) -> None:
+        self.ended_with.append(record)
+
+
+def exchange(door: Door | None = None, **limits: float) -> Exchange:
+    return Exchange(CODE, door or Door(), Limits(**cast("Mapping[str, Any]", limits)))
+
+
+def call(number: int = 1, path: str | None = None, name: str = "add", **changes: object) -> bytes:
+    frame = {"t": "call", "id": number, "path": path or str(number), "name": name, "args": [1], "kwargs": {"b": 2}}
+    return pack(values.dumps({**frame, "alone": True, **changes}))
+
+
+def output(text: str, stream: int = 1) -> bytes:
+    return pack(values.dumps({"t": "output", "stream": stream, "text": text}))
+
+
+def done(**changes: object) -> bytes:
+    return pack(values.dumps({"t": "done", "dropped": 0, **changes}))
+
+
+def unpacked(frame: bytes) -> Any:
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    return json.loads(frame[4:])
+
+
+def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
+    frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
+    assert (frame["t"], frame["code"]) == ("run", CODE)
+    assert frame["tools"] == [["add", "add(a, b)", "Add.", True], ["ok", "", "", False]]
+    numbers = {"memory": 1 << 20, "output": 10, "frame": 4096, "outstanding": 3}
+    assert frame["limits"] == frame["limits"] | numbers
+
+
+def test_a_call_is_let_in_run_and_answered() -> None:
+    door = Door()
+    talk = exchange(door)
+    [asked] = talk.feed(call())
+    assert asked == CallFrame(1, "1", "add", (1,), {"b": 2}, alone=True)
+    assert talk.refusal(asked) is None
+    answer = unpacked(talk.answer(asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
+    assert answer == {"t": "reply", "id": 1, "v": {"$": ["t", [3, {"$": ["b", "eA=="]}]]}}
+    record = {"name": "add", "args": (1,), "kwargs": {"b": 2}, "result": (3, b"x"), "error": None}
+    assert door.ended_with == talk.result().tool_calls == [{**record, "duration_ms": 1.5, "path": "1"}]
+
+
+class ShopError(LookupError):
+    pass
+
+
+class OddError(ShopError, KeyError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("exception", "error"),
+    [
+        (ValueError("no"), ["ValueError", "ValueError", "no"]),
+        (ShopError("no"), ["ShopError", "LookupError", "no"]),
+        (OddError("no"), ["OddError", "KeyError", "no"]),
+        (ToolError("no"), ["ToolError", "Exception", "no"]),
+        (ArgumentsError("no"), ["TypeError", "TypeError", "no"]),
+        (None, ["ToolError", "Exception", "no"]),
+    ],
+)
+def test_a_tools_failure_is_told_by_its_class_and_its_message(exception: Exception | None, error: list[str]) -> None:
+    talk = exchange()
+    [asked] = talk.feed(call())
+    answer = unpacked(talk.answer(asked, ToolResult(success=False, error="no", exception=exception)))
+    assert answer == {"t": "reply", "id": 1, "e": error}
+    assert talk.result().tool_calls[0]["error"] == "no"
+
+
+class Moody:
+    """Raises when it is looked at."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
+
+
+@pytest.mark.parametrize("value", [object(), Moody(), [iter([1])], {"k": print}], ids=lambda value: type(value).__name__)
+def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
+    talk = exchange()
+    [asked] = talk.feed(call())
+    error = unpacked(talk.answer(asked, ToolResult(success=True, output=value)))["e"]
+    assert error[:2] == ["TypeError", "TypeError"]
+    assert error[2].startswith("add returned what cannot reach the program: ")
+    assert talk.result().tool_calls[0]["error"] == error[2]
+
+
+def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
+    talk = exchange(frame=1000)
+    [asked] = talk.feed(call())
+    error = unpacked(talk.answer(asked, ToolResult(success=True, output="x" * 999)))["e"]
+    assert error == ["ValueError", "ValueError", "add returned 1,001 bytes; at most 1,000 can reach the program"]
+
+
+VIOLATIONS: dict[str, tuple[bytes, str]] = {
+    "a number left out": (call(2), "out of order"),
+    "a number again": (call(1) + call(1, "2"), "out of order"),
+    "a number below": (call(0), "out of order"),
+    "a tool that was not granted": (call(name="admin_delete"), "not granted"),
+    "a tool in other letters": (call(name="ADD"), "not granted"),
+    "two calls from one place": (call(1, "1.1") + call(2, "1.1"), "one place"),
+    "more calls than may wait": (b"".join(call(n) for n in (1, 2, 3, 4)), "unanswered"),
+    "more output than is allowed": (output("x" * 60) + output("y" * 41, 2), "more output"),
+    "more frames than are needed": (output("") * 500, "more frames"),
+    "a call after the end": (done() + call(), "after the last"),
+    "an end after the end": (done() + done(), "after the last"),
+    "no frame at all": (pack(b"[]"), "no known kind"),
+}
+
+
+@pytest.mark.parametrize(("data", "says"), VIOLATIONS.values(), ids=VIOLATIONS.keys())
+def test_a_worker_that_breaks_the_rules_is_found_out(data: bytes, says: str) -> None:
+    talk = exchange(output=100, calls=10, outstanding=3)
+    with pytest.raises(ProtocolError, match=says):
+        talk.feed(data)
+
+
+def test_a_frame_after_the_end_is_found_out_also_when_it_comes_late() -> None:
+    talk = exchange()
+    talk.feed(done(value=5))
+    with pytest.raises(ProtocolError, match="after the last"):
+        talk.feed(output("x"))
+
+
+def test_what_came_before_a_violation_still_counts() -> None:
+    talk = exchange()
+    with pytest.raises(ProtocolError):
+        talk.feed(output("before") + call() + pack(b"{}"))
+    talk.end("it broke the rules")
+    result = talk.result()
+    assert (result.output, len(result.tool_calls), result.error) == ("before", 1, "it broke the rules")
+
+
+def test_as_many_calls_may_wait_as_the_limit_says() -> None:
+    talk = exchange(outstanding=2)
+    first, _ = talk.feed(call(1) + call(2))
+    talk.answer(first, ToolResult(success=True))
+    assert [each.number for each in talk.feed(call(3))] == [3]
+
+
+def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
+    talk = exchange(calls=2)
+    calls = talk.feed(call(1) + call(2) + call(3))
+    assert [talk.refusal(each) is None for each in calls] == [True, True, False]
+    reason = talk.refusal(calls[2]) or ""
+    assert "more than 2 tool calls" in reason
+    assert unpacked(talk.refuse(calls[2], reason))["e"] == ["RuntimeError", "RuntimeError", reason]
+    talk.feed(done(value=1))
+    result = talk.result()
+    assert (result.success, result.tool_calls[2]["error"]) == (True, reason)
+
+
+def test_no_call_runs_once_the_time_is_over() -> None:
+    talk = exchange(timeout=1.5)
+    talk.stop()
+    [asked] = talk.feed(call())
+    assert talk.refusal(asked) == "the program timed out after 1.5 s"
+
+
+def test_a_call_that_had_not_ended_says_so() -> None:
+    talk = exchange()
+    talk.feed(call() + done())
+    assert talk.result().tool_calls[0]["error"] == "it had not ended when the program did"
+
+
+def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> None:
+    talk = exchange()
+    talk.feed(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
+    result = talk.result()
+    assert (result.success, result.status, result.error) == (True, "done", None)
+    assert (result.output, result.error_output, result.return_value) == ("ab", "E", (1,))
+    assert result.truncated == {"output": 7}
+    assert talk.finished
+
+
+def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() -> None:
+    talk = exchange()
+    talk.feed(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
+    result = talk.result()
+    assert (result.success, result.status, result.error) == (False, "failed", "ValueError: x")
+    assert (result.error_output, result.return_value) == ("warning\nTraceback\n", None)
+
+
+def test_running_out_of_memory_says_how_much_there_is() -> None:
+    talk = exchange(memory=64 << 20)
+    talk.feed(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
+    assert talk.result().error == "MemoryError (the program may use 64 MiB)"
+
+
+def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> None:
+    talk = exchange(timeout=2)
+    talk.stop()
+    talk.feed(done(value=5))
+    result = talk.result()
+    assert (result.success, result.return_value) == (False, None)
+    assert result.error == "TimeoutError: the program timed out after 2 s"
+    assert result.error in result.error_output
+
+
+def test_a_worker_that_is_gone_is_lost_until_somebody_says_why() -> None:
+    talk = exchange()
+    talk.feed(output("so far"))
+    assert talk.lost
+    talk.end("it crashed")
+    talk.end("something else")
+    assert not talk.lost
+    result = talk.result()
+    assert (result.success, result.error, result.output) == (False, "it crashed", "so far")
+    assert result.error_output == "it crashed\n"
