@@ -23,13 +23,16 @@ from benchmarks.peers.table import table_lines, verdict_line
 
 __all__ = ["main"]
 
+_Load = dict[str, float | None]
+_Problems = dict[str, list[str]]
+
 _MEASURES: dict[str, Measure | NewbornMeasure] = {each.name: each for each in (*MEASURES, *NEWBORN_MEASURES)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     options = _options(arguments)
-    subjects = [name for name in SUBJECTS if not options.subject or name in options.subject]
+    subjects = [name for name in SUBJECTS if not options.subject or name in {OURS, *options.subject}]
     measures = [each for name, each in _MEASURES.items() if not options.measure or name in options.measure]
     figures = Figures()
     with contextlib.ExitStack() as stack:
@@ -45,9 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             turn = number % len(columns)
             _round(figures, [*columns[turn:], *columns[:turn]], measures, first=number == 0)
         load.append(_load())
-        problems = {column.subject: column.problem for column in columns if column.problem}
+        problems = {column.subject: column.problems for column in columns}
     verdicts = [figures.judge(target, ours=OURS) for target in TARGETS if target.measure in {m.name for m in measures}]
-    _report(figures, verdicts, problems, load=load, as_json=options.json)
+    report = _as_json if options.json else _as_text
+    report(figures, verdicts, problems, load)
     return 1 if options.check and not all(verdict.met for verdict in verdicts) else 0
 
 
@@ -55,7 +59,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often everything is measured (5)")
     parser.add_argument("--measure", action="append", choices=_MEASURES, help="only this one; may be given repeatedly")
-    parser.add_argument("--subject", action="append", choices=SUBJECTS, help="only this one; may be given repeatedly")
+    parser.add_argument(
+        "--subject", action="append", choices=SUBJECTS, help="only this one beside ez-ptc; may be given repeatedly"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object in place of text")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     options = parser.parse_args(arguments)
@@ -74,47 +80,39 @@ def _round(
                 figures.add(measure.name, column.subject, figure)
 
 
-def _load() -> dict[str, float | None]:
+def _load() -> _Load:
     return {"others_use": busy_share(1.0), "load_average": os.getloadavg()[0]}
 
 
-def _report(
-    figures: Figures,
-    verdicts: Sequence[Verdict],
-    problems: dict[str, str],
-    *,
-    load: Sequence[dict[str, float | None]],
-    as_json: bool,
-) -> None:
+def _as_json(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load]) -> None:
+    answer = {
+        "machine": dataclasses.asdict(Machine.here()),
+        "load": {"before": load[0], "after": load[1]},
+        "measures": {
+            name: {"title": each.title, "unit": each.unit, **figures.of(name)} for name, each in _MEASURES.items()
+        },
+        "targets": [{**dataclasses.asdict(each.target), "figure": each.figure, "met": each.met} for each in verdicts],
+        "problems": problems,
+    }
+    print(json.dumps(answer, indent=2))
+
+
+def _as_text(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load]) -> None:
     machine = Machine.here()
-    if as_json:
-        answer = {
-            "machine": dataclasses.asdict(machine),
-            "load": {"before": load[0], "after": load[1]},
-            "measures": {
-                name: {"title": each.title, "unit": each.unit, **figures.of(name)} for name, each in _MEASURES.items()
-            },
-            "targets": [
-                {**dataclasses.asdict(each.target), "figure": each.figure, "met": each.met} for each in verdicts
-            ],
-            "problems": problems,
-        }
-        print(json.dumps(answer, indent=2))
-        return
-    rows = [(name, each.title, each.unit) for name, each in _MEASURES.items() if figures.of(name)["rounds"]]
     print(f"{machine.processor}, {machine.cores} cores, {machine.system}, Python {machine.python}")
     for when, state in zip(("before", "after"), load, strict=True):
         used = "an unknown share" if state["others_use"] is None else f"{state['others_use']:.0%}"
         print(f"{when}: others used {used} of the machine, load average {state['load_average']:.1f}")
-    print()
-    print("\n".join(table_lines(rows, SUBJECTS, figures.medians)))
+    rows = [(name, each.title, each.unit) for name, each in _MEASURES.items() if figures.of(name)["rounds"]]
+    columns = {name: title for name, title in SUBJECTS.items() if name in problems}
+    print("\n".join(["", *table_lines(rows, columns, figures.medians)]))
     print("\n×: this library's figure as a multiple of the peer's\n")
     for verdict in verdicts:
         each = _MEASURES[verdict.target.measure]
-        peer = SUBJECTS.get(verdict.target.relative_to or "")
-        print(verdict_line(verdict, each.title, each.unit, peer))
-    for subject, problem in problems.items():
-        print(f"no (further) figures for {SUBJECTS[subject]}: {problem}")
+        print(verdict_line(verdict, each.title, each.unit, SUBJECTS.get(verdict.target.relative_to or "")))
+    for subject, found in problems.items():
+        for problem in found:
+            print(f"missing of {SUBJECTS[subject]}: {problem}")
 
 
 if __name__ == "__main__":

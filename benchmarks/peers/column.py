@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -17,45 +18,54 @@ __all__ = ["OLD_PYTHON", "Column"]
 OLD_PYTHON: Final = "EZ_PTC_PEER_PYTHON"
 """Names the interpreter of the environment that has the peer of the same import name."""
 _ROOT: Final = Path(__file__).resolve().parent.parent.parent
+_ANSWER_SECONDS: Final = 120.0
 
 
 class Column:
-    """One subject. `problem` says why it has no figures, or no further ones."""
+    """One subject. `problems` says which figures it lacks, and why."""
 
     def __init__(self, subject: str) -> None:
         """Start the process; it gets ready while others do."""
         self.subject = subject
-        self.problem = ""
+        self.problems: list[str] = []
         self._environment = dict(os.environ)
         self._python = sys.executable
         if subject == OLD:
             self._python = os.environ.get(OLD_PYTHON, "")
             # Both have one import name: nothing here may lead to ours.
             self._environment.pop("PYTHONPATH", None)
-        self._process: subprocess.Popen[str] | None = None
         if not self._python:
-            self.problem = f"{OLD_PYTHON} names no interpreter"
+            self._process = None
+            self.problems.append(f"{OLD_PYTHON} names no interpreter")
             return
-        command = [Path(self._python).absolute(), "-m", "benchmarks.peers.measurer", subject]
+        # An interpreter's path, unlike the file it leads to, tells it which environment is meant.
+        self._python = os.fspath(Path(self._python).absolute())
         self._process = subprocess.Popen(
-            command, cwd=_ROOT, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [self._python, "-m", "benchmarks.peers.measurer", subject],
+            cwd=_ROOT,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def wait_until_ready(self) -> None:
         """Return when the subject can be measured, or has a problem."""
         self._read()
+        if self.problems:
+            self.close()
 
     def take(self, measure: Measure | NewbornMeasure) -> float | None:
         """Return a figure, or None where there is none."""
-        if self.problem:
+        if self._process is None:
             return None
         if isinstance(measure, Measure):
             return self._ask(measure.name)
         try:
-            return measure.take(self.subject, os.fspath(Path(self._python).absolute()), self._environment)
+            return measure.take(self.subject, self._python, self._environment)
         except subprocess.CalledProcessError as error:
             lines = cast("str", error.stderr).strip().splitlines()
-            self.problem = lines[-1] if lines else f"exit code {error.returncode}"
+            self._note(f"{measure.name}: {lines[-1] if lines else f'exit code {error.returncode}'}")
             return None
 
     def _ask(self, question: str) -> float | None:
@@ -67,13 +77,24 @@ class Column:
     def _read(self) -> float | None:
         if self._process is None or self._process.stdout is None:
             return None
-        line = self._process.stdout.readline()
-        answer: object = json.loads(line) if line else {"problem": "its process has ended"}
+        answers, _, _ = select.select([self._process.stdout], [], [], _ANSWER_SECONDS)
+        line = self._process.stdout.readline() if answers else ""
+        if not line:
+            self._note("its process has ended" if answers else f"no answer in {_ANSWER_SECONDS:g} s")
+            self._process.kill()
+            self.close()
+            return None
+        answer: object = json.loads(line)
         if isinstance(answer, dict):
-            self.problem = cast("dict[str, str]", answer)["problem"]
+            self._note(cast("dict[str, str]", answer)["problem"])
         return float(answer) if isinstance(answer, int | float) else None
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
             self._process.communicate()
+            self._process = None

@@ -35,7 +35,7 @@ def _figure(subject: Subject, measure: str) -> object:
     try:
         return take(subject)
     except Exception as error:  # noqa: BLE001 - as above
-        return {"problem": f"{type(error).__name__}: {error}"}
+        return {"problem": f"{measure}: {type(error).__name__}: {error}"}
 
 
 def _say(answer: object) -> None:

@@ -36,7 +36,7 @@ VALUES: dict[str, tuple[str, str]] = {
         "class E:\n    def __bool__(self):\n        while True: pass\n    __eq__ = __len__ = __hash__ = __bool__\nE()",
         "an E cannot cross",
     ),
-    "an evil name": ("class M(type):\n    __name__ = property(lambda c: 1/0)\nclass E(metaclass=M): pass\nE()", "cross"),
+    "an evil name": ("class M(type):\n    __name__ = property(lambda c: 1/0)\nclass E(metaclass=M): pass\nE()", "value"),
 }
 
 
@@ -75,7 +75,7 @@ def test_a_value_that_looks_dangerous_and_is_data_crosses(
 ENDINGS: dict[str, tuple[str, str]] = {
     "os._exit(0)": ("import os\nos._exit(0)", "ended its process (exit code 0) instead of running to its end"),
     "os._exit(3)": ("import os\nos._exit(3)", "exit code 3"),
-    "os.abort()": ("import os\nos.abort()", "SIGABRT"),
+    "os.abort()": ("import os\nos.abort()", "SIGABRT|SIGSEGV"),
     "kill": ("import os\nos.kill(os.getpid(), 9)", "PermissionError"),
     "a segfault": ("it = iter([1])\nfor i in range(300_000): it = filter(None, it)\nnext(it)", "SIGSEGV"),
     "another segfault": (
@@ -107,11 +107,9 @@ ENDINGS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("code", "says"), ENDINGS.values(), ids=ENDINGS.keys())
 def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, says: str) -> None:
-    import re
-
     result = execute(toolkit, code, 20)
     assert (result.success, result.status, result.return_value) == (False, "failed", None)
-    assert re.search(says.replace("(", r"\(").replace(")", r"\)"), result.error or ""), result.error
+    assert any(words in (result.error or "") for words in says.split("|")), result.error
     assert result.error_output
     assert len(result.error_output) < 50_000
     assert execute(toolkit, "1 + 1").return_value == 2

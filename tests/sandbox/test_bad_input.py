@@ -99,7 +99,7 @@ Refused = Callable[..., ExecutionResult]
         ("x = (1,", "'(' was never closed (line 1)"),
         ("total = 0\nfor i in range(3)\n    total += i", "expected ':' (line 2)"),
         ("x = 1\n  y = 2", "unexpected indent (line 2)"),
-        ("x = 1\n\0y = 2", "null bytes"),
+        ("x = 1\n\0y = 2", "null"),
         ("return 5", "a program has no return"),
         ("print('a'", "never closed"),
         ("x = 'abc", "unterminated string literal"),
@@ -136,17 +136,15 @@ LONG: dict[str, tuple[str, str]] = {
     "a long chain of attributes": ("a" + ".a" * 100_000, "RecursionError|MemoryError|recurs"),
     "a long chain of calls": ("f" + "()" * 100_000, "RecursionError|MemoryError|recurs"),
     "a long sum": ("+".join(["1"] * 100_000), "RecursionError|MemoryError|recurs"),
-    "a number of 5 million digits": ("x = " + "9" * 5_000_000, "Exceeds the limit .* for integer string conversion"),
+    "a number of 5 million digits": ("x = " + "9" * 5_000_000, "for integer string conversion"),
 }
 
 
 @pytest.mark.parametrize(("code", "says"), LONG.values(), ids=LONG.keys())
 def test_code_that_is_too_long_or_too_deep_is_an_error_like_any_other(toolkit: Toolkit, code: str, says: str) -> None:
-    import re
-
     result = toolkit.execute(code, 30)
     assert not result.success
-    assert re.search(says, result.error or ""), result.error
+    assert any(words in (result.error or "") for words in says.split("|")), result.error
     assert len(result.error_output) < 50_000
     assert toolkit.execute("1 + 1").return_value == 2
 
@@ -228,14 +226,12 @@ def test_arguments_that_do_not_fit_name_each_field(refused: Refused) -> None:
         ("object()", "an argument of echo: an object cannot cross"),
         ("loop", "an argument of echo: the value refers to itself"),
         ("wide", "an argument of echo: the value is too large"),
-        ("'x' * 20_000_000", "20,000,0.* bytes; at most 16,777,216"),
+        ("'x' * 20_000_000", "at most 16,777,216"),
     ],
 )
 def test_an_argument_that_cannot_cross_raises_where_the_call_is(refused: Refused, argument: str, says: str) -> None:
     start = "loop = []\nloop.append(loop)\nwide = [1]\nfor i in range(30): wide = [wide, wide]\n"
     code = f"{start}try:\n    echo({argument})\nexcept (TypeError, ValueError) as error:\n    print('caught')\n    raise"
     result = refused(code)
-    import re
-
-    assert re.search(says.replace("(", r"\(").replace(")", r"\)"), result.error or ""), result.error
+    assert says in (result.error or "")
     assert (result.output, result.tool_calls) == ("caught\n", [])

@@ -1,45 +1,47 @@
 """The demo's shop: a SQLite file of customers, products and orders, and the tools that query it."""
 
+from __future__ import annotations
+
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict, TypeVar, cast
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from ez_ptc.tools.tool import ez_tool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Customer", "Order", "OrderLine", "Product", "Shop"]
-
-_Row = TypeVar("_Row")
+__all__ = ["Customer", "Demand", "Order", "OrderLine", "Product", "Shop"]
 
 _TABLES: Final = """
-create table customers (id integer primary key, name text not null, city text not null) strict;
+create table customers (customer_id integer primary key, name text not null, city text not null);
 create table products (
-    id integer primary key, name text not null, category text not null, price real not null, stock integer not null
-) strict;
+    product_id integer primary key, name text not null, category text not null, price real not null,
+    stock integer not null
+);
 create table orders (
-    id integer primary key, customer_id integer not null references customers, date text not null, status text not null
-) strict;
+    order_id integer primary key, customer_id integer not null references customers, date text not null,
+    status text not null
+);
 create table order_lines (
     order_id integer not null references orders, product_id integer not null references products,
     quantity integer not null, primary key (order_id, product_id)
-) strict;
+);
 """
 _ORDERS_OF_CUSTOMER: Final = """
-select orders.id as order_id, date, status, round(sum(quantity * price), 2) as total
-from orders join order_lines on order_id = orders.id join products on products.id = product_id
-where customer_id = ? group by orders.id order by orders.id
+select order_id, date, status, round(sum(quantity * price), 2) as total
+from orders join order_lines using (order_id) join products using (product_id)
+where customer_id = ? group by order_id order by order_id
 """
 _LINES_OF_ORDER: Final = """
-select name as product, quantity from order_lines join products on id = product_id where order_id = ? order by id
+select name as product, quantity from order_lines join products using (product_id) where order_id = ? order by product_id
 """
 _DEMAND_FOR_PRODUCT: Final = """
 select coalesce(sum(quantity), 0) as units
-from orders join order_lines on order_id = orders.id where status = 'open' and product_id = ?
+from orders join order_lines using (order_id) where status = 'open' and product_id = ?
 """
 _CUSTOMERS: Final = (
     (1, "Ada Moreno", "Lisbon"),
@@ -115,10 +117,10 @@ class Shop:
     """A shop whose data lie in the SQLite file `path`."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path: Final = path
 
     @classmethod
-    def create(cls, path: Path) -> "Shop":
+    def create(cls, path: Path) -> Shop:
         """Write the shop's data, the same in every run, to a new SQLite file at `path`."""
         with closing(sqlite3.connect(path)) as database, database:
             database.executescript(_TABLES)
@@ -127,20 +129,20 @@ class Shop:
             _insert_orders(database)
         return cls(path)
 
-    def tools(self) -> "list[Tool]":
+    def tools(self) -> list[Tool[..., Any]]:
         """Return what a model may ask of the shop."""
-        functions = (
-            self.find_customers,
-            self.list_orders,
-            self.list_order_lines,
-            self.find_products,
-            self.get_demand,
-        )
-        return [ez_tool(function) for function in functions]
+        return [
+            ez_tool(self.find_customers),
+            ez_tool(self.list_orders),
+            ez_tool(self.list_order_lines),
+            ez_tool(self.find_products),
+            ez_tool(self.get_demand),
+        ]
 
     def query(self, sql: str, *values: object) -> list[dict[str, object]]:
         """Return the rows of a query as records."""
-        with self._connection() as database:
+        with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
             return [dict(row) for row in database.execute(sql, values)]
 
     def find_customers(self, city: str) -> list[Customer]:
@@ -149,7 +151,7 @@ class Shop:
         Args:
             city: Name of the city, e.g. "Milan"
         """
-        return self._rows(Customer, "select id as customer_id, name, city from customers where city = ? order by id", city)
+        return cast("list[Customer]", self.query("select * from customers where city = ?", city))
 
     def list_orders(self, customer_id: int) -> list[Order]:
         """List the orders of one customer, with their totals in euros.
@@ -157,7 +159,7 @@ class Shop:
         Args:
             customer_id: The customer's id
         """
-        return self._rows(Order, _ORDERS_OF_CUSTOMER, customer_id)
+        return cast("list[Order]", self.query(_ORDERS_OF_CUSTOMER, customer_id))
 
     def list_order_lines(self, order_id: int) -> list[OrderLine]:
         """List the products of one order, with the number of units.
@@ -165,7 +167,7 @@ class Shop:
         Args:
             order_id: The order's id
         """
-        return self._rows(OrderLine, _LINES_OF_ORDER, order_id)
+        return cast("list[OrderLine]", self.query(_LINES_OF_ORDER, order_id))
 
     def find_products(self, category: str) -> list[Product]:
         """Find the products of a category, with their price in euros and the units in stock.
@@ -173,15 +175,7 @@ class Shop:
         Args:
             category: "furniture", "lighting", "stationery" or "accessories"
         """
-        return self._rows(Product, "select id as product_id, name, category, price, stock from products where category = ? order by id", category)
-
-    def get_customer(self, customer_id: int) -> Customer:
-        """Get one customer by id.
-
-        Args:
-            customer_id: The customer's id
-        """
-        return self._rows(Customer, f"{_CUSTOMER} where id = ?", customer_id)[0]
+        return cast("list[Product]", self.query("select * from products where category = ?", category))
 
     def get_demand(self, product_id: int) -> Demand:
         """Get the number of units of one product that customers are waiting for.
@@ -189,17 +183,7 @@ class Shop:
         Args:
             product_id: The product's id
         """
-        return self._rows(Demand, _DEMAND_FOR_PRODUCT, product_id)[0]
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as database:
-            database.row_factory = sqlite3.Row
-            yield database
-
-    def _rows(self, kind: type[_Row], sql: str, *values: object) -> list[_Row]:
-        del kind
-        return cast("list[_Row]", self.query(sql, *values))
+        return cast("Demand", self.query(_DEMAND_FOR_PRODUCT, product_id)[0])
 
 
 def _insert_orders(database: sqlite3.Connection) -> None:

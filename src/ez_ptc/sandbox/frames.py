@@ -127,15 +127,17 @@ def _too_deep(frame: object) -> bool:
     """Return whether containers are nested deeper than a frame's may be: one look at each level."""
     level: list[object] = [frame]
     for _ in range(_MOST_DEPTH):
-        level = [
-            item
-            for container in level
-            for item in (container.values() if isinstance(container, dict) else cast("Iterable[object]", container))
-            if type(item) in _CONTAINERS
-        ]
+        level = [item for container in level for item in _items(container) if type(item) in _CONTAINERS]
         if not level:
             return False
     return True
+
+
+def _items(container: object) -> Iterable[object]:
+    if isinstance(container, dict):
+        found = cast("dict[object, object]", container)
+        return (*found, *found.values())
+    return cast("Iterable[object]", container)
 
 
 def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
