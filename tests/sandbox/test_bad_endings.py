@@ -41,12 +41,12 @@ VALUES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "says"), VALUES.values(), ids=VALUES.keys())
-def test_a_value_that_cannot_cross_is_named(execute: Execute, toolkit: Toolkit, code: str, says: str) -> None:
-    result = execute(toolkit, "print('so far')\n" + code)
+def test_a_value_that_cannot_cross_is_named(toolkit: Toolkit, code: str, says: str) -> None:
+    result = toolkit.execute("print('so far')\n" + code)
     assert (result.success, result.output, result.return_value) == (False, "so far\n", None)
     assert (result.error or "").startswith("TypeError: the ")
     assert says in (result.error or "")
-    assert execute(toolkit, "1 + 1").return_value == 2
+    assert toolkit.execute("1 + 1").return_value == 2
 
 
 CROSSING: dict[str, tuple[str, object]] = {
@@ -64,10 +64,8 @@ CROSSING: dict[str, tuple[str, object]] = {
 
 
 @pytest.mark.parametrize(("code", "value"), CROSSING.values(), ids=CROSSING.keys())
-def test_a_value_that_looks_dangerous_and_is_data_crosses(
-    execute: Execute, toolkit: Toolkit, code: str, value: object
-) -> None:
-    result = execute(toolkit, code)
+def test_a_value_that_looks_dangerous_and_is_data_crosses(toolkit: Toolkit, code: str, value: object) -> None:
+    result = toolkit.execute(code)
     assert (result.success, result.return_value) == (True, value)
     assert isinstance(result.to_string(), str)
 

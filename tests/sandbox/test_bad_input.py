@@ -229,9 +229,9 @@ def test_arguments_that_do_not_fit_name_each_field(refused: Refused) -> None:
         ("'x' * 20_000_000", "at most 16,777,216"),
     ],
 )
-def test_an_argument_that_cannot_cross_raises_where_the_call_is(refused: Refused, argument: str, says: str) -> None:
+def test_an_argument_that_cannot_cross_raises_where_the_call_is(toolkit: Toolkit, argument: str, says: str) -> None:
     start = "loop = []\nloop.append(loop)\nwide = [1]\nfor i in range(30): wide = [wide, wide]\n"
     code = f"{start}try:\n    echo({argument})\nexcept (TypeError, ValueError) as error:\n    print('caught')\n    raise"
-    result = refused(code)
+    result = toolkit.execute(code)
     assert says in (result.error or "")
     assert (result.output, result.tool_calls) == ("caught\n", [])

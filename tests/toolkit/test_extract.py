@@ -69,8 +69,17 @@ def test_no_text_makes_it_raise(text: str) -> None:
         ('```json\n{"a": 1}\n```\nand\n```\ng(2)\n```', "g(2)"),
         ("```python\n```\nagain:\n```python\ng(2)\n```", "g(2)"),
         ("~~~\n3 rows\n~~~\n```python\ng(2)", "g(2)"),
+        ("````json\n```\n````\n```python\ng(2)\n```", "g(2)"),
     ],
-    ids=["first-python", "first-plain", "python-before-plain", "no-other-language", "no-empty", "tildes-and-unclosed"],
+    ids=[
+        "first-python",
+        "first-plain",
+        "python-before-plain",
+        "no-other-language",
+        "no-empty",
+        "tildes-and-unclosed",
+        "short-fence-inside",
+    ],
 )
 def test_of_several_blocks_the_first_python_one_counts(answer: str, program: str) -> None:
     assert extract_code(answer) == program

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import time
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,7 +34,11 @@ def rejected(message: str) -> ExecutionResult:
 
 
 def _convert(value: object) -> object:
-    """Return a pydantic model's fields; the codec knows everything else that crosses."""
+    """Return the fields of a pydantic model, or the number that a number of another library is."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
     dump = getattr(value, "model_dump", None)
     if dump is None or isinstance(value, type):
         raise values.cannot_cross(value)
@@ -229,8 +234,9 @@ class Exchange:
 
 def _error_triple(result: ToolResult) -> tuple[str, str, str]:
     """Return the class name, the nearest built-in exception and the message that the program shall see."""
-    message = result.error or "the tool failed"
     kind = type(result.exception) if result.exception is not None else ToolError
+    # A result's text names the class where the message says nothing without it; a program sees the class anyway.
+    message = (result.error or "the tool failed").removeprefix(kind.__name__).removeprefix(": ")
     if issubclass(kind, ArgumentsError):
         return "TypeError", "TypeError", message
     bases = cast("list[type]", kind.__mro__)

@@ -41,10 +41,9 @@ class _Shape:
 
     @property
     def reference(self) -> str:
-        """The one argument that gets one record, or ""."""
+        """The one argument by which it is looked up, or ""."""
         names = self.tool.parameter_names[:1]
-        gets_one = not self.is_list and self.tool.parameters.get("required") == [*names]
-        return names[0] if gets_one and names[0].endswith(_REFERENCES) else ""
+        return names[0] if self.tool.parameters.get("required") == [*names] and names[0].endswith(_REFERENCES) else ""
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys that hold lists of records, and the keys of those."""
@@ -74,11 +73,14 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
         return f"print({_call(tools[0])})"
     taken = {tool.name for tool in tools}
     shapes = [*_shapes(tools)]
-    lists = [shape for shape in shapes if shape.is_list]
-    joins = [join for rows in lists for shape in shapes for join in _joins(rows, shape, taken)]
+    # A list that needs no id can start from what a question says.
+    lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: bool(shape.reference))
+    for rows in lists:
+        joins = [join for other in shapes for join in _joins(rows, other, taken)]
+        if joins:
+            return max(joins, key=lambda join: join.count("for "))
     if lists:
-        # The deepest one shows most.
-        return max(joins, key=len, default=None) or _loop(lists[0], taken)
+        return _loop(lists[0], taken)
     if shapes:
         name = _free(shapes[0].noun, taken)
         return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
@@ -90,35 +92,38 @@ def _loop(rows: _Shape, taken: set[str]) -> str:
     """Return a program that collects something from each row."""
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
-    return (
-        f"{many} = {_call(rows.tool)}\n"
-        f"answer = []\n"
-        f"for {row} in {many}:\n"
-        f"    answer.append({rows.telling(row)})\n"
-        f"print(answer)"
-    )
+    return _collecting(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", shown=rows.telling(row))
 
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
     """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
+    if not other.reference or other.tool is rows.tool:
+        return
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
-    part = ""
-    head = f"{many} = {_call(rows.tool)}\nanswer = []\nfor {row} in {many}:\n"
     for key, keys in ((None, rows.keys), *rows.nested()):
-        if not other.reference or other.reference not in keys:
+        if other.reference not in keys:
             continue
-        indent, inner = "    ", row
+        lines, inner = [f"{many} = {_call(rows.tool)}", f"for {row} in {many}:"], row
         if key is not None:
             inner = _free(_singular(key), taken | {many, row})
-            part, indent = f"    for {inner} in {_item(row, key)}:\n", "        "
+            lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        yield (
-            f"{head}{part}"
-            f"{indent}{found} = {other.tool.name}({_item(inner, other.reference)})\n"
-            f"{indent}answer.append(({rows.telling(row)}, {other.telling(found)}))\n"
-            f"print(answer)"
-        )
+        lines.append(f"{found} = {other.tool.name}({_item(inner, other.reference)})")
+        last = found
+        if other.is_list:
+            last = _free(_singular(other.noun), taken | {many, row, inner, found})
+            lines.append(f"for {last} in {found}:")
+        yield _collecting(*lines, shown=f"({rows.telling(row)}, {other.telling(last)})")
+
+
+def _collecting(first: str, *lines: str, shown: str) -> str:
+    """Return a program whose lines open loops in one another, with what the innermost one collects."""
+    program, indent = [first, "answer = []"], ""
+    for line in (*lines, f"answer.append({shown})"):
+        program.append(indent + line)
+        indent += "    " if line.startswith("for ") else ""
+    return "\n".join([*program, "print(answer)"])
 
 
 def _call(tool: Tool[..., Any]) -> str:

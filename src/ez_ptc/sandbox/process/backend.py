@@ -22,7 +22,7 @@ __all__ = ["ProcessSandbox"]
 
 _READY = 4
 _CRASHES = {
-    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply",
+    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
     signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
     signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
     signal.SIGXCPU: "the program used up its CPU time",

@@ -27,6 +27,8 @@ _BRANCH_THREADS = 16
 class ToolError(Exception):
     """A tool failed. What a program catches is also an instance of the built-in exception that the tool raised."""
 
+    __module__ = "builtins"  # where programs find it
+
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
@@ -81,7 +83,9 @@ class Tools:
 
     def _function(self, name: str, *, is_async: bool) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:
-            return _answer(self._start(name, args, kwargs, current().step()).wait())
+            # Nothing else can call before this call has its answer: the host need not read on while it runs the tool.
+            alone = threading.active_count() == 1 and not self._link.outstanding
+            return _answer(self._start(name, args, kwargs, current().step(), alone=alone).wait())
 
         def async_tool(*args: object, **kwargs: object) -> object:
             # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
@@ -96,7 +100,9 @@ class Tools:
         made.start = functools.partial(self._start, name)  # pyright: ignore[reportFunctionMemberAccess] - marks a tool
         return made
 
-    def _start(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str) -> Pending:
+    def _start(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str, *, alone: bool = False
+    ) -> Pending:
         if self.closed is not None:
             raise self.closed
         self._left -= 1
@@ -111,7 +117,7 @@ class Tools:
                 "name": name,
                 "args": [encode(value) for value in args],
                 "kwargs": {key: encode(value) for key, value in kwargs.items()},
-                "alone": threading.active_count() == 1 and not self._link.outstanding,
+                "alone": alone,
             }
         except values.CannotCrossError as error:
             message = f"an argument of {name}: {error}"

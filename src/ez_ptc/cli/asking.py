@@ -1,0 +1,60 @@
+"""A question, the program that a model writes to answer it, and one more try when the program fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from ez_ptc.providers.provider import Message
+from ez_ptc.toolkit.guide import Guide
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.toolkit.toolkit import Toolkit
+
+__all__ = ["Watcher", "answer_question"]
+
+_TRIES: Final = 2
+_MAX_TOKENS: Final = 800
+_NO_PROGRAM: Final = "There is no program in this answer. Answer with ONE ```python block."
+
+
+class Watcher(Protocol):
+    """Sees how a question is answered."""
+
+    def thinking(self, *, again: bool) -> AbstractContextManager[object]:
+        """Return what is entered while the model writes, `again` when its first program failed."""
+        ...
+
+    def wrote(self, program: str, /) -> None:
+        """See the program that the model wrote, before it runs."""
+        ...
+
+    def failed(self, reason: str, /) -> None:
+        """See why there is no answer from this try: what the model is told of it."""
+        ...
+
+
+def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, watcher: Watcher) -> str:
+    """Have a model write a program that answers a question, run it, and return what it printed.
+
+    A program that fails, or prints nothing, goes back to the model once with what was wrong. When that fails too, the
+    answer is empty.
+    """
+    guide = Guide(tools=toolkit.tools, assist_tool_chaining=toolkit.assist_tool_chaining)
+    messages = [Message("system", toolkit.prompt()), Message("user", question)]
+    for attempt in range(_TRIES):
+        with watcher.thinking(again=attempt > 0):
+            text = provider.answer(messages, temperature=0, max_tokens=_MAX_TOKENS).text
+        program = toolkit.extract_code(text)
+        reason = _NO_PROGRAM
+        if program is not None:
+            watcher.wrote(program)
+            result = toolkit.execute(program)
+            if result.success and result.output.strip():
+                return result.output.strip()
+            reason = guide.answer(program, result)
+        watcher.failed(reason)
+        messages += [Message("assistant", text), Message("user", reason)]
+    return ""

@@ -1,0 +1,36 @@
+"""A tool call as a line of text."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["call_text", "outcome_text"]
+
+_LONGEST: Final = 60
+_SHOWN: Final = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = _LONGEST
+
+
+def call_text(call: Mapping[str, Any]) -> str:
+    """Return the call of a tool as Python writes it, from its record: `list_orders(2, status='open')`."""
+    positional: Iterable[object] = call["args"]
+    named: Mapping[str, object] = call["kwargs"]
+    shown = [*map(_SHOWN.repr, positional), *(f"{name}={_SHOWN.repr(value)}" for name, value in named.items())]
+    return f"{call['name']}({', '.join(shown)})"
+
+
+def outcome_text(call: Mapping[str, Any]) -> str:
+    """Return in a few words what came of a call, from its record: `3 records`, `{'units': 4}`, `error: …`."""
+    if call["error"] is not None:
+        return f"error: {call['error']}"
+    result: object = call["result"]
+    if isinstance(result, Sequence) and not isinstance(result, (str, bytes)):
+        items = cast("Sequence[object]", result)
+        noun = "record" if items and all(isinstance(item, Mapping) for item in items) else "item"
+        return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+    return _SHOWN.repr(result)

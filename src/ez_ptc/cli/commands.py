@@ -1,0 +1,94 @@
+"""The commands and their options, as cyclopts reads them; the work is done in a module for each."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+from ez_ptc.cli.version import installed_version
+
+__all__ = ["run_command"]
+
+
+def run_command(arguments: list[str] | None = None) -> int:
+    """Carry out a command line, the process's own by default, and return the exit code."""
+    app = App(
+        name="ez-ptc",
+        help="Give any language model your Python functions, as whole programs run in a kernel sandbox.",
+        version=f"ez-ptc {installed_version()}",
+        result_action="return_value",
+    )
+    app.command(demo)
+    app.command(run)
+    app.command(doctor)
+    result: object = app(arguments)
+    return result if isinstance(result, int) else 0
+
+
+def demo(
+    *,
+    base_url: Annotated[str | None, Parameter(env_var="OPENAI_BASE_URL")] = None,
+    model: Annotated[str | None, Parameter(env_var="OPENAI_MODEL")] = None,
+    record: Annotated[Path | None, Parameter(show=False)] = None,
+) -> int:
+    """Answer three questions to a small shop with programs that a model writes.
+
+    The model runs on this machine, unless --base-url or --model (or their variables) name one behind a server;
+    OPENAI_API_KEY is sent to that server, where it is set.
+
+    Parameters
+    ----------
+    base_url
+        The address of a server that speaks OpenAI's Chat Completions, such as http://localhost:11434/v1.
+    model
+        The model of that server; its only one by default.
+    record
+        Write the model's answers to this file, for the run that is shown where no model can be had.
+    """
+    from ez_ptc.cli.demo import run_demo
+
+    return run_demo(base_url=base_url, model=model, record=record)
+
+
+def run(
+    file: str,
+    *,
+    tools: str,
+    timeout: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+    calls: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Run a program in the sandbox, with your tools in it.
+
+    Parameters
+    ----------
+    file
+        The program; - for standard input.
+    tools
+        Where the Toolkit is, as module:name; the module is also looked for in the present folder.
+    timeout
+        Seconds that the program may take, instead of the toolkit's own limit.
+    calls
+        Show each tool call on standard error as it ends.
+    json
+        Print how it ended as JSON: output, calls, value, error.
+    """
+    from ez_ptc.cli.run import run_program
+
+    return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json)
+
+
+def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+    """Show what the kernel enforces around programs here, what is missing, and what to do.
+
+    The exit code is 0 when all that is required holds, and 1 when programs cannot be run here.
+
+    Parameters
+    ----------
+    json
+        Print it as JSON.
+    """
+    from ez_ptc.cli.doctor import show_report
+
+    return show_report(as_json=json)

@@ -1,0 +1,112 @@
+"""`ez-ptc run`: a program from a file, run with somebody's toolkit."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.errors import EzPtcError
+from ez_ptc.toolkit.toolkit import Toolkit
+
+if TYPE_CHECKING:
+    from ez_ptc.sandbox.execution import ExecutionResult
+
+__all__ = ["CommandError", "load_toolkit", "run_program"]
+
+
+class CommandError(EzPtcError):
+    """What a command line asks for is not there; the message says what to write instead."""
+
+
+def run_program(file: str, tools: str, *, timeout: float | None, show_calls: bool, as_json: bool) -> int:
+    """Run a program, print how it ended, and return 0 when it succeeded, else 1.
+
+    Raises:
+        CommandError: The program or the toolkit is not there.
+        SandboxError: No program can be run here.
+    """
+    program = _read(file)
+    with load_toolkit(tools) as toolkit:
+        result = toolkit.execute(program, timeout)
+    if as_json:
+        print(_as_json(result))
+    else:
+        _print(result, show_calls=show_calls)
+    return 0 if result.success else 1
+
+
+def load_toolkit(place: str) -> Toolkit:
+    """Return the Toolkit at `module:name`; the module is looked for in the present folder first.
+
+    Raises:
+        CommandError: It is not there, or is no Toolkit.
+    """
+    module_name, _, name = place.partition(":")
+    if not (module_name and name):
+        message = f"--tools takes module:name, such as shop:toolkit, and not {place!r}"
+        raise CommandError(message)
+    module = _import(module_name)
+    if not hasattr(module, name):
+        there = [key for key, value in vars(module).items() if isinstance(value, Toolkit)]
+        message = f"{module_name} has no {name!r}; the Toolkits in it: {', '.join(there) or 'none'}"
+        raise CommandError(message)
+    found: object = getattr(module, name)
+    if not isinstance(found, Toolkit):
+        message = (
+            f"{place} is no Toolkit but a {type(found).__name__}: "
+            f"write toolkit = Toolkit([...]) in {module_name}, with your tools in the list, and --tools {module_name}:toolkit"
+        )
+        raise CommandError(message)
+    return found
+
+
+def _import(name: str) -> object:
+    if name.endswith(".py") or "/" in name:
+        name_ = name.removesuffix(".py").strip("./").replace("/", ".")
+        message = f"--tools takes a module's name, not a file: {name_} instead of {name}"
+        raise CommandError(message)
+    folder = Path.cwd()
+    sys.path.insert(0, str(folder))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        message = f"there is no module {error.name!r} in {folder}, and none of that name is installed"
+        raise CommandError(message) from error
+
+
+def _read(file: str) -> str:
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return content.decode()
+    except OSError as error:
+        message = f"the program cannot be read: {error.strerror or error}: {file}"
+        raise CommandError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"the program cannot be read: {file} is not text in UTF-8 ({error.reason} at byte {error.start})"
+        raise CommandError(message) from error
+
+
+def _print(result: ExecutionResult, *, show_calls: bool) -> None:
+    """Print a program's output as its own, its errors on standard error, and its value where it printed nothing."""
+    if show_calls:
+        for call in result.tool_calls:
+            print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
+    sys.stdout.write(result.output)
+    if result.success and not result.output and result.return_value is not None:
+        print(result.to_string())
+    sys.stderr.write(result.error_output)
+    if not result.success and result.error and result.error not in result.error_output:
+        print(result.error, file=sys.stderr)
+
+
+def _as_json(result: ExecutionResult) -> str:
+    """Return a result as JSON: bytes in base64, and the `repr` of what JSON has no form for."""
+    from pydantic_core import to_json
+
+    return to_json(asdict(result), indent=2, bytes_mode="base64", inf_nan_mode="strings", fallback=repr).decode()

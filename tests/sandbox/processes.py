@@ -1,0 +1,89 @@
+"""What the kernel says of processes, descriptors and threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["alive", "all_gone", "descendants", "descriptors", "inside", "threads"]
+
+PROC = Path("/proc")
+
+
+def _status(pid: int) -> dict[str, str]:
+    try:
+        lines = (PROC / str(pid) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process is there and has not ended; a zombie has."""
+    return _status(pid).get("State", "Z")[:1] not in {"Z", "X"}
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the ids of all that come from a process and have not ended."""
+    children: dict[int, set[int]] = {}
+    for folder in PROC.iterdir():
+        if folder.name.isdigit():
+            parent = _status(int(folder.name)).get("PPid")
+            if parent is not None:
+                children.setdefault(int(parent), set()).add(int(folder.name))
+    found: set[int] = set()
+    pending = [pid]
+    while pending:
+        new = children.get(pending.pop(), set()) - found
+        found |= new
+        pending += new
+    return {each for each in found if alive(each)}
+
+
+def inside(pid: int) -> int:
+    """Return the id that a process has in its own pid namespace."""
+    return int(_status(pid).get("NSpid", f"{pid}").split()[-1])
+
+
+@contextlib.contextmanager
+def _pidfd(pid: int) -> Iterator[int | None]:
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def all_gone(pids: Iterable[int], *, within: float) -> bool:
+    """Wait for the end of every process, and return whether it came within so many seconds."""
+    until = time.monotonic() + within
+    for pid in pids:
+        with _pidfd(pid) as fd:
+            if fd is not None and alive(pid):
+                poll = select.poll()
+                poll.register(fd, select.POLLIN)
+                if not poll.poll(max(0, until - time.monotonic()) * 1000):
+                    return False
+    return True
+
+
+def descriptors() -> dict[str, str]:
+    """Return what each descriptor of this process is open on."""
+    found: dict[str, str] = {}
+    for link in (PROC / "self" / "fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found[link.name] = os.readlink(link)
+    return found
+
+
+def threads(pid: int | None = None) -> int:
+    """Return how many threads a process has, this one by default."""
+    return int(_status(os.getpid() if pid is None else pid)["Threads"])

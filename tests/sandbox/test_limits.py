@@ -1,0 +1,297 @@
+"""What a program may use, and what it is told when it uses more."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from ez_ptc import Limits, Toolkit, ez_tool
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.tools import TOOLS
+
+Execute = Callable[..., ExecutionResult]
+Limited = Callable[..., Toolkit]
+
+
+@pytest.fixture
+def limited(sandbox: ProcessSandbox) -> Limited:
+    """Make a toolkit with other limits than the usual ones."""
+
+    def make(**limits: float) -> Toolkit:
+        return Toolkit(TOOLS, limits=Limits(**limits), sandbox=sandbox)  # pyright: ignore[reportArgumentType] - int or float
+
+    return make
+
+
+# Time ----------------------------------------------------------------------------------------------------------------
+
+BUSY: dict[str, str] = {
+    "a loop": "i = 0\nwhile True: i += 1",
+    "a sleep": "import time\ntime.sleep(60)",
+    "a lock": "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
+    "an event": "import threading\nthreading.Event().wait()",
+    "a queue": "import queue\nqueue.Queue().get()",
+    "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()",
+    "a pattern": "import re\nre.match(r'(a+)+$', 'a' * 40 + 'b')",
+    "an event loop": "import asyncio\nasync def main():\n    while True: await asyncio.sleep(0)\nasyncio.run(main())",
+    "a sleeping event loop": "await asyncio.sleep(60)",
+    "a branch": "parallel((__import__('time').sleep, 60), (add, 1, 2))",
+    "a sum in C": "sum(range(10**12))",
+    "a power": "x = 10 ** 10 ** 8",
+    "a generator in C": "import itertools\nlist(itertools.dropwhile(bool, itertools.count(1)))",
+    "a stubborn loop": "while True:\n    try:\n        while True: pass\n    except BaseException: continue",
+    "a stubborn end": "def f():\n    try:\n        while True: pass\n    finally: f()\nf()",
+    "a blocked signal": "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, {14})\nwhile True: pass",
+    "an ignored signal": "import signal\nsignal.signal(14, signal.SIG_IGN)\nwhile True: pass",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", BUSY.values(), ids=BUSY.keys())
+def test_whatever_a_program_is_busy_with_it_ends_with_its_time(limited: Limited, code: str) -> None:
+    toolkit = limited(timeout=0.3, grace=0.1)
+    result = toolkit.execute(code)
+    assert (result.success, result.error) == (False, "TimeoutError: the program timed out after 0.3 s")
+    assert "TimeoutError: the program timed out after 0.3 s" in result.error_output
+    assert toolkit.execute("1 + 1", 20).return_value == 2
+
+
+CLEAN_UP = """
+total = 0
+try:
+    total += 1
+    {busy}
+except TimeoutError as error:
+    print("caught", error)
+finally:
+    print("cleaned up")
+"""
+
+
+@pytest.mark.parametrize(
+    "busy",
+    ["while True: total += 1", "__import__('time').sleep(60)", "__import__('threading').Event().wait()"],
+    ids=["loop", "sleep", "wait"],
+)
+def test_a_program_can_clean_up_when_its_time_is_over(execute: Execute, limited: Limited, busy: str) -> None:
+    result = execute(limited(timeout=0.3, grace=5), CLEAN_UP.format(busy=busy))
+    assert (result.success, result.return_value) == (False, None)
+    assert result.output == "caught the program timed out after 0.3 s\ncleaned up\n"
+
+
+def test_the_traceback_says_where_the_time_went(limited: Limited) -> None:
+    result = limited(timeout=0.3, grace=5).execute("def wait():\n    n = 0\n    while True:\n        n += 1\nwait()")
+    assert 'File "<program>", line 5, in <module>\n    wait()\n' in result.error_output
+    assert ", in wait\n" in result.error_output
+
+
+def test_a_program_that_goes_on_after_its_time_calls_no_tool(execute: Execute, limited: Limited) -> None:
+    code = """
+import time
+try:
+    time.sleep(60)
+except TimeoutError:
+    for attempt in range(3):
+        try:
+            add(1, 2)
+        except BaseException as error:
+            print(type(error).__name__)
+"""
+    result = execute(limited(timeout=0.3, grace=5), code)
+    assert result.output == "TimeoutError\n" * 3
+    assert [call for call in result.tool_calls if call["result"] is not None] == []
+
+
+def test_what_was_printed_before_the_kill_is_there(execute: Execute, limited: Limited) -> None:
+    code = "print('x' * 20_000)\nadd(1, 2)\nprint('tail')\nsum(range(10**12))"
+    result = execute(limited(timeout=0.3, grace=0.1), code)
+    assert result.output.startswith("x" * 20_000)
+    assert [call["result"] for call in result.tool_calls] == [3]
+
+
+def test_the_time_can_be_given_with_the_program(execute: Execute, toolkit: Toolkit) -> None:
+    assert execute(toolkit, "while True: pass", 0.2).error == "TimeoutError: the program timed out after 0.2 s"
+
+
+def test_processor_time_has_a_limit_of_its_own(limited: Limited) -> None:
+    result = limited(cpu_time=1, timeout=60).execute("print('on')\nadd(1, 2)\nwhile True: pass")
+    assert not result.success
+    assert "used up its 1 s of CPU time" in (result.error or "")
+    assert result.output == "on\n"
+
+
+def test_waiting_costs_no_processor_time(limited: Limited) -> None:
+    assert limited(cpu_time=1, timeout=60).execute("import time\ntime.sleep(1.2)\n5").return_value == 5
+
+
+# Memory --------------------------------------------------------------------------------------------------------------
+
+HUNGRY: dict[str, str] = {
+    "a text": "x = 'x' * 10**11",
+    "a list": "x = [0] * (3 * 10**8)",
+    "a list of numbers": "x = list(range(5 * 10**8))",
+    "a format": "x = f'{1:>{5 * 10**9}}'",
+    "a product": "import itertools\nx = list(itertools.product(range(100), repeat=5))",
+    "a dict that grows": "d = {}\ni = 0\nwhile True:\n    d[i] = [i] * 1000\n    i += 1",
+    "a text of shared lists": "x = ['lol' * 10]\nfor i in range(40): x = [x, x]\nstr(x)",
+    "a database": "import sqlite3\nsqlite3.connect(':memory:').execute('select zeroblob(900000000)').fetchall()",
+    "something compressed": "import zlib\nd = zlib.compressobj(1)\nz = b''.join(d.compress(bytes(1 << 20)) for _ in range(99))\nzlib.decompress(z + d.flush())",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", HUNGRY.values(), ids=HUNGRY.keys())
+def test_a_program_that_takes_too_much_memory_is_told_how_much_there_is(limited: Limited, code: str) -> None:
+    toolkit = limited(memory=64 << 20, timeout=60)
+    result = toolkit.execute(code)
+    assert not result.success
+    assert (result.error or "").startswith("MemoryError")
+    assert (result.error or "").endswith("(the program may use 64 MiB)")
+    assert "MemoryError" in result.error_output
+    assert toolkit.execute("1 + 1").return_value == 2
+
+
+def test_pages_taken_from_the_kernel_count_as_well(limited: Limited) -> None:
+    code = "import mmap\nkept = []\nwhile True: kept.append(mmap.mmap(-1, 1 << 24, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))"
+    assert "Cannot allocate memory" in (limited(memory=64 << 20).execute(code).error or "")
+
+
+def test_running_out_of_memory_can_be_survived(limited: Limited) -> None:
+    code = "try:\n    x = [0] * 10**9\nexcept MemoryError:\n    x = 'less'\nprint(add(20, 22))\nx"
+    result = limited(memory=64 << 20).execute(code)
+    assert (result.return_value, result.output) == ("less", "42\n")
+
+
+def test_the_memory_that_is_promised_is_there(limited: Limited) -> None:
+    assert limited(memory=128 << 20).execute("x = bytearray(110 << 20)\nlen(x) >> 20").return_value == 110
+
+
+def test_a_program_that_keeps_taking_what_it_is_refused_ends_with_its_time(limited: Limited) -> None:
+    code = "x = []\nwhile True:\n    try:\n        x.append(bytearray(10**6))\n    except MemoryError:\n        pass"
+    result = limited(memory=64 << 20, timeout=0.5, grace=0.2).execute(code)
+    assert not result.success
+
+
+def test_a_program_cannot_start_threads_without_end(limited: Limited) -> None:
+    code = "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+    result = limited(timeout=20).execute(code)
+    assert (result.error or "").startswith("RuntimeError: can't start new thread")
+
+
+# Output --------------------------------------------------------------------------------------------------------------
+
+
+def test_output_over_the_limit_is_cut_and_counted(execute: Execute, limited: Limited) -> None:
+    result = execute(limited(output=100), "for i in range(50): print('line', i)\n5")
+    whole = "".join(f"line {i}\n" for i in range(50))
+    assert (result.success, result.return_value) == (True, 5)
+    assert result.output == whole[:100]
+    assert result.truncated == {"output": len(whole) - 100}
+
+
+def test_both_streams_share_the_limit(limited: Limited) -> None:
+    code = "import sys\nprint('o' * 79, flush=True)\nprint('e' * 79, file=sys.stderr, flush=True)"
+    result = limited(output=100).execute(code)
+    assert (result.output, result.error_output) == ("o" * 79 + "\n", "e" * 20)
+    assert result.truncated == {"output": 60}
+
+
+def test_letters_of_many_bytes_are_counted_and_never_torn(limited: Limited) -> None:
+    result = limited(output=1000).execute("print('é☕' * 1000)")
+    assert set(result.output) == {"é", "☕"}
+    assert 250 <= len(result.output) <= 1000
+    assert result.truncated["output"] > 0
+
+
+def test_output_up_to_the_limit_is_whole(limited: Limited) -> None:
+    result = limited(output=100).execute("print('x' * 99)")
+    assert (len(result.output), result.truncated) == (100, {})
+
+
+def test_the_traceback_is_there_even_where_the_output_is_used_up(limited: Limited) -> None:
+    result = limited(output=10).execute("import sys\nprint('x' * 50, file=sys.stderr)\n1 / 0")
+    assert result.error_output.startswith("x" * 10 + "Traceback")
+    assert result.error == "ZeroDivisionError: division by zero"
+
+
+def test_a_megabyte_of_small_prints_is_no_violation(toolkit: Toolkit) -> None:
+    """Also flushed one by one."""
+    result = toolkit.execute("for i in range(5_000): print(i, flush=True)\n'end'")
+    assert (result.return_value, len(result.output.splitlines())) == ("end", 5_000)
+
+
+# Calls and frames ----------------------------------------------------------------------------------------------------
+
+
+def test_calls_over_the_limit_raise_in_the_program(execute: Execute, limited: Limited) -> None:
+    code = "for i in range(5):\n    try:\n        print(add(i, i))\n    except RuntimeError as error:\n        print(error)"
+    result = execute(limited(calls=3), code)
+    assert result.output.splitlines()[:3] == ["0", "2", "4"]
+    assert result.output.count("3 tool calls") == 2
+    assert result.success
+
+
+def test_no_more_calls_wait_at_one_time_than_the_limit_says(execute: Execute, sandbox: ProcessSandbox) -> None:
+    """Found by counting, in a tool that lets nobody go before the limit is reached."""
+    gate = threading.Barrier(3, timeout=20)
+    lock = threading.Lock()
+    seen = [0, 0]
+
+    @ez_tool
+    def wait(number: int) -> int:
+        """Wait for two others."""
+        with lock:
+            seen[0] += 1
+            seen[1] = max(seen)
+        gate.wait()
+        with lock:
+            seen[0] -= 1
+        return number
+
+    toolkit = Toolkit([wait], limits=Limits(outstanding=3), sandbox=sandbox)
+    result = execute(toolkit, "parallel(*[(wait, n) for n in range(9)])")
+    assert result.return_value == list(range(9))
+    assert seen == [0, 3]
+
+
+def test_a_frame_over_the_limit_raises_where_it_was_made(execute: Execute, limited: Limited) -> None:
+    code = """
+def attempt(size):
+    try:
+        return len(echo("x" * size))
+    except (TypeError, ValueError) as error:
+        return str(error)
+[attempt(1_000), attempt(20_000), attempt(2_000)]
+"""
+    result = execute(limited(frame=10_000), code)
+    assert result.success, result.error
+    small, large, again = result.return_value
+    assert (small, again) == (1_000, 2_000)
+    assert "at most 10,000" in large
+
+
+def test_a_value_over_the_frame_limit_is_the_programs_error(limited: Limited) -> None:
+    assert "at most 10,000" in (limited(frame=10_000).execute("'x' * 20_000").error or "")
+
+
+def test_ten_megabytes_go_both_ways(toolkit: Toolkit) -> None:
+    result = toolkit.execute("text = echo('x' * 10_000_000)\ntext")
+    assert result.success, result.error
+    assert len(result.return_value) == 10_000_000
+
+
+# The limits themselves -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["timeout", "memory", "output", "calls", "outstanding", "frame"])
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_a_limit_that_limits_nothing_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=rf"Limits\.{name} must be more than 0"):
+        Limits(**{name: value})  # pyright: ignore[reportArgumentType] - what is refused
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e10])
+def test_a_time_without_end_is_refused(sandbox: ProcessSandbox, seconds: float) -> None:
+    with pytest.raises(ValueError, match="timeout"):
+        Toolkit(TOOLS, timeout=seconds, sandbox=sandbox)
