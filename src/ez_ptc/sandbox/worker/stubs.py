@@ -7,6 +7,7 @@ import builtins
 import contextvars
 import functools
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
@@ -134,7 +135,7 @@ class Tools:
 
         The first branch that fails raises, after all have ended.
         """
-        if len(branches) == 1 and not callable(branches[0]) and not _is_branch(branches[0]):
+        if len(branches) == 1 and isinstance(branches[0], (list, tuple, Iterator)) and not _is_branch(branches[0]):
             branches = tuple(cast("Iterable[object]", branches[0]))
         split = [_split(branch) for branch in branches]
         step = current().step()
