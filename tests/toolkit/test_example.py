@@ -28,8 +28,12 @@ class Order(TypedDict):
 
 
 class Customer(TypedDict):
-    id: int
+    customer_id: int
     name: str
+
+
+class Visit(TypedDict):
+    date: str
 
 
 @ez_tool
@@ -81,11 +85,10 @@ def worked(*tools: AnyTool, shapes: bool = True) -> str:
 def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
     assert worked(get_weather, list_orders, get_customer, get_product) == (
         "orders = list_orders('open')\n"
-        "answer = []\n"
         "for order in orders:\n"
         '    for line in order["lines"]:\n'
         '        product = get_product(line["product_id"])\n'
-        '        answer.append((order["id"], product["name"]))\n'
+        '        print(order["id"], product["name"])\n'
         "print(answer)"
     )
 
@@ -93,20 +96,38 @@ def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
 def test_the_example_looks_up_what_rows_refer_to() -> None:
     assert worked(get_customer, list_orders) == (
         "orders = list_orders('open')\n"
-        "answer = []\n"
         "for order in orders:\n"
         '    customer = get_customer(order["customer_id"])\n'
-        '    answer.append((order["id"], customer["name"]))\n'
+        '    print(order["id"], customer["name"])\n'
         "print(answer)"
+    )
+
+
+def test_the_example_goes_from_one_list_to_the_next() -> None:
+    @ez_tool
+    def list_customers(city: str) -> list[Customer]:
+        """List customers."""
+        raise NotImplementedError
+
+    @ez_tool
+    def list_visits(customer_id: int) -> list[Visit]:
+        """List the visits of a customer."""
+        raise NotImplementedError
+
+    assert worked(list_visits, list_customers) == (
+        "customers = list_customers('some city')\n"
+        "for customer in customers:\n"
+        '    visits = list_visits(customer["customer_id"])\n'
+        "    for visit in visits:\n"
+        '        print(customer["name"], visit["date"])'
     )
 
 
 def test_the_example_loops_over_rows() -> None:
     assert worked(get_weather, search_products, fetch) == (
         "products = search_products('some query')\n"
-        "answer = []\n"
         "for product in products:\n"
-        '    answer.append(product["name"])\n'
+        '    print(product["name"])\n'
         "print(answer)"
     )
 

@@ -22,7 +22,7 @@ _Schema = Mapping[str, object]
 
 # A parameter so called and a key so called mean the same thing; two that are called `name` need not.
 _REFERENCES: Final = ("_id", "_code", "_key", "_number")
-_TAKEN: Final = frozenset({"answer", *dir(builtins), *keyword.kwlist})
+_TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,9 @@ class _Shape:
 def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
     """Return a program that calls a tool or two with plausible arguments, or "" where no tool can be called by name.
 
-    With shapes it shows, as far as the tools allow, how rows are looped over, looked up with another tool, collected
-    and printed once. Without, it prints what one tool returns.
+    With shapes it shows, as far as the tools allow, how rows are looped over and looked up with another tool; printing
+    from the innermost loop, and no collected list, is what small models wrote the most working programs from. Without
+    shapes it prints what one tool returns.
     """
     tools = [tool for tool in tools if tool.name.isidentifier() and not keyword.iskeyword(tool.name)]
     if not tools:
@@ -89,10 +90,10 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
 
 
 def _loop(rows: _Shape, taken: set[str]) -> str:
-    """Return a program that collects something from each row."""
+    """Return a program that goes through the rows."""
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
-    return _collecting(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", shown=rows.telling(row))
+    return _nested(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
 
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
@@ -114,16 +115,16 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        yield _collecting(*lines, shown=f"({rows.telling(row)}, {other.telling(last)})")
+        yield _nested(*lines, f"print({rows.telling(row)}, {other.telling(last)})")
 
 
-def _collecting(first: str, *lines: str, shown: str) -> str:
-    """Return a program whose lines open loops in one another, with what the innermost one collects."""
-    program, indent = [first, "answer = []"], ""
-    for line in (*lines, f"answer.append({shown})"):
+def _nested(*lines: str) -> str:
+    """Return a program whose loops are in one another."""
+    program, indent = list[str](), ""
+    for line in lines:
         program.append(indent + line)
         indent += "    " if line.startswith("for ") else ""
-    return "\n".join([*program, "print(answer)"])
+    return "\n".join(program)
 
 
 def _call(tool: Tool[..., Any]) -> str:

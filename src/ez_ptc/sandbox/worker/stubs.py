@@ -135,7 +135,7 @@ class Tools:
 
         The first branch that fails raises, after all have ended.
         """
-        if len(branches) == 1 and isinstance(branches[0], (list, tuple, Iterator)) and not _is_branch(branches[0]):
+        if len(branches) == 1 and _is_row(branches[0]):
             branches = tuple(cast("Iterable[object]", branches[0]))
         split = [_split(branch) for branch in branches]
         step = current().step()
@@ -175,9 +175,12 @@ def _all(takers: list[Callable[[], object]]) -> list[object]:
     return results
 
 
-def _is_branch(branch: object) -> bool:
-    parts = _parts(branch)
-    return bool(parts) and callable(parts[0])
+def _is_row(branches: object) -> bool:
+    """Return whether this is several branches in one argument: ``parallel([(f, x), (g, y)])``."""
+    if isinstance(branches, Iterator):
+        return True
+    parts = _parts(branches)
+    return bool(parts) and not callable(parts[0])
 
 
 def _parts(branch: object) -> tuple[object, ...]:
