@@ -88,8 +88,7 @@ def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
         "for order in orders:\n"
         '    for line in order["lines"]:\n'
         '        product = get_product(line["product_id"])\n'
-        '        print(order["id"], product["name"])\n'
-        "print(answer)"
+        '        print(order["id"], product["name"])'
     )
 
 
@@ -98,8 +97,7 @@ def test_the_example_looks_up_what_rows_refer_to() -> None:
         "orders = list_orders('open')\n"
         "for order in orders:\n"
         '    customer = get_customer(order["customer_id"])\n'
-        '    print(order["id"], customer["name"])\n'
-        "print(answer)"
+        '    print(order["id"], customer["name"])'
     )
 
 
@@ -127,8 +125,7 @@ def test_the_example_loops_over_rows() -> None:
     assert worked(get_weather, search_products, fetch) == (
         "products = search_products('some query')\n"
         "for product in products:\n"
-        '    print(product["name"])\n'
-        "print(answer)"
+        '    print(product["name"])'
     )
 
 
