@@ -16,6 +16,7 @@ from ez_ptc import Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, inside
+from tests.sandbox.scripts import run_script
 
 Execute = Callable[..., ExecutionResult]
 
@@ -197,21 +198,30 @@ async def test_a_caller_with_a_deadline_of_its_own_is_let_go(sandbox: ProcessSan
     assert scope.cancelled_caught
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_is_no_failure_but_an_order_to_stop_reaches_the_caller(
-    execute: Execute, sandbox: ProcessSandbox, error: type[BaseException]
-) -> None:
-    """A tool that exits ends the host's own work, as it would outside a program."""
+LEAVING = """
+import sys, anyio
+from ez_ptc import Toolkit, ez_tool
 
-    @ez_tool
-    def leave() -> None:
-        """Leave."""
-        raise error
+@ez_tool
+def leave(how: str) -> None:
+    "Leave."
+    raise {"exit": SystemExit, "interrupt": KeyboardInterrupt}[how]("bye")
 
-    toolkit = Toolkit([leave], sandbox=sandbox)
-    with pytest.raises(error):
-        execute(toolkit, "try:\n    leave()\nexcept BaseException: pass", 20)
-    assert execute(toolkit, "1 + 1", 20).return_value == 2
+with Toolkit([leave]) as toolkit:
+    for how in ("exit", "interrupt"):
+        code = f"try:\\n    leave({how!r})\\nexcept BaseException: pass"
+        try:
+            toolkit.execute(code) if sys.argv[1] == "blocking" else anyio.run(toolkit.aexecute, code, backend=sys.argv[1])
+        except (SystemExit, KeyboardInterrupt) as error:
+            print(repr(error))
+    print(toolkit.execute("1 + 1").return_value)
+"""
+
+
+@pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
+def test_what_is_no_failure_but_an_order_to_stop_reaches_the_caller(driver: str) -> None:
+    """A tool that exits ends the host's own work, as it would outside a program; and the host can end then."""
+    assert run_script(LEAVING, driver, timeout=20).splitlines() == ["SystemExit('bye')", "KeyboardInterrupt('bye')", "2"]
 
 
 def test_a_tool_sees_the_context_variables_of_the_caller(execute: Execute, sandbox: ProcessSandbox) -> None:

@@ -123,9 +123,7 @@ def test_the_example_goes_from_one_list_to_the_next() -> None:
 
 def test_the_example_loops_over_rows() -> None:
     assert worked(get_weather, search_products, fetch) == (
-        "products = search_products('some query')\n"
-        "for product in products:\n"
-        '    print(product["name"])'
+        "products = search_products('some query')\nfor product in products:\n    print(product[\"name\"])"
     )
 
 

@@ -8,7 +8,7 @@ from cyclopts.validators import Number
 
 from ez_ptc.cli.version import installed_version
 
-__all__ = ["run_command"]
+__all__ = ["demo", "doctor", "run", "run_command"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:

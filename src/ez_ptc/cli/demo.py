@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import date
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -58,7 +58,7 @@ def run_demo(*, base_url: str | None = None, model: str | None = None, record: P
         recorder = Recorder(provider)
         right = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
         if record is not None:
-            Recording(provider.model, date.today().isoformat(), recorder.answers).save(record)
+            Recording(provider.model, datetime.now(UTC).date().isoformat(), recorder.answers).save(record)
     screen.say(f"\n{right} of {len(QUESTIONS)} answers are right.", "bold")
     return 0 if right == len(QUESTIONS) else 1
 

@@ -35,7 +35,7 @@ class Question:
         return {str(row["name"]): float(str(row["number"])) for row in shop.query(self.facts)}
 
     def is_answered(self, answer: str, shop: Shop) -> bool:
-        """Tell whether a text gives the right names, no others, and beside each its number: all after, or all before."""
+        """Tell whether a text gives the right names and no others, each with its number after it, or each before."""
         expected = self.expected(shop)
         found = [name for row in shop.query(self.names) if (name := str(row["name"])) in answer]
         if not found or set(found) != set(expected):

@@ -58,7 +58,8 @@ def load_toolkit(place: str) -> Toolkit:
     if not isinstance(found, Toolkit):
         message = (
             f"{place} is no Toolkit but a {type(found).__name__}: "
-            f"write toolkit = Toolkit([...]) in {module_name}, with your tools in the list, and --tools {module_name}:toolkit"
+            f"write toolkit = Toolkit([...]) in {module_name}, with your tools in the list, "
+            f"and --tools {module_name}:toolkit"
         )
         raise CommandError(message)
     return found

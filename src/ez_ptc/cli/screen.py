@@ -13,7 +13,7 @@ from rich.text import Text
 from ez_ptc.cli.calls import call_text, outcome_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
     from rich.console import Console
     from rich.progress import TaskID
@@ -58,7 +58,7 @@ class Screen:
         self._console.print(Panel(Text(text), title="RECORDED RUN", border_style="yellow", style="yellow"))
 
     @contextmanager
-    def bars(self) -> Iterator[Bars]:
+    def bars(self) -> Generator[Bars]:
         """Show progress bars while the context lasts."""
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
         with Progress(*columns, console=self._console) as progress:
@@ -71,7 +71,7 @@ class Screen:
         self._console.print(Text(text, "bold cyan"))
 
     @contextmanager
-    def thinking(self, *, again: bool) -> Iterator[None]:
+    def thinking(self, *, again: bool) -> Generator[None]:
         """Show that the model is writing."""
         words = "The model mends its program" if again else "The model writes a program"
         with self._console.status(words):

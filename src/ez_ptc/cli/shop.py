@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Customer", "Demand", "Order", "OrderLine", "Product", "Shop"]
+__all__ = ["Customer", "Order", "OrderLine", "Product", "Shop"]
 
 _TABLES: Final = """
 create table customers (customer_id integer primary key, name text not null, city text not null);
@@ -37,7 +37,8 @@ from orders join order_lines using (order_id) join products using (product_id)
 where customer_id = ? group by order_id order by order_id
 """
 _LINES_OF_ORDER: Final = """
-select name as product, quantity from order_lines join products using (product_id) where order_id = ? order by product_id
+select name as product, quantity from order_lines join products using (product_id)
+where order_id = ? order by product_id
 """
 _DEMAND_FOR_PRODUCT: Final = """
 select coalesce(sum(quantity), 0) as units
@@ -107,12 +108,6 @@ class OrderLine(TypedDict):
     quantity: int
 
 
-class Demand(TypedDict):
-    """How many units of a product customers wait for."""
-
-    units: int
-
-
 class Shop:
     """A shop whose data lie in the SQLite file `path`."""
 
@@ -177,13 +172,13 @@ class Shop:
         """
         return cast("list[Product]", self.query("select * from products where category = ?", category))
 
-    def get_demand(self, product_id: int) -> Demand:
+    def get_demand(self, product_id: int) -> int:
         """Get the number of units of one product that customers are waiting for.
 
         Args:
             product_id: The product's id
         """
-        return cast("Demand", self.query(_DEMAND_FOR_PRODUCT, product_id)[0])
+        return cast(self.query(_DEMAND_FOR_PRODUCT, product_id)[0])
 
 
 def _insert_orders(database: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ens
 from ez_ptc.providers.openai import OpenAIProvider, list_models
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from ez_ptc.providers.local import Progress
     from ez_ptc.providers.provider import LLMProvider
@@ -21,7 +21,7 @@ __all__ = ["local_model", "server_model"]
 
 
 @contextmanager
-def local_model(progress: Progress) -> Iterator[LLMProvider]:
+def local_model(progress: Progress) -> Generator[LLMProvider]:
     """Fetch the local model where it is not there yet, serve it, and yield it as a provider.
 
     Raises:
@@ -40,7 +40,7 @@ def local_model(progress: Progress) -> Iterator[LLMProvider]:
 
 
 @contextmanager
-def server_model(base_url: str | None, model: str | None) -> Iterator[LLMProvider]:
+def server_model(base_url: str | None, model: str | None) -> Generator[LLMProvider]:
     """Yield a model behind a server that speaks OpenAI's Chat Completions; its only one where `model` is None.
 
     Raises:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.providers.provider import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from types import TracebackType
 
     from openai import APIStatusError
     from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.chat.chat_completion import Choice
 
     from ez_ptc.providers.provider import Message
 
@@ -50,19 +51,15 @@ class OpenAIProvider:
     ) -> Answer:
         """Send a conversation to the model and return its answer, as `LLMProvider` says."""
         from openai import omit
-        from openai.types.chat import ChatCompletion
 
         with _errors_of(self.address):
-            completion: object = self._client.chat.completions.create(
+            completion = self._client.chat.completions.create(
                 model=self.model,
                 messages=[_as_parameter(message) for message in messages],
                 temperature=omit if temperature is None else temperature,
                 max_tokens=omit if max_tokens is None else max_tokens,
             )
-        if not isinstance(completion, ChatCompletion) or not completion.choices:
-            message = f"{self.address} answered with something that is no chat completion: is it the API's address?"
-            raise ProviderError(message)
-        choice, usage = completion.choices[0], completion.usage
+        choice, usage = _first_choice(completion, self.address), completion.usage
         return Answer(
             text=choice.message.content or "",
             stop_reason=choice.finish_reason,
@@ -74,7 +71,7 @@ class OpenAIProvider:
         """End the connections to the server."""
         self._client.close()
 
-    def __enter__(self) -> OpenAIProvider:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -103,6 +100,16 @@ def _key(address: str, api_key: str | None) -> str:
     return api_key or _NO_KEY
 
 
+def _first_choice(completion: object, address: str) -> Choice:
+    """Return the choice of a completion, which the SDK does not check: it hands over what the server sent."""
+    from openai.types.chat import ChatCompletion
+
+    if not isinstance(completion, ChatCompletion) or not completion.choices:
+        message = f"{address} answered with something that is no chat completion: is it the address of its API?"
+        raise ProviderError(message)
+    return completion.choices[0]
+
+
 def _as_parameter(message: Message) -> ChatCompletionMessageParam:
     if message.role == "system":
         return {"role": "system", "content": message.text}
@@ -112,7 +119,7 @@ def _as_parameter(message: Message) -> ChatCompletionMessageParam:
 
 
 @contextmanager
-def _errors_of(address: str) -> Iterator[None]:
+def _errors_of(address: str) -> Generator[None]:
     """Turn the SDK's errors into ours; the only place that does."""
     import openai
 

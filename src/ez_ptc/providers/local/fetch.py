@@ -1,8 +1,8 @@
 """Getting a model's file: downloaded in parts, each checked, and taken up again where it was interrupted.
 
 What has come so far is one file beside the model's own, `….partial`: the parts in order, each appended only after its
-checksum was right. Its length says how far it came; a part that was cut off in the middle is fetched again. It takes the
-model's name when all of it is there and the checksum of the whole is right, so that a file of that name is complete.
+checksum was right. A part that was cut off in the middle is fetched again. The file takes the model's name when all of it
+is there and the checksum of the whole is right, so that a file of that name is complete.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ez_ptc.providers.local.packages import Registry, find_installers
 from ez_ptc.providers.local.progress import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from ez_ptc.providers.local.model import LocalModel, Part
     from ez_ptc.providers.local.progress import Progress
@@ -152,7 +152,7 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     """Hold a lock that ends with this process, however it ends."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -34,11 +34,16 @@ def main() -> int:
     try:
         server = xllamacpp.Server(parameters)
     except RuntimeError as error:
-        print(json.dumps({"error": str(error)}), flush=True)
+        _say(error=str(error))
         return 1
-    print(json.dumps({"url": server.listening_address}), flush=True)
+    _say(url=server.listening_address)
     sys.stdin.read()
     return 0
+
+
+def _say(**words: str) -> None:
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

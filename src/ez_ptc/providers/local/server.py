@@ -7,9 +7,10 @@ import secrets
 import selectors
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, Self
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import ProviderError
@@ -34,8 +35,8 @@ _LAST_WORDS: Final = 500
 class LocalServer:
     """Serves a model on loopback, for OpenAI's Chat Completions, from `with` to its end.
 
-    `url` and `key` are what a client needs; the key is a new one each time, so that nothing else on this machine, a page
-    in a browser say, can use the server.
+    `url` and `key` are what a client needs. The key is a new one each time, so that nothing else on this machine, a
+    page in a browser say, can use the server.
     """
 
     def __init__(self, model: LocalModel, path: Path, *, context: int = _CONTEXT, progress: Progress = quiet) -> None:
@@ -52,7 +53,7 @@ class LocalServer:
         self._progress: Final = progress
         self._process: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> LocalServer:
+    def __enter__(self) -> Self:
         """Start the server and wait until it has loaded the model.
 
         Raises:
@@ -94,8 +95,9 @@ class LocalServer:
     def _loaded(self, process: subprocess.Popen[str], words: IO[str]) -> str:
         """Send the settings, tell the progress of loading, and return the address once it is served."""
         stdin, stdout = _pipes(process)
-        stdin.write(json.dumps(self._settings) + "\n")
-        stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended already, and its last words say why
+            stdin.write(json.dumps(self._settings) + "\n")
+            stdin.flush()
         total = self._model.memory
         with selectors.DefaultSelector() as selector:
             selector.register(stdout, selectors.EVENT_READ)

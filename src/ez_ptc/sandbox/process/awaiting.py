@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import anyio
@@ -30,6 +31,7 @@ class AwaitingDriver:
         self._socket = worker.socket
         self._channel = channel
         self._sending = anyio.Lock()
+        self._failure: BaseException | None = None
         self._socket.settimeout(0)
 
     async def run(self) -> None:
@@ -37,16 +39,14 @@ class AwaitingDriver:
 
         Raises what a listener raised, or a tool that is no Exception.
         """
-        try:
-            async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
+            # OSError: the worker is gone, and the backend asks the zygote how it ended.
+            with contextlib.suppress(OSError):
                 await self._within_limits(group)
-                # Calls that still run have nobody to answer to.
-                group.cancel_scope.cancel()
-        except BaseExceptionGroup as errors:
-            # A worker that is gone is no failure here: the backend asks the zygote how it ended.
-            others = errors.subgroup(lambda error: not isinstance(error, OSError))
-            if others is not None:
-                raise others.exceptions[0] from None
+            # Calls that still run have nobody to answer to.
+            group.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
 
     async def _within_limits(self, group: TaskGroup) -> None:
         limits = self._exchange.limits
@@ -77,13 +77,22 @@ class AwaitingDriver:
             for call in calls:
                 refusal = exchange.refusal(call)
                 if refusal is None:
-                    group.start_soon(self._run, call)
+                    group.start_soon(self._run, call, group)
                 else:
                     await self._send(exchange.refuse(call, refusal))
 
-    async def _run(self, call: CallFrame) -> None:
-        result = await self._channel.acall(call.name, call.args, call.kwargs)
-        await self._send(self._exchange.answer(call, result))
+    async def _run(self, call: CallFrame, group: TaskGroup) -> None:
+        try:
+            result = await self._channel.acall(call.name, call.args, call.kwargs)
+            await self._send(self._exchange.answer(call, result))
+        except OSError:
+            # The worker is gone; whoever reads from it finds out.
+            return
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
+            self._failure = error
+            group.cancel_scope.cancel()
 
     async def _send(self, frame: bytes) -> None:
         left = memoryview(frame)

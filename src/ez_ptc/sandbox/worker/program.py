@@ -40,7 +40,8 @@ def compile_program(text: str) -> CodeType:
         EmptyProgramError: Nothing but white space and comments.
         SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
     """
-    lines = text.splitlines(keepends=True)
+    # Each line with its end, as linecache has them: tracebacks count on it when they point at a column.
+    lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
     linecache.cache[FILENAME] = (len(text), None, lines, FILENAME)
     tree = ast.parse(text, FILENAME)
     if not tree.body:

@@ -145,7 +145,8 @@ def _attribute_hint(error: AttributeError) -> str:
         return f"this is a dict: use {quoted}; its keys are: {_names(keys, wanted)}"
     if isinstance(found, list):
         return "this is a list: take one item of it, or loop over it"
-    near = difflib.get_close_matches(wanted, dir(found), n=3, cutoff=0.6)
+    public = [name for name in dir(found) if not name.startswith("_") or wanted.startswith("_")]
+    near = difflib.get_close_matches(wanted, public, n=3, cutoff=0.6)
     return f"{type(found).__name__} has: {', '.join(near)}" if near else ""
 
 
@@ -153,7 +154,8 @@ def _name_hint(error: NameError, signatures: Mapping[str, str], namespace: Mappi
     wanted = error.name or ""
     own = [name for name in namespace if not name.startswith("__") and name not in signatures]
     near = difflib.get_close_matches(wanted, [*signatures, *own, *vars(builtins)], n=3, cutoff=0.6)
-    parts = [f"did you mean {' or '.join(near)}?"] if near else []
+    # From 3.12 on CPython's own text has the suggestion.
+    parts = [f"did you mean {' or '.join(near)}?"] if near and sys.version_info < (3, 12) else []
     if wanted in sys.stdlib_module_names:
         parts = [f"write `import {wanted}` first"]
     parts.append(f"the tools are: {_names(signatures, wanted) or 'none'}")
