@@ -60,3 +60,22 @@ def test_standard_output_and_error_are_kept_apart(toolkit: Toolkit) -> None:
 def test_a_program_that_exits_in_peace_has_succeeded(toolkit: Toolkit, program: str) -> None:
     result = toolkit.execute(f"print('before')\n{program}\nprint('after')")
     assert (result.success, result.output) == (True, "before\n")
+
+
+def test_log_records_name_the_programs_own_place(toolkit: Toolkit) -> None:
+    code = """
+import logging, sys
+logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(funcName)s %(lineno)d %(filename)s %(message)s")
+def work():
+    logging.warning("tea is low")
+work()
+"""
+    assert toolkit.execute(code).output == "WARNING work 5 <program> tea is low\n"
+
+
+def test_warnings_are_shown_at_the_programs_own_place(toolkit: Toolkit) -> None:
+    result = toolkit.execute("import warnings\nwarnings.warn('tea is low')\n5")
+    assert (result.return_value, result.error_output) == (
+        5,
+        "<program>:2: UserWarning: tea is low\n  warnings.warn('tea is low')\n",
+    )

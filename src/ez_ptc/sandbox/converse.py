@@ -11,6 +11,7 @@ import json
 import math
 import numbers
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
@@ -45,6 +46,28 @@ def _convert(value: object) -> object:
     return dump()
 
 
+def _timeout_message(limits: Limits) -> str:
+    return f"the program timed out after {limits.timeout:g} s"
+
+
+@lru_cache(maxsize=64)
+def _run_head(limits: Limits) -> bytes:
+    """Return the beginning of a run frame, the same for all programs with these limits."""
+    numbers = {
+        "memory": limits.memory,
+        "output": limits.output,
+        "frame": limits.frame,
+        "outstanding": limits.outstanding,
+        "calls": limits.calls,
+        "cpu": math.ceil(limits.cpu_time or 0),
+    }
+    messages = {
+        "timeout": _timeout_message(limits),
+        "cpu": f"the program used up its {numbers['cpu']} s of CPU time",
+    }
+    return json.dumps({"t": "run", "limits": numbers, "messages": messages}).encode()[:-1]
+
+
 class Exchange:
     """One program and its host, from the run frame to the result."""
 
@@ -70,27 +93,12 @@ class Exchange:
     @property
     def timeout_message(self) -> str:
         """What a program that takes too long is told."""
-        return f"the program timed out after {self.limits.timeout:g} s"
+        return _timeout_message(self.limits)
 
     def opening(self) -> bytes:
         """Return the run frame."""
-        limits = self.limits
-        numbers = {
-            "memory": limits.memory,
-            "output": limits.output,
-            "frame": limits.frame,
-            "outstanding": limits.outstanding,
-            "calls": limits.calls,
-            "cpu": math.ceil(limits.cpu_time or 0),
-        }
-        messages = {
-            "timeout": self.timeout_message,
-            "cpu": f"the program used up its {numbers['cpu']} s of CPU time",
-        }
-        head = json.dumps({"t": "run", "limits": numbers, "messages": messages}).encode()
-        return pack(
-            head[:-1] + b',"tools":' + self._channel.grants.encoded + b',"code":' + values.dumps(self._code) + b"}"
-        )
+        tools, code = self._channel.grants.encoded, values.dumps(self._code)
+        return pack(b'%b,"tools":%b,"code":%b}' % (_run_head(self.limits), tools, code))
 
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.

@@ -129,7 +129,8 @@ class ZygoteProcess:
             ZygoteGoneError: The zygote has ended.
         """
         with self._lock:
-            self._drain()
+            if not self._ready:
+                self._drain()
             if not self._ready:
                 if not self._ordered:
                     self._order(1)
@@ -139,7 +140,8 @@ class ZygoteProcess:
     def take_ready(self) -> WorkerHandle | None:
         """Return a worker if one is ready, without waiting for anything."""
         with self._lock, contextlib.suppress(ZygoteGoneError):
-            self._drain()
+            if not self._ready:
+                self._drain()
             return self._ready.popleft() if self._ready else None
         return None
 

@@ -40,92 +40,93 @@ def new_link(receive_fd: int, send_fd: int) -> Link:
 
 
 class Runtime:
-    """Runs one program for the host at the other end of ``link``."""
+    """Runs one program for the host at the other end of ``link``.
+
+    What does not depend on the program is set up when it is made, before anybody waits.
+    """
 
     def __init__(self, link: Link, base_memory: int) -> None:
         self._link = link
         self._base_memory = base_memory
         self._running = False
+        self._messages: dict[str, str] = {}
+        self._output = Output(link)
+        self._output.install()
+        self._tools = Tools(link, self._output.flush)
+        builtins = sys.modules["builtins"]
+        vars(builtins)["parallel"] = self._tools.parallel
+        self._namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": builtins, SETTLE: settle}
+        strands.begin()
+        signal.signal(signal.SIGALRM, self._stop)
+        signal.signal(signal.SIGXCPU, self._stop)
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        """Raise TimeoutError in the program."""
+        del frame
+        if not self._running:
+            return
+        if self._link.mid_frame:
+            # A torn frame would cost the result: come back when it is written.
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            return
+        self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
+        raise error
 
     def serve(self, *, limit: bool = True) -> None:
         """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
         frame = self._link.receive()
         limits = cast("dict[str, int]", frame["limits"])
+        self._messages = cast("dict[str, str]", frame["messages"])
         self._link.room = limits["outstanding"]
         self._link.most = limits["frame"]
-        output = Output(self._link, limits["output"])
-        tools = Tools(self._link, output.flush, limits["calls"])
-        namespace = self._namespace(tools, cast("list[list[object]]", frame["tools"]))
-        output.install()
-        strands.begin()
+        self._output.left = limits["output"]
+        self._tools.most = limits["calls"]
+        self._namespace.update(self._tools.functions(cast("list[list[object]]", frame["tools"])))
         if limit:
-            self._limit(limits, cast("dict[str, str]", frame["messages"]), tools)
-        done = self._run(cast("str", frame["code"]), namespace, tools)
-        self._running = False
+            self._limit(limits)
+        done = self._run(cast("str", frame["code"]))
         self._release_memory()
-        tools.closed = RuntimeError("the program is over")
+        self._tools.closed = RuntimeError("the program is over")
         try:
-            output.flush()
+            self._output.flush()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
             done.setdefault("error", describe(error, {}, {})[0])
-        done["dropped"] = output.dropped
+        done["dropped"] = self._output.dropped
         self._finish(done, limits["frame"])
 
-    def _namespace(self, tools: Tools, grants: list[list[object]]) -> dict[str, object]:
-        found = sys.modules["builtins"]
-        vars(found)["parallel"] = tools.parallel
-        namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": found, SETTLE: settle}
-        namespace.update(tools.functions(grants))
-        return namespace
-
-    def _limit(self, limits: dict[str, int], messages: dict[str, str], tools: Tools) -> None:
+    def _limit(self, limits: dict[str, int]) -> None:
         memory = self._base_memory + limits["memory"]
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory + _REPORT_MEMORY))
         if limits["cpu"]:
             resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
 
-        def stop(signum: int, frame: FrameType | None) -> None:
-            del frame
-            if not self._running:
-                return
-            if self._link.mid_frame:
-                # A torn frame would cost the result: come back when it is written.
-                signal.setitimer(signal.ITIMER_REAL, 0.001)
-                return
-            tools.closed = error = TimeoutError(messages["cpu" if signum == signal.SIGXCPU else "timeout"])
-            raise error
-
-        signal.signal(signal.SIGALRM, stop)
-        signal.signal(signal.SIGXCPU, stop)
-
     def _release_memory(self) -> None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
-    def _run(self, text: str, namespace: dict[str, object], tools: Tools) -> dict[str, object]:
+    def _run(self, text: str) -> dict[str, object]:
         try:
             self._running = True
             code = compile_program(text)
-            value = run_compiled(code, namespace)
+            value = run_compiled(code, self._namespace)
             _wait_for_threads()
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
             self._release_memory()
-            return self._failure(error, namespace, tools)
+            return self._failure(error)
         try:
             return {"t": "done", "value": values.encode(value)}
         except Exception as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             message = f"TypeError: the value of the program's last expression: {error}"
             return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
-    @staticmethod
-    def _failure(error: BaseException, namespace: dict[str, object], tools: Tools) -> dict[str, object]:
+    def _failure(self, error: BaseException) -> dict[str, object]:
         if isinstance(error, SystemExit) and error.code in {None, 0}:
             return {"t": "done", "value": None}
         kind = "memory" if isinstance(error, MemoryError) else "error"
         try:
-            line, trace = describe(error, tools.signatures, namespace)
+            line, trace = describe(error, self._tools.signatures, self._namespace)
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
         return {"t": "done", "error": line, "trace": trace, "kind": kind}

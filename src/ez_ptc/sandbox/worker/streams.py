@@ -38,9 +38,9 @@ class Output:
     It is sent in blocks, with each tool call, and at the end: a program that flushes every line costs no more frames.
     """
 
-    def __init__(self, link: Link, limit: int) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
-        self._left = limit
+        self.left = 0  # how many bytes may still be sent
         self._waiting: dict[int, list[str]] = {1: [], 2: []}
         self._size = 0
         self.dropped = 0
@@ -53,12 +53,12 @@ class Output:
 
     def take(self, stream: int, text: str, size: int) -> None:
         """Keep ``text`` (``size`` bytes) as far as the limit allows, and send what is enough for a frame."""
-        if size > self._left:
+        if size > self.left:
             # Counted in characters from here on: never more than the bytes they came from.
-            text = text[: self._left]
+            text = text[: self.left]
             self.dropped += size - len(text)
             size = len(text)
-        self._left -= size
+        self.left -= size
         self._waiting[stream].append(text)
         self._size += size
         if self._size >= _BLOCK:

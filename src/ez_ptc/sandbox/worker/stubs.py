@@ -57,12 +57,12 @@ def _answer(reply: dict[str, object]) -> object:
 class Tools:
     """The granted tools of one execution, bound to its link."""
 
-    def __init__(self, link: Link, flush: Callable[[], None], most: int) -> None:
-        """Take the link, what sends the output before a call, and how many calls there may be."""
+    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
+        """Take the link, and what sends the output before a call."""
         self._link = link
         self._flush = flush
-        self._most = most
-        self._left = most
+        self._made = 0
+        self.most = 0  # how many calls there may be
         self.signatures: dict[str, str] = {}
         self.closed: BaseException | None = None
 
@@ -106,9 +106,9 @@ class Tools:
     ) -> Pending:
         if self.closed is not None:
             raise self.closed
-        self._left -= 1
-        if self._left < 0:
-            message = f"the program made more than {self._most:,} tool calls"
+        self._made += 1
+        if self._made > self.most:
+            message = f"the program made more than {self.most:,} tool calls"
             raise RuntimeError(message)
         encode = values.encode
         try:
