@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Channel, Limits
 
-__all__ = ["Exchange", "rejected"]
+__all__ = ["ZYGOTE_GONE", "Exchange", "rejected"]
 
+ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
 
@@ -44,6 +45,11 @@ def _convert(value: object) -> object:
     if dump is None or isinstance(value, type):
         raise values.cannot_cross(value)
     return dump()
+
+
+def _most_frames(limits: Limits) -> int:
+    # A call, and with it what was printed on either stream; what is printed between calls; the end.
+    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
 
 
 def _timeout_message(limits: Limits) -> str:
@@ -80,8 +86,7 @@ class Exchange:
         self._reader = FrameReader(limits.frame)
         self._output: dict[int, list[str]] = {1: [], 2: []}
         self._output_left = limits.output
-        # A call, and with it what was printed on either stream.
-        self._frames_left = 3 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
+        self._frames_left = _most_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
         self._unanswered = 0
@@ -206,6 +211,11 @@ class Exchange:
     def lost(self) -> bool:
         """Whether the worker is gone and nobody has said why."""
         return not (self.finished or self._stopping or self._ended_because)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the worker is gone, the zygote with it, and nothing was ever heard of the program."""
+        return self._ended_because == ZYGOTE_GONE and self._frames_left == _most_frames(self.limits)
 
     def end(self, because: str) -> None:
         """Note why the worker's end came before the program's."""

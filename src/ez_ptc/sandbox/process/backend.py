@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.converse import Exchange, rejected
+from ez_ptc.sandbox.converse import ZYGOTE_GONE, Exchange, rejected
 from ez_ptc.sandbox.process.blocking import BlockingDriver
 from ez_ptc.sandbox.process.threads import Threads
 from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
@@ -67,23 +67,37 @@ class ProcessSandbox:
         problem = _problem(code, limits)
         if problem:
             return rejected(problem)
+        exchange = self._attempt(code, channel, limits)
+        if exchange.untouched:
+            # The zygote died under a program that had done nothing yet: a new one runs it as if nothing had been.
+            exchange = self._attempt(code, channel, limits)
+        return exchange.result()
+
+    def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
         zygote, worker = self._take()
         exchange = Exchange(code, channel, limits)
         try:
             BlockingDriver(exchange, worker, channel, self._threads).run()
-            self._explain(exchange, zygote, worker)
+            if exchange.lost:
+                self._explain(exchange, zygote, worker)
         finally:
             worker.close()
             zygote.refill(self._wanted)
-        return exchange.result()
+        return exchange
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Do the same as `execute`, but await; cancelling it kills the program."""
-        from ez_ptc.sandbox.process.awaiting import AwaitingDriver
-
         problem = _problem(code, limits)
         if problem:
             return rejected(problem)
+        exchange = await self._aattempt(code, channel, limits)
+        if exchange.untouched:
+            exchange = await self._aattempt(code, channel, limits)
+        return exchange.result()
+
+    async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
+        from ez_ptc.sandbox.process.awaiting import AwaitingDriver
+
         zygote, worker = self._take_ready() or await self._take_aside()
         exchange = Exchange(code, channel, limits)
         try:
@@ -93,7 +107,7 @@ class ProcessSandbox:
         finally:
             worker.close()
             zygote.refill(self._wanted)
-        return exchange.result()
+        return exchange
 
     def _booted(self) -> ZygoteProcess:
         with self._lock:
@@ -129,22 +143,24 @@ class ProcessSandbox:
         try:
             return zygote, zygote.take()
         except ZygoteGoneError:
-            with self._lock:
-                if self._zygote is zygote:
-                    zygote.close()
-                    self._zygote = None
+            self._forget(zygote)
             zygote = self._booted()
             return zygote, zygote.take()
 
-    @staticmethod
-    def _explain(exchange: Exchange, zygote: ZygoteProcess, worker: WorkerHandle) -> None:
+    def _forget(self, zygote: ZygoteProcess) -> None:
+        """Let the next program boot a new zygote instead of this one, which has ended."""
+        with self._lock:
+            if self._zygote is zygote:
+                self._zygote = None
+        zygote.close()
+
+    def _explain(self, exchange: Exchange, zygote: ZygoteProcess, worker: WorkerHandle) -> None:
         """Say how a worker ended that did not say it itself."""
-        if not exchange.lost:
-            return
         worker.kill()
         code = zygote.how_ended(worker)
         if code is None:
-            exchange.end("the program's process is gone, and the sandbox with it; run it again")
+            self._forget(zygote)
+            exchange.end(ZYGOTE_GONE)
         elif code >= 0:
             exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
         else:
