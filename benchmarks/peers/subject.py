@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-__all__ = ["GRANTED_CALLS", "MEMORY", "SECONDS", "TOOLS", "Subject", "TimedSubject", "echo", "elapsed", "rows", "text"]
+__all__ = ["GRANTED_CALLS", "MEMORY", "SECONDS", "TOOLS", "Subject", "echo", "elapsed", "rows", "text"]
 
 # The limits that this library sets by itself; a peer that has such limits gets the same.
 SECONDS: Final = 30.0
@@ -53,14 +53,6 @@ class Subject(Protocol):
 
     def close(self) -> None:
         """End what was started."""
-        ...
-
-
-class TimedSubject(Subject, Protocol):
-    """A subject that can say better than its caller's clock how long the program itself took."""
-
-    def seconds(self, code: str) -> float:
-        """Run a program and return its own time, without what was needed to start it."""
         ...
 
 

@@ -27,6 +27,8 @@ DOCKER = ("unshare=EPERM", "setns=EPERM", "mount=EPERM", "pivot_root=EPERM", "cl
 
 _LOAD_WORD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+# Landlock is young enough to have one number everywhere.
+_NUMBERS = {machine: {**numbers, "landlock_restrict_self": 446} for machine, numbers in NUMBERS.items()}
 _RULE = re.compile(r"(?P<name>\w+)(?:(?P<test>[:&])(?P<value>\w+))?=(?P<answer>\w+)")
 
 Instruction = tuple[int, int, int, int]
@@ -57,10 +59,10 @@ def _instructions(rule: str, machine: str) -> list[Instruction]:
     answer = (_RETURN, 0, 0, refusal(getattr(errno, found["answer"], 0)))
     number = (_LOAD_WORD, 0, 0, _NUMBER)
     if found["test"] is None:
-        return [number, (_EQUAL, 0, 1, NUMBERS[machine][found["name"]]), answer]
+        return [number, (_EQUAL, 0, 1, _NUMBERS[machine][found["name"]]), answer]
     test = _EQUAL if found["test"] == ":" else _ANY_BIT
     argument = [(_LOAD_WORD, 0, 0, _FIRST_ARGUMENT), (test, 0, 1, int(found["value"], 0)), answer]
-    return [number, (_EQUAL, 0, len(argument), NUMBERS[machine][found["name"]]), *argument]
+    return [number, (_EQUAL, 0, len(argument), _NUMBERS[machine][found["name"]]), *argument]
 
 
 class _Program(ctypes.Structure):

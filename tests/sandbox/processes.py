@@ -27,8 +27,8 @@ def alive(pid: int) -> bool:
     return _status(pid).get("State", "Z")[:1] not in {"Z", "X"}
 
 
-def descendants(pid: int) -> set[int]:
-    """Return the ids of all that come from a process and have not ended."""
+def descendants(pid: int, *, ended: bool = False) -> set[int]:
+    """Return the ids of all that come from a process, without those that have ended and wait to be asked how."""
     children: dict[int, set[int]] = {}
     for folder in PROC.iterdir():
         if folder.name.isdigit():
@@ -41,7 +41,7 @@ def descendants(pid: int) -> set[int]:
         new = children.get(pending.pop(), set()) - found
         found |= new
         pending += new
-    return {each for each in found if alive(each)}
+    return {each for each in found if ended or alive(each)}
 
 
 def inside(pid: int) -> int:

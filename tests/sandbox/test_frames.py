@@ -203,7 +203,7 @@ def test_bytes_that_no_parser_likes_are_refused_in_one_pass(text: bytes) -> None
         ['"]' * 3000, {"]}": "[["}],
         [[[0] * 1000] * 10] * 10,
         {f"key {n}": [n] for n in range(100_000)},
-        [""] * 900_000,
+        [""] * 450_000,
     ],
     ids=["brackets", "quotes", "commas", "both", "lists", "dict", "many"],
 )

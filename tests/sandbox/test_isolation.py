@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ez_ptc import Toolkit
 from ez_ptc.errors import IsolationUnavailableError
 from ez_ptc.sandbox.isolation import Layer, Report
 from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.process.isolation import check
 from tests.sandbox.bpf import ALLOW, Filter, refusal
 from tests.sandbox.parent_filter import DOCKER, around, assemble
 from tests.sandbox.scripts import ROOT, run_script
@@ -29,7 +29,6 @@ HOST = """
 import asyncio, json
 from ez_ptc import IsolationUnavailableError, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.process.isolation import check
 
 arrived = []
 
@@ -53,7 +52,7 @@ thread.join()
 '''
 sandbox = ProcessSandbox()
 toolkit = Toolkit([note], sandbox=sandbox)
-found = {"layers": {layer.name: [layer.held, layer.detail, layer.advice] for layer in check().layers}, "errors": []}
+found = {"layers": {}, "errors": []}
 for run in (toolkit.execute, lambda code: asyncio.run(toolkit.aexecute(code))):
     try:
         result = run(PROGRAM)
@@ -61,6 +60,8 @@ for run in (toolkit.execute, lambda code: asyncio.run(toolkit.aexecute(code))):
     except IsolationUnavailableError as error:
         found["errors"].append(str(error))
 found["arrived"] = arrived
+if not found["errors"]:
+    found["layers"] = {layer.name: layer.held for layer in sandbox.isolation.layers}
 sandbox.close()
 print(json.dumps(found))
 """
@@ -75,7 +76,7 @@ def host(*rules: str) -> dict[str, Any]:
 
 
 def held(found: dict[str, Any]) -> set[str]:
-    return {name for name, (holds, *_) in found["layers"].items() if holds}
+    return {name for name, holds in found["layers"].items() if holds}
 
 
 def works(found: dict[str, Any]) -> None:
@@ -104,6 +105,10 @@ def test_the_report_says_what_holds_here(sandbox: ProcessSandbox) -> None:
         assert layer.advice
 
 
+def test_the_report_can_be_had_without_running_a_program(sandbox: ProcessSandbox) -> None:
+    assert check() == sandbox.isolation
+
+
 @pytest.mark.parametrize("lacking", ["a", "b", None])
 def test_a_report_that_lacks_what_is_required_says_what_to_do(lacking: str | None) -> None:
     layers = [
@@ -120,10 +125,6 @@ def test_a_report_that_lacks_what_is_required_says_what_to_do(lacking: str | Non
     assert "do c" not in str(caught.value)
 
 
-def test_programs_run_as_nobody_without_any_capability(toolkit: Toolkit) -> None:
-    assert toolkit.execute("import os\n[os.getuid(), os.geteuid(), os.getgid()]").return_value != [0, 0, 0]
-
-
 def test_a_whole_kernel_gives_everything() -> None:
     """At least what the kernel under the tests gives."""
     works(host())
@@ -138,7 +139,7 @@ def test_in_docker_landlock_stands_in_for_namespaces() -> None:
 
 def test_without_landlock_an_empty_root_stands_in_for_it() -> None:
     found = host("landlock_create_ruleset=EOPNOTSUPP")
-    if not found["layers"]["empty root"][0]:
+    if not found["layers"]["empty root"]:
         pytest.skip("this kernel gives no mount namespace")
     works(found)
     assert "Landlock" not in held(found)
@@ -148,7 +149,7 @@ def test_without_landlock_and_namespaces_nothing_runs() -> None:
     refuses(host("landlock_create_ruleset=ENOSYS", *DOCKER), "no files", "Landlock", "namespaces")
 
 
-@pytest.mark.parametrize("answer", ["EPERM", "EINVAL", "ENOSYS", "EACCES"])
+@pytest.mark.parametrize("answer", ["EPERM", "ENOSYS"])
 def test_without_seccomp_nothing_runs(answer: str) -> None:
     refuses(host(f"seccomp={answer}", f"prctl:22={answer}"), "system call filter", "seccomp")
 
@@ -157,7 +158,7 @@ def test_without_seccomp_nothing_runs(answer: str) -> None:
     "rules",
     [
         ["seccomp=0", "prctl:22=0"],
-        ["landlock_create_ruleset=0", "unshare=EPERM"],
+        ["landlock_create_ruleset=0", "landlock_restrict_self=0", "unshare=EPERM"],
         ["landlock_create_ruleset=ENOSYS", "unshare=0", "mount=0", "pivot_root=0"],
     ],
     ids=["seccomp", "Landlock", "namespaces"],
@@ -167,9 +168,7 @@ def test_a_kernel_that_says_yes_and_does_nothing_is_found_out(rules: list[str]) 
 
 
 def test_without_the_promise_of_no_new_privileges_nothing_runs() -> None:
-    found = host("prctl:38=EINVAL")
-    assert len(found["errors"]) == 2
-    assert found["arrived"] == []
+    refuses(host("prctl:38=EINVAL"), "new privileges")
 
 
 def interpreter_of_nobody() -> str:

@@ -4,27 +4,24 @@ import json
 import subprocess
 import sys
 
-from benchmarks.peers.subject import TimedSubject
+from benchmarks.peers.subject import Subject
 
 __all__ = ["start"]
 
 _RUNNER = """
-import ast, json, sys, time
+import ast, json, sys
 tree = ast.parse(sys.stdin.read())
 last = tree.body[-1]
 if isinstance(last, ast.Expr):
     name = ast.copy_location(ast.Name("result", ast.Store()), last)
     tree.body[-1] = ast.copy_location(ast.Assign([name], last.value), last)
 namespace = {"__name__": "__main__"}
-code = compile(tree, "<program>", "exec")
-began = time.perf_counter()
-exec(code, namespace)
-took = time.perf_counter() - began
-print(json.dumps([namespace.get("result"), took]))
+exec(compile(tree, "<program>", "exec"), namespace)
+print(json.dumps(namespace.get("result")))
 """
 
 
-def start() -> TimedSubject:
+def start() -> Subject:
     """Return what starts an interpreter for each program."""
     return _Cold()
 
@@ -33,21 +30,10 @@ class _Cold:
     offers_tools = False
 
     def run(self, code: str) -> object:
-        return self._run(code)[0]
-
-    def seconds(self, code: str) -> float:
-        took = self._run(code)[1]
-        if not isinstance(took, float):
-            message = "the interpreter answered no time"
-            raise TypeError(message)
-        return took
+        command = [sys.executable, "-I", "-S", "-c", _RUNNER]
+        done = subprocess.run(command, input=code, capture_output=True, text=True, check=True)
+        answer: object = json.loads(done.stdout)
+        return answer
 
     def close(self) -> None:
         """Nothing is left running."""
-
-    @staticmethod
-    def _run(code: str) -> list[object]:
-        command = [sys.executable, "-I", "-S", "-c", _RUNNER]
-        done = subprocess.run(command, input=code, capture_output=True, text=True, check=True)
-        answer: list[object] = json.loads(done.stdout)
-        return answer

@@ -178,7 +178,7 @@ class Shop:
         Args:
             product_id: The product's id
         """
-        return cast(self.query(_DEMAND_FOR_PRODUCT, product_id)[0])
+        return cast("int", self.query(_DEMAND_FOR_PRODUCT, product_id)[0]["units"])
 
 
 def _insert_orders(database: sqlite3.Connection) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ez_ptc.errors import IsolationUnavailableError, SandboxError
-from ez_ptc.sandbox.process.facts import judge
+from ez_ptc.sandbox.process.facts import CONTAINER, judge
 from ez_ptc.sandbox.process.handle import WorkerHandle
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ class ZygoteProcess:
             self._control.settimeout(None)
             return judge(cast("dict[str, object]", json.loads(message[1:])))
         if message[:1] == b"E":
-            problem = f"programs cannot be isolated here, so none is run: {message[1:].decode()}"
+            problem = (
+                f"programs cannot be isolated here, so none is run: {message[1:].decode()}. What to do: {CONTAINER}."
+            )
             raise IsolationUnavailableError(problem)
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()

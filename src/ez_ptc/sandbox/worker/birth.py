@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from . import aio, preload, probe, runtime, strands, zygote
+from . import aio, preload, probe, report, runtime, strands, zygote
 from .lockdown import Lockdown
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def _prepare() -> tuple[Lockdown, int]:
         file.write("1000")
     strands.install()
     aio.install()
+    report.install()
     runtime.replace_builtins()
     runtime.forbid_imports()
     threading.stack_size(_THREAD_STACK)

@@ -128,7 +128,8 @@ def _load_time_zones() -> None:
     zoneinfo.available_timezones = lambda: set(found)
 
 
-_PLACE_NAMES = ("__file__", "__cached__", "origin", "cached", "path")
+_EVERYBODYS = {"", "/", "/usr", "/usr/local"}
+_PLACE_NAMES = ("origin", "cached", "path")
 _SYS_PLACES = (
     "prefix",
     "exec_prefix",
@@ -138,26 +139,21 @@ _SYS_PLACES = (
     "_base_executable",
     "_stdlib_dir",
 )
-_OWN_FOLDER = os.path.dirname(__file__)
-_PLACES = {os.path.dirname(os.__file__): "<stdlib>", _OWN_FOLDER: "<sandbox>"}
-
-
-def _hide(path: str) -> str:
-    return next((name + path[len(root) :] for root, name in _PLACES.items() if path.startswith(root)), path)
 
 
 def forget_places() -> None:
     """Replace the host's paths in what programs see of modules, code objects and ``sys``; empty the environment."""
-    # What importlib itself does to a module whose cached bytecode has moved; nested code objects follow.
-    rename = cast("Callable[[CodeType, str], None]", vars(_imp)["_fix_co_filename"])
-    for found in gc.get_objects():
-        if type(found) is FunctionType:
-            rename(found.__code__, _hide(found.__code__.co_filename))
+    places = {os.path.dirname(os.__file__): "<stdlib>", os.path.dirname(__file__): "<sandbox>"}
+    places |= dict.fromkeys({sys.prefix, sys.base_prefix} - _EVERYBODYS, "<python>")
+
+    def hide(path: str) -> str:
+        return next((name + path[len(root) :] for root, name in places.items() if path.startswith(root)), path)
+
+    _hide_in_functions(hide)
     for module in list(sys.modules.values()):
-        for holder in (module, getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
-            _hide_attributes(holder)
-        if isinstance(getattr(module, "__path__", None), list):
-            module.__path__ = [_hide(path) for path in module.__path__]
+        _hide_in_module(module, hide)
+        for holder in (getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
+            _hide_in_attributes(holder, hide)
     for name in _SYS_PLACES:
         setattr(sys, name, "")
     sys.argv = [""]
@@ -165,10 +161,28 @@ def forget_places() -> None:
     os.environ.clear()
 
 
-def _hide_attributes(holder: object) -> None:
+def _hide_in_functions(hide: Callable[[str], str]) -> None:
+    # What importlib itself does to a module whose cached bytecode has moved; nested code objects follow.
+    rename = cast("Callable[[CodeType, str], None]", vars(_imp)["_fix_co_filename"])
+    for found in gc.get_objects():
+        if type(found) is FunctionType:
+            rename(found.__code__, hide(found.__code__.co_filename))
+
+
+def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:
+    # Some entries of sys.modules are classes (typing.io was one): they hold no paths.
+    names = vars(module) if isinstance(module, ModuleType) else {}
+    for name, value in list(names.items()):
+        if type(value) is str:
+            names[name] = hide(value)
+    if isinstance(names.get("__path__"), list):
+        names["__path__"] = [hide(path) for path in names["__path__"]]
+
+
+def _hide_in_attributes(holder: object, hide: Callable[[str], str]) -> None:
     for name in _PLACE_NAMES:
         value = getattr(holder, name, None)
         if isinstance(value, str):
             # Built-in and frozen modules share loader classes and have read-only specs: they name no files.
             with contextlib.suppress(AttributeError, TypeError):
-                setattr(holder, name, _hide(value))
+                setattr(holder, name, hide(value))

@@ -6,8 +6,10 @@ import ast
 import builtins
 import difflib
 import inspect
+import logging
 import re
 import sys
+import threading
 import traceback
 from typing import TYPE_CHECKING, cast
 
@@ -17,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import FrameType, TracebackType
 
-__all__ = ["describe"]
+__all__ = ["describe", "install"]
 
 _MOST_TEXT = 20_000
 _MOST_NAMES = 40
-_CALL_PROBLEM = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:got|missing|takes)")
+_CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
 def describe(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> tuple[str, str]:
@@ -45,6 +47,24 @@ def describe(error: BaseException, signatures: Mapping[str, str], namespace: Map
     if hint:
         return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
     return line, text
+
+
+def install() -> None:
+    """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours."""
+
+    def show_in_thread(found: threading.ExceptHookArgs) -> None:
+        if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
+            name = found.thread.name if found.thread else "?"
+            sys.stderr.write(f"Exception in thread {name}:\n{describe(found.exc_value, {}, {})[1]}")
+
+    def show_in_logging(self: logging.Handler, record: logging.LogRecord) -> None:
+        del self
+        error = sys.exception()
+        if error is not None:
+            sys.stderr.write(f"Logging error in {record.msg!r}:\n{describe(error, {}, {})[1]}")
+
+    threading.excepthook = show_in_thread
+    logging.Handler.handleError = show_in_logging
 
 
 def _cut(text: str, most: int) -> str:
@@ -170,7 +190,6 @@ def _call_hint(error: TypeError, signatures: Mapping[str, str], namespace: Mappi
     if tool is not None:
         return f"the tool is {signatures[tool]}"
     match = _CALL_PROBLEM.match(text)
-    function = namespace.get(match[1]) if match else None
-    if match and callable(function):
-        return f"the signature is {match[1]}{inspect.signature(function)}"
-    return ""
+    name = match[1].rpartition(".")[2] if match else ""
+    function = namespace.get(name)
+    return f"the signature is {name}{inspect.signature(function)}" if callable(function) else ""

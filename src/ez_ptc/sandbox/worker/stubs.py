@@ -180,7 +180,7 @@ def _is_row(branches: object) -> bool:
     if isinstance(branches, Iterator):
         return True
     parts = _parts(branches)
-    return bool(parts) and not callable(parts[0])
+    return isinstance(branches, (list, tuple)) and not (parts and callable(parts[0]))
 
 
 def _parts(branch: object) -> tuple[object, ...]:

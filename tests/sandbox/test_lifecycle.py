@@ -1,0 +1,310 @@
+"""Processes come when they are needed and are gone when they are not, whatever happens to whom."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from ez_ptc import SandboxError, Toolkit
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.parent_filter import DOCKER, around
+from tests.sandbox.processes import all_gone, alive, descendants
+from tests.sandbox.scripts import ROOT, run_script
+from tests.sandbox.tools import TOOLS
+
+WORN_OUT = """
+import anyio, json, os, threading
+from ez_ptc import Limits, Toolkit
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import descendants, descriptors, threads
+from tests.sandbox.tools import TOOLS
+
+READY = 2
+STUBBORN = "while True:\\n    try:\\n        while True: pass\\n    except BaseException: pass"
+sandbox = ProcessSandbox(ready=READY)
+toolkit = Toolkit(TOOLS, sandbox=sandbox)
+hasty = Toolkit(TOOLS, limits=Limits(timeout=0.02, grace=0.01), sandbox=sandbox)
+
+def count():
+    pause = threading.Event()
+    for _ in range(250):
+        # The zygote, its parent, and the workers that wait; refilled in the background.
+        if len(descendants(os.getpid())) == 2 + READY:
+            break
+        pause.wait(0.02)
+    return [len(descendants(os.getpid(), ended=True)), len(descriptors()), threads()]
+
+def first():
+    assert toolkit.execute("add(1, 2)").return_value == 3
+    assert not hasty.execute(STUBBORN).success
+
+async def many(number):
+    for _ in range(number):
+        assert (await toolkit.aexecute("add(1, 2)", 20)).return_value == 3
+
+first()
+anyio.run(many, 1)
+before = count()
+for step in range(80):
+    for _ in range(7):
+        assert toolkit.execute("print(add(1, 2))\\n{1: 2}", 20).return_value == {1: 2}
+    assert not toolkit.execute("1 / 0", 20).success
+    assert "exit code 3" in toolkit.execute("import os\\nos._exit(3)", 20).error
+    assert "timed out" in hasty.execute(STUBBORN).error
+for _ in range(20):
+    assert "protocol" in toolkit.execute("import os\\nfor fd in range(3, 9):\\n"
+        "    try: os.write(fd, b'xxxxxxxx')\\n    except OSError: pass\\nadd(1, 2)", 20).error
+anyio.run(many, 178)
+print(json.dumps([before, count(), READY]))
+sandbox.close()
+"""
+
+
+def test_a_thousand_programs_leave_nothing_behind() -> None:
+    """Eighty of them killed by the host for their time, twenty for breaking the rules, eighty by themselves."""
+    before, after, ready = json.loads(run_script(WORN_OUT, timeout=120))
+    processes, descriptors, threads = after
+    assert processes <= before[0]
+    # How many of the waiting workers the host has taken notice of depends on the moment.
+    assert descriptors <= before[1] + 2 * ready
+    assert threads <= before[2]
+
+
+MORTAL = """
+import json, os, sys, threading
+from ez_ptc import Toolkit, ez_tool
+from tests.sandbox.processes import descendants
+
+@ez_tool
+def report() -> None:
+    "Say which processes there are, and never return."
+    print(json.dumps(sorted(descendants(os.getpid()))), flush=True)
+    threading.Event().wait()
+
+toolkit = Toolkit([report])
+if sys.argv[1] == "in a tool":
+    toolkit.execute("report()", 60)
+elif sys.argv[1] == "computing":
+    toolkit.execute("import threading\\nthreading.Thread(target=report, daemon=True).start()\\nwhile True: pass", 60)
+else:
+    toolkit.execute("1 + 1")
+    report()
+"""
+
+
+@contextmanager
+def mortal(*arguments: str, rules: tuple[str, ...] = ()) -> Iterator[tuple[subprocess.Popen[str], set[int]]]:
+    """Start a host with processes of its own, and give both."""
+    command = [*around(*rules), sys.executable, "-c", MORTAL, *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as host:
+        try:
+            assert host.stdout is not None
+            pids = set(json.loads(host.stdout.readline()))
+            assert len(pids) >= 2
+            assert all(map(alive, pids))
+            yield host, pids
+        finally:
+            host.kill()
+
+
+@pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
+@pytest.mark.parametrize("moment", ["in a tool", "computing", "idle"])
+def test_nothing_is_left_two_seconds_after_the_host_was_killed(moment: str, rules: tuple[str, ...]) -> None:
+    with mortal(moment, rules=rules) as (host, pids):
+        host.send_signal(signal.SIGKILL)
+        assert all_gone(pids, within=2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_nothing_is_left_when_the_host_is_asked_to_end(number: signal.Signals) -> None:
+    with mortal("idle") as (host, pids):
+        host.send_signal(number)
+        assert all_gone(pids, within=5)
+
+
+@pytest.fixture
+def own() -> Iterator[tuple[ProcessSandbox, Toolkit, set[int]]]:
+    """A sandbox of its own, and the processes it has."""
+    before = descendants(os.getpid())
+    sandbox = ProcessSandbox(ready=1)
+    toolkit = Toolkit(TOOLS, sandbox=sandbox)
+    assert toolkit.execute("1 + 1").return_value == 2
+    yield sandbox, toolkit, descendants(os.getpid()) - before
+    sandbox.close()
+
+
+Own = tuple[ProcessSandbox, Toolkit, set[int]]
+
+
+def kill(pids: set[int]) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    assert all_gone(pids, within=5)
+
+
+def test_a_new_zygote_takes_the_place_of_one_that_was_killed(own: Own) -> None:
+    _, toolkit, pids = own
+    for _ in range(2):
+        kill({min(pids)})
+        assert all_gone(pids, within=5)
+        before = descendants(os.getpid())
+        assert toolkit.execute("add(20, 22)", 20).return_value == 42
+        pids = descendants(os.getpid()) - before
+
+
+def test_any_of_the_processes_can_be_killed(own: Own) -> None:
+    """The waiting workers among them, which the kernel kills first when memory is short."""
+    _, toolkit, pids = own
+    for pid in sorted(pids):
+        if alive(pid):
+            kill({pid})
+        assert toolkit.execute("add(20, 22)", 20).return_value == 42
+
+
+def test_a_program_whose_processes_are_killed_says_so_and_the_next_one_runs(own: Own) -> None:
+    sandbox, _, pids = own
+    started = threading.Event()
+
+    from ez_ptc import ez_tool
+
+    @ez_tool
+    def begin() -> None:
+        """Say that the program runs."""
+        started.set()
+
+    toolkit = Toolkit([begin], sandbox=sandbox)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(toolkit.execute, "begin()\nwhile True: pass", 60)
+        assert started.wait(20)
+        kill({min(pids)})
+        result = running.result(20)
+    assert not result.success
+    assert "gone" in (result.error or "") or "killed" in (result.error or "")
+    assert toolkit.execute("1 + 1", 20).return_value == 2
+
+
+def test_many_first_callers_share_one_zygote() -> None:
+    before = descendants(os.getpid())
+    sandbox = ProcessSandbox(ready=1)
+    toolkit = Toolkit(TOOLS, sandbox=sandbox)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda n: toolkit.execute(f"add({n}, 1)", 20).return_value, range(8)))
+    assert results == list(range(1, 9))
+    outer = [pid for pid in descendants(os.getpid()) - before if f"PPid:\t{os.getpid()}\n" in status(pid)]
+    sandbox.close()
+    assert len(outer) == 1
+
+
+def status(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def test_closing_ends_every_process(own: Own) -> None:
+    sandbox, _, pids = own
+    sandbox.close()
+    assert all_gone(pids, within=3)
+    sandbox.close()
+    with pytest.raises(SandboxError, match="closed"):
+        sandbox.isolation  # noqa: B018 - the property is what raises
+
+
+def test_closing_while_a_program_runs_ends_it(own: Own) -> None:
+    sandbox, _, _ = own
+    started = threading.Event()
+
+    from ez_ptc import ez_tool
+
+    @ez_tool
+    def begin() -> None:
+        """Say that the program runs."""
+        started.set()
+
+    toolkit = Toolkit([begin], sandbox=sandbox)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(toolkit.execute, "begin()\nwhile True: pass", 60)
+        assert started.wait(20)
+        sandbox.close()
+        assert not running.result(20).success
+
+
+FORKING = """
+import json, os, sys, warnings
+from ez_ptc import Toolkit
+from tests.sandbox.processes import all_gone, descendants
+from tests.sandbox.tools import TOOLS
+
+warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork
+toolkit = Toolkit(TOOLS)
+assert toolkit.execute("add(1, 2)").return_value == 3
+receive, send = os.pipe()
+child = os.fork()
+if child == 0:
+    with toolkit:
+        values = [toolkit.execute(f"add({n}, 2)").return_value for n in range(3)]
+        os.write(send, json.dumps([values, sorted(descendants(os.getpid()))]).encode())
+    sys.exit(0)
+values, pids = json.loads(os.read(receive, 10_000))
+assert values == [2, 3, 4]
+assert len(pids) >= 2
+assert os.waitpid(child, 0)[1] == 0
+assert all_gone(pids, within=5)
+assert [toolkit.execute(f"add({n}, 2)").return_value for n in range(6)] == [2, 3, 4, 5, 6, 7]
+print("both")
+"""
+
+
+def test_a_host_that_forks_can_run_programs_on_both_sides() -> None:
+    """The child's end is not the end of the parent's processes."""
+    assert run_script(FORKING) == "both\n"
+
+
+def test_a_host_may_end_without_closing_anything() -> None:
+    code = """
+import os, sys
+from ez_ptc import Toolkit
+from tests.sandbox.processes import descendants
+from tests.sandbox.tools import TOOLS
+Toolkit(TOOLS).execute("add(1, 2)")
+print(*descendants(os.getpid()))
+"""
+    pids = {int(pid) for pid in run_script(code).split()}
+    assert len(pids) >= 2
+    assert all_gone(pids, within=2)
+
+
+@pytest.mark.parametrize("closed", ["0", "012"])
+def test_a_host_without_standard_streams_can_run_programs(closed: str) -> None:
+    """As a daemon is; its other descriptors then have the numbers of the streams."""
+    code = """
+import os, sys
+place = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
+os.dup2(place, 9)
+os.close(place)
+for number in sys.argv[1]:
+    os.close(int(number))
+from ez_ptc import Toolkit
+from tests.sandbox.tools import TOOLS
+with Toolkit(TOOLS) as toolkit:
+    os.write(9, str(toolkit.execute("print(add(1, 2))\\nadd(2, 3)", 20)).encode())
+"""
+    receive, send = os.pipe()
+    try:
+        path = f"/proc/{os.getpid()}/fd/{send}"
+        run_script(code, closed, path, timeout=40)
+        assert b"return_value=5" in os.read(receive, 10_000)
+    finally:
+        os.close(receive)
+        os.close(send)
