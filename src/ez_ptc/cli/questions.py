@@ -69,8 +69,8 @@ QUESTIONS: Final = (
         names="select name from customers",
     ),
     Question(
-        text="Of which furniture do we have too few in stock for the customers who are waiting? "
-        "How many units are missing?",
+        text="Which furniture products have a higher demand than we have in stock? "
+        "Give the name and the number of missing units.",
         facts="""
             select name, sum(quantity) - stock as number
             from products join order_lines using (product_id) join orders using (order_id)

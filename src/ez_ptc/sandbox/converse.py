@@ -179,7 +179,7 @@ class Exchange:
             error, body = self._encoded(call, result.output)
         else:
             error = _error_triple(result)
-        record["error"] = error[2] if error else None
+        record["error"] = (result.error or error[2]) if error else None
         self._unanswered -= 1
         self._channel.ended(record)
         if body is None:

@@ -1,8 +1,8 @@
 """Getting a model's file: downloaded in parts, each checked, and taken up again where it was interrupted.
 
 What has come so far is one file beside the model's own, `….partial`: the parts in order, each appended only after its
-checksum was right. A part that was cut off in the middle is fetched again. The file takes the model's name when all of it
-is there and the checksum of the whole is right, so that a file of that name is complete.
+checksum was right. A part that was cut off in the middle is fetched again. The file takes the model's name when all
+of it is there and the checksum of the whole is right, so that a file of that name is complete.
 """
 
 from __future__ import annotations

@@ -135,7 +135,11 @@ class Lockdown:
             self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
         header = struct.pack("=Ii", 0x20080522, 0)
         self._try("capabilities", lambda: self._checked(self._libc.capset(header, bytes(24))))
-        self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        try:
+            self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        except OSError as error:
+            message = f"the kernel refuses the promise of no new privileges ({error.strerror})"
+            raise LockdownError(message) from error
         self._prctl(_PR_SET_DUMPABLE, 0)
 
     def _prctl(self, option: int, value: int) -> None:
