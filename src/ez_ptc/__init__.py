@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.process.backend import ProcessSandbox
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.tool import Tool, ez_tool
 
@@ -48,6 +49,7 @@ __all__ = [
     "Limits",
     "MissingExtraError",
     "OutcomeUnknownError",
+    "ProcessSandbox",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
@@ -71,6 +73,7 @@ __version__ = "1.0.0.dev0"
 _HOMES: Final = {
     "ExecutionResult": "ez_ptc.sandbox.execution",
     "Limits": "ez_ptc.sandbox.execution",
+    "ProcessSandbox": "ez_ptc.sandbox.process.backend",
     "Tool": "ez_ptc.tools.tool",
     "ToolCall": "ez_ptc.messages",
     "ToolResult": "ez_ptc.messages",

@@ -38,7 +38,7 @@ def count():
     pause = threading.Event()
     for _ in range(250):
         # The zygote, its parent, and the workers that wait; refilled in the background.
-        if len(descendants(os.getpid())) == 2 + READY:
+        if len(descendants(os.getpid(), ended=True)) == 2 + READY:
             break
         pause.wait(0.02)
     return [len(descendants(os.getpid(), ended=True)), len(descriptors()), threads()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import SandboxError
@@ -14,6 +14,8 @@ from ez_ptc.sandbox.process.threads import Threads
 from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.handle import WorkerHandle
@@ -166,6 +168,14 @@ class ProcessSandbox:
         else:
             text = _CRASHES.get(signal.Signals(-code), f"the program's process ended with {signal.Signals(-code).name}")
             exchange.end(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
         """End every process of this sandbox; it cannot be used any more."""
