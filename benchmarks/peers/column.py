@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Final, cast
 
 from benchmarks.peers.measures import Measure
-from benchmarks.peers.newborn import NewbornMeasure
+from benchmarks.peers.newborn import ROOT, NewbornMeasure
 from benchmarks.peers.subjects import OLD
 
 __all__ = ["OLD_PYTHON", "Column"]
 
 OLD_PYTHON: Final = "EZ_PTC_PEER_PYTHON"
 """Names the interpreter of the environment that has the peer of the same import name."""
-_ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _ANSWER_SECONDS: Final = 120.0
 
 
@@ -42,7 +41,7 @@ class Column:
         self._python = os.fspath(Path(self._python).absolute())
         self._process = subprocess.Popen(
             [self._python, "-m", "benchmarks.peers.measurer", subject],
-            cwd=_ROOT,
+            cwd=ROOT,
             env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -4,9 +4,13 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-__all__ = ["NEWBORN_MEASURES", "NewbornMeasure"]
+__all__ = ["NEWBORN_MEASURES", "ROOT", "NewbornMeasure"]
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+"""Where `benchmarks` can be imported."""
 
 # Nothing is imported before the clock starts but what the clock needs, which an interpreter has loaded anyway.
 _IMPORT: Final = """
@@ -59,7 +63,7 @@ class NewbornMeasure:
         if subject not in _LIBRARIES:
             return None
         command: Sequence[str] = [python, "-c", self.script, subject, _LIBRARIES[subject]]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
         answer: dict[str, float] = json.loads(done.stdout)
         return float(answer[self.key])
 

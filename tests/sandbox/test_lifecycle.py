@@ -253,7 +253,7 @@ receive, send = os.pipe()
 child = os.fork()
 if child == 0:
     with toolkit:
-        values = [toolkit.execute(f"add({n}, 2)").return_value for n in range(3)]
+        values = [toolkit.execute(f"add({n}, 2)", 5).return_value for n in range(3)]
         os.write(send, json.dumps([values, sorted(descendants(os.getpid()))]).encode())
     sys.exit(0)
 values, pids = json.loads(os.read(receive, 10_000))
