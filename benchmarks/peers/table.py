@@ -10,6 +10,7 @@ __all__ = ["figure_text", "table_lines", "verdict_line"]
 _NONE: Final = "–"
 _THREE_DIGITS: Final = 100
 _TWO_DIGITS: Final = 10
+_SMALL_RATIO: Final = 0.1
 
 
 def figure_text(figure: float | None, unit: str) -> str:
@@ -57,7 +58,7 @@ def _cell(figure: float | None, own: float | None, unit: str) -> str:
     if not figure or own is None or unit == "flag":
         return text
     ratio = own / figure
-    return f"{text} ×{_digits(ratio) if ratio >= 1 else f'{ratio:.2g}'}"
+    return f"{text} ×{_digits(ratio) if ratio >= _SMALL_RATIO else f'{ratio:.2g}'}"
 
 
 def verdict_line(verdict: Verdict, title: str, unit: str, peer: str | None) -> str:

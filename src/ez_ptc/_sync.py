@@ -1,13 +1,15 @@
-"""The one place where a blocking call becomes an awaited one, and the reverse."""
+"""The one place where a blocking call becomes an awaited one, and the reverse; and what a fork of the host undoes."""
 
 import contextvars
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TypeVar
 
-__all__ = ["run_coroutine", "to_thread"]
+__all__ = ["in_forks", "run_coroutine", "to_thread"]
 
 R = TypeVar("R")
 
@@ -48,6 +50,18 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
 
     threading.Thread(target=run, name="ez-ptc-coroutine", daemon=True).start()
     return future.result()
+
+
+def in_forks(method: Callable[[], None]) -> None:
+    """Call a bound method in every fork of this process that is made while its object lives."""
+    reference = weakref.WeakMethod(method)
+
+    def call() -> None:
+        alive = reference()
+        if alive is not None:
+            alive()
+
+    os.register_at_fork(after_in_child=call)
 
 
 def _a_loop_runs_here() -> bool:

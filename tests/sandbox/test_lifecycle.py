@@ -109,8 +109,8 @@ def mortal(*arguments: str, rules: tuple[str, ...] = ()) -> Iterator[tuple[subpr
         try:
             assert host.stdout is not None
             pids = set(json.loads(host.stdout.readline()))
-            assert len(pids) >= 2
-            assert all(map(alive, pids))
+            # The zygote and its parent at least; a worker may have ended by now.
+            assert sum(map(alive, pids)) >= 2
             yield host, pids
         finally:
             host.kill()

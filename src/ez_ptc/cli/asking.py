@@ -37,10 +37,10 @@ class Watcher(Protocol):
 
 
 def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, watcher: Watcher) -> str:
-    """Have a model write a program that answers a question, run it, and return what it printed.
+    """Have a model write a program that answers a question, run it, and return what it printed, or else its value.
 
-    A program that fails, or prints nothing, goes back to the model once with what was wrong. When that fails too, the
-    answer is empty.
+    A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the answer
+    is empty.
     """
     guide = Guide(tools=toolkit.tools, assist_tool_chaining=toolkit.assist_tool_chaining)
     messages = [Message("system", toolkit.prompt()), Message("user", question)]
@@ -52,8 +52,8 @@ def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, w
         if program is not None:
             watcher.wrote(program)
             result = toolkit.execute(program)
-            if result.success and result.output.strip():
-                return result.output.strip()
+            if result.success and (answer := result.to_string().strip()):
+                return answer
             reason = guide.answer(program, result)
         watcher.failed(reason)
         messages += [Message("assistant", text), Message("user", reason)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from ez_ptc.cli.version import installed_version
@@ -12,7 +12,7 @@ __all__ = ["demo", "doctor", "run", "run_command"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
-    """Carry out a command line, the process's own by default, and return the exit code."""
+    """Carry out a command line, the process's own by default, and return the exit code: 2 when it makes no sense."""
     app = App(
         name="ez-ptc",
         help="Give any language model your Python functions, as whole programs run in a kernel sandbox.",
@@ -22,7 +22,10 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(demo)
     app.command(run)
     app.command(doctor)
-    result: object = app(arguments)
+    try:
+        result: object = app(arguments, exit_on_error=False)
+    except CycloptsError:  # it has been explained on standard error
+        return 2
     return result if isinstance(result, int) else 0
 
 
@@ -52,7 +55,8 @@ def demo(
 
 
 def run(
-    file: str,
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
     *,
     tools: str,
     timeout: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.isolation import Layer, Report
 
-__all__ = ["show_report"]
+__all__ = ["print_report", "show_report"]
 
 _NEEDED: Final = "required"
 _WANTED: Final = "wanted"
@@ -34,7 +34,7 @@ def show_report(*, as_json: bool) -> int:
     else:
         from rich.console import Console
 
-        _print(report, Console(highlight=False))
+        print_report(report, Console(highlight=False))
     return 0 if report.sufficient else 1
 
 
@@ -52,7 +52,8 @@ def _as_data(report: Report) -> dict[str, object]:
     return {"sufficient": report.sufficient, "layers": layers, "versions": _versions()}
 
 
-def _print(report: Report, console: Console) -> None:
+def print_report(report: Report, console: Console) -> None:
+    """Write what holds and what is missing, with what to do, to a console."""
     from rich.table import Table
 
     console.print("What the kernel enforces around each program here", style="bold")

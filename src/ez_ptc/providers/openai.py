@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Final, Self
 
 from ez_ptc._extras import import_extra
@@ -131,7 +132,7 @@ def _errors_of(address: str) -> Generator[None]:
         raise ConnectionFailedError(message) from error
     except openai.APIStatusError as error:
         raise _of_status(address, error) from error
-    except openai.OpenAIError as error:
+    except (openai.OpenAIError, JSONDecodeError) as error:  # the SDK lets the decoder's error through
         message = f"{address} gave no usable answer: {error}"
         raise ProviderError(message) from error
 

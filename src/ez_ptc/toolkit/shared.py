@@ -7,6 +7,8 @@ import functools
 import threading
 from typing import TYPE_CHECKING
 
+from ez_ptc._sync import in_forks
+
 if TYPE_CHECKING:
     from ez_ptc.sandbox.process.backend import ProcessSandbox
 
@@ -20,6 +22,10 @@ class SharedSandbox:
         self._lock = threading.Lock()
         self._users = 0
         self._sandbox: ProcessSandbox | None = None
+        in_forks(self._start_anew)
+
+    def _start_anew(self) -> None:
+        self._lock = threading.Lock()
 
     def acquire(self) -> ProcessSandbox:
         """Return the sandbox, and count one more user of it."""

@@ -26,10 +26,10 @@ __all__ = ["LocalServer"]
 
 _PROGRAM: Final = Path(__file__).with_name("serve.py")
 _CONTEXT: Final = 8192
-# How often progress is told, and how long a process may take to end by itself, in seconds.
+# How often progress is told, in seconds.
 _TICK: Final = 0.1
 _PATIENCE: Final = 5.0
-_LAST_WORDS: Final = 500
+_LAST_WORDS: Final = 300
 
 
 class LocalServer:
@@ -39,8 +39,18 @@ class LocalServer:
     page in a browser say, can use the server.
     """
 
-    def __init__(self, model: LocalModel, path: Path, *, context: int = _CONTEXT, progress: Progress = quiet) -> None:
+    def __init__(
+        self,
+        model: LocalModel,
+        path: Path,
+        *,
+        context: int = _CONTEXT,
+        progress: Progress = quiet,
+        patience: float = _PATIENCE,
+    ) -> None:
         """Prepare to serve `model` from the file at `path`, with room for `context` tokens.
+
+        `patience` is how many seconds the server has to end by itself before it is killed.
 
         Raises:
             MissingExtraError: The engine is not installed.
@@ -51,16 +61,18 @@ class LocalServer:
         self._model: Final = model
         self._settings: Final = {"path": str(path), "alias": model.name, "context": context, "key": self.key}
         self._progress: Final = progress
-        self._process: subprocess.Popen[str] | None = None
+        self._patience: Final = patience
+        self.process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         """Start the server and wait until it has loaded the model.
 
         Raises:
-            ProviderError: The model cannot be loaded.
+            ProviderError: The model cannot be loaded, or there is too little memory for it.
         """
+        _require_memory(self._model)
         with TemporaryFile("w+") as words:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, "-P", str(_PROGRAM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -69,9 +81,9 @@ class LocalServer:
                 start_new_session=True,
             )
             try:
-                self.url = self._loaded(self._process, words)
+                self.url = self._loaded(self.process, words)
             except BaseException:
-                self._process.kill()
+                self.process.kill()
                 self.close()
                 raise
         return self
@@ -83,11 +95,11 @@ class LocalServer:
 
     def close(self) -> None:
         """End the server and wait until it is gone. Closing twice is fine."""
-        process, self._process = self._process, None
+        process, self.process = self.process, None
         if process is None:
             return
         try:
-            process.communicate(timeout=_PATIENCE)
+            process.communicate(timeout=self._patience)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -107,7 +119,7 @@ class LocalServer:
         answer: dict[str, str] = json.loads(line) if line else {}
         if "url" not in answer:
             words.seek(0)
-            reason = answer.get("error") or words.read()[-_LAST_WORDS:].strip() or "it ended without a word"
+            reason = answer.get("error") or _last_line(words.read()) or "it ended without a word"
             message = f"{self._model.name} cannot be loaded: {reason}"
             raise ProviderError(message)
         self._progress("load", done=total, total=total)
@@ -121,11 +133,27 @@ def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
     return process.stdin, process.stdout
 
 
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2][-_LAST_WORDS:]
+
+
+def _require_memory(model: LocalModel) -> None:
+    """Refuse to load a model into memory that is not free: the system would kill something, and not say what."""
+    available = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
+    if available is not None and available * 1024 < model.memory:
+        message = f"{model.name} takes {model.memory / 1e9:.1f} GB of memory, and {available / 1e6:.1f} GB are free"
+        raise ProviderError(message)
+
+
 def _resident(pid: int) -> int:
     """Return how many bytes of memory a process has in use; 0 where the system does not say."""
+    return (_kilobytes(Path(f"/proc/{pid}/status"), "VmRSS:") or 0) * 1024
+
+
+def _kilobytes(file: Path, name: str) -> int | None:
+    """Return a number from a table of the kernel's; None where there is no such table, or no such row."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        lines = file.read_text().splitlines()
     except OSError:
-        return 0
-    sizes = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(sizes[0]) * 1024 if sizes else 0
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), None)

@@ -6,7 +6,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, Self
 
-from ez_ptc._sync import to_thread
+from ez_ptc._sync import in_forks, to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.converse import ZYGOTE_GONE, Exchange, rejected
 from ez_ptc.sandbox.process.blocking import BlockingDriver
@@ -46,6 +46,15 @@ class ProcessSandbox:
         self._lock = threading.Lock()
         self._zygote: ZygoteProcess | None = None
         self._closed = False
+        in_forks(self._start_anew)
+
+    def _start_anew(self) -> None:
+        """Leave everything to the parent, in a fork of the host: its zygote, its threads and who holds the lock."""
+        self._lock = threading.Lock()
+        self._threads.forget()
+        if self._zygote is not None:
+            self._zygote.disown()
+            self._zygote = None
 
     @property
     def isolation(self) -> Report:
@@ -116,8 +125,6 @@ class ProcessSandbox:
             if self._closed:
                 message = "the sandbox is closed"
                 raise SandboxError(message)
-            if self._zygote is not None and not self._zygote.usable:
-                self._zygote = None
             if self._zygote is None:
                 self._zygote = ZygoteProcess()
             return self._zygote
@@ -125,7 +132,7 @@ class ProcessSandbox:
     def _take_ready(self) -> tuple[ZygoteProcess, WorkerHandle] | None:
         """Return a worker if one is ready now."""
         zygote = self._zygote
-        if zygote is None or not zygote.usable:
+        if zygote is None:
             return None
         worker = zygote.take_ready()
         return (zygote, worker) if worker is not None else None

@@ -9,9 +9,9 @@ from ez_ptc.sandbox.isolation import Layer, Report
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CONTAINER", "judge"]
+__all__ = ["judge", "nothing_holds"]
 
-CONTAINER = "in a container, use its default seccomp profile, or one that allows seccomp(2) and prctl(2)"
+_CONTAINER = "in a container, use its default seccomp profile, or one that allows seccomp(2) and prctl(2)"
 _LANDLOCK = "use a kernel with Landlock (5.13 or later, with landlock in its lsm= list)"
 _NAMESPACES = (
     "allow unprivileged user namespaces (sysctl user.max_user_namespaces and, on Ubuntu, "
@@ -30,7 +30,7 @@ def judge(facts: Mapping[str, object]) -> Report:
     by = [f"Landlock {landlock}"] * bool(landlock) + ["an empty root"] * root
     layers = [
         _required(
-            "system call filter", held=seccomp, by="a seccomp allow-list", lacking="; ".join(allowed), advice=CONTAINER
+            "system call filter", held=seccomp, by="a seccomp allow-list", lacking="; ".join(allowed), advice=_CONTAINER
         ),
         _required(
             "no files", held=files, by=" and ".join(by), lacking="a confined process could open files", advice=_FILES
@@ -40,7 +40,7 @@ def judge(facts: Mapping[str, object]) -> Report:
             held=not allowed,
             by="everything that must fail was tried, and failed",
             lacking=f"a confined process could {', '.join(allowed)}",
-            advice=CONTAINER,
+            advice=_CONTAINER,
         ),
         _wanted("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
         _wanted("empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES),
@@ -51,6 +51,11 @@ def judge(facts: Mapping[str, object]) -> Report:
         for name in ("user", "pid", "network", "ipc", "uts", "mount")
     ]
     return Report(tuple(layers))
+
+
+def nothing_holds(reason: str) -> Report:
+    """Return the report of a boot that was given up for `reason`."""
+    return Report((_required("lockdown", held=False, by="", lacking=reason, advice=_CONTAINER),))
 
 
 def _required(name: str, *, held: bool, by: str, lacking: str, advice: str) -> Layer:

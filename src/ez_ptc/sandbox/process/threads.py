@@ -26,6 +26,10 @@ class Threads:
     def __init__(self) -> None:
         self._idle: deque[queue.SimpleQueue[Callable[[], None]]] = deque()
 
+    def forget(self) -> None:
+        """Make new threads from now on: in a fork of the host the idle ones do not exist."""
+        self._idle.clear()
+
     def start(self, job: Callable[[], None]) -> None:
         """Run ``job`` in another thread. It must not raise."""
         try:

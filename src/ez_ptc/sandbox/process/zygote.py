@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import fcntl
 import json
 import os
 import selectors
@@ -13,13 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ez_ptc.errors import IsolationUnavailableError, SandboxError
-from ez_ptc.sandbox.process.facts import CONTAINER, judge
+from ez_ptc._sync import in_forks
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.process.facts import judge, nothing_holds
 from ez_ptc.sandbox.process.handle import WorkerHandle
 
 if TYPE_CHECKING:
@@ -33,20 +34,13 @@ _BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 # -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
 _FLAGS = ("-P", "-s", "-S", "-B", "-X", "utf8")
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC"}
+# A host without standard streams gives their numbers to its sockets, and the zygote has streams there.
+_FIRST_FD = 3
 _BOOT_SECONDS = 30.0
 _FORK_SECONDS = 10.0
 _END_SECONDS = 2.0
 _MESSAGE = 1 << 16
 _FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
-
-
-def _closer(zygote: weakref.ref[ZygoteProcess]) -> Callable[[], None]:
-    def close() -> None:
-        found = zygote()
-        if found is not None:
-            found.disown()
-
-    return close
 
 
 class ZygoteGoneError(SandboxError):
@@ -66,26 +60,25 @@ class ZygoteProcess:
             IsolationUnavailableError: The kernel does not give what is required.
             SandboxError: The interpreter did not start, or not in 30 s.
         """
-        self._owner = os.getpid()
-        # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
-        os.register_at_fork(after_in_child=_closer(weakref.ref(self)))
         self._lock = threading.Lock()
         self._ready: deque[WorkerHandle] = deque()
         self._ended: dict[int, int] = {}
         self._ordered = 0
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, *_FLAGS, os.fspath(_BOOT), str(theirs.fileno())]
-        with theirs:
+        with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
+            command = [sys.executable, *_FLAGS, os.fspath(_BOOT), str(inherited.fileno())]
             self._process = subprocess.Popen(
                 command,
                 env=_ENVIRONMENT,
                 cwd="/",
-                pass_fds=[theirs.fileno()],
+                pass_fds=[inherited.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
+        # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
+        in_forks(self.disown)
         try:
             self.report = self._boot()
             if require:
@@ -94,11 +87,6 @@ class ZygoteProcess:
             # Whatever went wrong, also an interrupt: no half-started process stays behind.
             self.close()
             raise
-
-    @property
-    def usable(self) -> bool:
-        """Whether this process started it, and it has not been closed."""
-        return self._owner == os.getpid() and self._control.fileno() >= 0
 
     @property
     def pid(self) -> int:
@@ -115,10 +103,7 @@ class ZygoteProcess:
             self._control.settimeout(None)
             return judge(cast("dict[str, object]", json.loads(message[1:])))
         if message[:1] == b"E":
-            problem = (
-                f"programs cannot be isolated here, so none is run: {message[1:].decode()}. What to do: {CONTAINER}."
-            )
-            raise IsolationUnavailableError(problem)
+            return nothing_holds(message[1:].decode())
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
         problem = f"the sandbox did not start: {stderr[-2000:] or f'{sys.executable} ended at once'}"
@@ -212,13 +197,17 @@ class ZygoteProcess:
     def disown(self) -> None:
         """Forget the zygote in a fork of the host: it belongs to the parent."""
         self._control.close()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        # Only its parent can wait for it, and here nobody should complain that nobody does.
+        self._process.returncode = 0
         self._lock = threading.Lock()
         while self._ready:
             self._ready.pop().disown()
 
     def close(self) -> None:
         """End the zygote and with it every worker; returns when it is gone, or after 2 s and a kill."""
-        if not self.usable:
+        if self._control.fileno() < 0:
             return
         with self._lock:
             self._control.close()

@@ -23,6 +23,14 @@ __all__ = ["Lockdown", "LockdownError"]
 _NOBODY = 65534
 
 _CLONE = {"mount": 0x00020000, "pid": 0x20000000, "network": 0x40000000, "ipc": 0x08000000, "uts": 0x04000000}
+_NAMESPACE_FILES = {
+    "mount": "mnt",
+    "pid": "pid_for_children",
+    "network": "net",
+    "ipc": "ipc",
+    "uts": "uts",
+    "user": "user",
+}
 _CLONE_NEWUSER = 0x10000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
@@ -101,17 +109,22 @@ class Lockdown:
             # Changing ids makes /proc/self root's, and with it the maps that a user namespace needs.
             self._prctl(_PR_SET_DUMPABLE, 1)
         uid, gid = os.getuid(), os.getgid()
-        if self._try("user", lambda: self._checked(self._libc.unshare(_CLONE_NEWUSER))):
+        if self._try("user", lambda: self._leave("user", _CLONE_NEWUSER)):
             self.namespaces.append("user")
             self.refused.pop("user", None)
             self._try("uid_map", lambda: _write_maps(uid, gid))
             self._unshare_each()
 
+    def _leave(self, name: str, flag: int) -> None:
+        before = _namespace(name)
+        self._checked(self._libc.unshare(flag))
+        # A filter around this process may answer that all went well, and have done nothing.
+        if before and _namespace(name) == before:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
     def _unshare_each(self) -> None:
         for name, flag in _CLONE.items():
-            if name not in self.namespaces and self._try(
-                name, lambda flag=flag: self._checked(self._libc.unshare(flag))
-            ):
+            if name not in self.namespaces and self._try(name, lambda name=name, flag=flag: self._leave(name, flag)):
                 self.namespaces.append(name)
                 self.refused.pop(name, None)
         if "mount" in self.namespaces and not self.empty_root:
@@ -175,6 +188,14 @@ class Lockdown:
         """Set the limits that hold for every worker; memory and CPU time are set for each execution."""
         for name, soft, hard in _FIXED_LIMITS:
             resource.setrlimit(name, (soft, hard))
+
+
+def _namespace(name: str) -> str:
+    """Return what tells the namespace that this process's children are in from others; nothing where it is unknown."""
+    try:
+        return os.readlink(f"/proc/self/ns/{_NAMESPACE_FILES[name]}")
+    except OSError:
+        return ""
 
 
 def _read(path: str) -> bytes:

@@ -1,0 +1,60 @@
+"""The command line as a whole: what is typed, what comes back."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ez_ptc.cli.app import main
+
+pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
+
+
+@pytest.mark.parametrize("missing", ["cyclopts", "rich.console"])
+def test_without_its_extra_it_says_how_to_install_it(
+    missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert main(["doctor"]) == 2
+    assert capsys.readouterr().err.endswith('install it with: pip install "ez-ptc[cli]"\n')
+
+
+def test_importing_it_imports_no_extra() -> None:
+    """The command is installed without its extra as well, and must start to say so."""
+    script = (
+        "import sys; import ez_ptc.cli.app; "
+        "print([name for name in ('cyclopts', 'rich', 'openai', 'xllamacpp') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ez-ptc ")
+
+
+def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in ("demo", "run", "doctor"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dance"], "dance"),
+        (["run"], "file"),
+        (["run", "program.py"], "--tools"),
+        (["run", "program.py", "--tools", "a:b", "--timeout", "soon"], "soon"),
+        (["run", "program.py", "--tools", "a:b", "--timeout", "0"], "timeout"),
+        (["doctor", "--yaml"], "--yaml"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_explained(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert words.lower() in captured.err.lower()
+    assert not captured.out

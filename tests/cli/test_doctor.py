@@ -1,0 +1,57 @@
+"""`ez-ptc doctor`: what the kernel gives here, and how what is missing is shown."""
+
+import io
+import json
+
+import pytest
+
+from ez_ptc.cli.app import main
+from ez_ptc.sandbox.isolation import Layer, Report
+from ez_ptc.sandbox.process.isolation import check
+
+pytest.importorskip("rich", reason="the extra `cli` is not installed")
+
+HELD = Layer(name="system call filter", required=True, held=True, detail="a seccomp allow-list")
+WANTED = Layer(name="pid namespace", required=False, held=False, detail="EPERM", advice="allow user namespaces")
+LACKING = Layer(name="no files", required=True, held=False, detail="no Landlock", advice="use Linux 5.13 or newer")
+
+
+def shown(*layers: Layer) -> str:
+    from rich.console import Console
+
+    from ez_ptc.cli.doctor import print_report
+
+    stream = io.StringIO()
+    print_report(Report(layers), Console(file=stream, width=200))
+    return stream.getvalue()
+
+
+def test_the_exit_code_says_whether_programs_can_be_run_here(capsys: pytest.CaptureFixture[str]) -> None:
+    report = check()
+    assert main(["doctor"]) == (0 if report.sufficient else 1)
+    out = capsys.readouterr().out
+    assert all(layer.name in out for layer in report.layers)
+
+
+def test_json_has_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["doctor", "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert data["sufficient"] is (code == 0)
+    assert [layer["name"] for layer in data["layers"]] == [layer.name for layer in check().layers]
+    assert data["layers"][0].keys() == {"name", "required", "held", "detail", "advice"}
+    assert data["versions"].keys() == {"ez_ptc", "python", "kernel", "machine"}
+
+
+def test_what_is_only_wanted_may_be_missing() -> None:
+    text = shown(HELD, WANTED)
+    assert "not here" in text
+    assert "MISSING" not in text
+    assert "allow user namespaces" in text
+    assert "programs can be run here" in text
+
+
+def test_what_is_required_and_missing_says_what_to_do() -> None:
+    text = shown(HELD, LACKING)
+    assert "MISSING" in text
+    assert "What to do: use Linux 5.13 or newer" in text
+    assert "no program is run here" in text

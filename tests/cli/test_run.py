@@ -1,0 +1,187 @@
+"""`ez-ptc run`: programs from files, with a toolkit of the user's, in the real sandbox."""
+
+import io
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ez_ptc.cli.app import main
+
+pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
+
+TOOLS = """
+    import datetime
+    from ez_ptc import Toolkit, ez_tool
+
+    @ez_tool
+    def double(number: int) -> int:
+        '''Double a number.'''
+        return 2 * number
+
+    @ez_tool
+    def today() -> datetime.date:
+        '''Return a day.'''
+        return datetime.date(2026, 1, 31)
+
+    @ez_tool
+    def fail() -> int:
+        '''Fail.'''
+        raise ValueError("no luck")
+
+    tools = [double, today, fail]
+    toolkit = Toolkit(tools)
+    spare = Toolkit([double])
+    number = 7
+"""
+
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the module `my_tools` in it, and the present folder."""
+    (tmp_path / "my_tools.py").write_text(textwrap.dedent(TOOLS))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    loaded = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - loaded:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def run(project: Path) -> Run:
+    """Write a program to a file and run it."""
+
+    def run(program: str, *options: str, tools: str = "my_tools:toolkit") -> int:
+        (project / "program.py").write_text(program)
+        return main(["run", "program.py", "--tools", tools, *options])
+
+    return run
+
+
+def test_what_the_program_prints_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("for n in range(3):\n    print(double(n))") == 0
+    captured = capsys.readouterr()
+    assert captured.out == "0\n2\n4\n"
+    assert captured.err == ""
+
+
+def test_the_value_of_a_program_that_prints_nothing_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("double(21)") == 0
+    assert capsys.readouterr().out == "42\n"
+
+
+def test_a_program_that_fails_says_why_on_standard_error(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print('before')\nfail()") == 1
+    captured = capsys.readouterr()
+    assert captured.out == "before\n"
+    assert "no luck" in captured.err
+    assert "fail()" in captured.err
+
+
+def test_the_calls_are_shown_when_asked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print(double(4))\ntry:\n    fail()\nexcept Exception:\n    pass", "--calls") == 0
+    captured = capsys.readouterr()
+    assert captured.out == "8\n"
+    first, second = captured.err.splitlines()
+    assert first == "double(4) -> 8"
+    assert second.startswith("fail() -> error: ")
+
+
+def test_a_program_comes_from_standard_input(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("print('é', double(1))".encode())))
+    assert main(["run", "-", "--tools", "my_tools:toolkit"]) == 0
+    assert capsys.readouterr().out == "é 2\n"
+
+
+def test_json_has_the_whole_result(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print('hello')\n(today(), b'\\x00\\xff', float('nan'))", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["output"] == "hello\n"
+    assert result["return_value"] == ["2026-01-31", "AP8=", "NaN"]
+    assert result["success"] is True
+    assert result["error"] is None
+    assert result["status"] == "done"
+    (call,) = result["tool_calls"]
+    assert (call["name"], call["args"], call["result"]) == ("today", [], "2026-01-31")
+
+
+def test_json_has_the_error_and_the_exit_code_says_it_too(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("print(nothing)", "--json") == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["success"] is False
+    assert "nothing" in result["error"]
+
+
+def test_a_program_that_takes_too_long_is_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("while True:\n    pass", "--timeout", "0.2") == 1
+    assert "0.2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ("my_tools", "--tools takes module:name, such as shop:toolkit, and not 'my_tools'"),
+        ("my_tools:", "--tools takes module:name"),
+        (":toolkit", "--tools takes module:name"),
+        ("my_tols:toolkit", "there is no module 'my_tols' in "),
+        ("my_tools.deeper:toolkit", "there is no module 'my_tools.deeper' in "),
+        ("my_tools.py:toolkit", "my_tools instead of my_tools.py"),
+        ("./folder/my_tools.py:toolkit", "folder.my_tools instead of ./folder/my_tools.py"),
+        ("my_tools:tolkit", "my_tools has no 'tolkit'; the Toolkits in it: toolkit, spare"),
+        ("my_tools:number", "my_tools:number is no Toolkit but a int: write toolkit = Toolkit([...]) in my_tools"),
+        ("my_tools:tools", "my_tools:tools is no Toolkit but a list"),
+        ("my_tools:double", "my_tools:double is no Toolkit but a Tool"),
+    ],
+)
+def test_a_toolkit_that_is_not_there_is_explained(
+    tools: str, words: str, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("print(1)", tools=tools) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("ez-ptc: ")
+    assert words in captured.err
+    assert not captured.out
+
+
+def test_a_module_that_imports_what_is_not_there_fails_as_python_does(project: Path, run: Run) -> None:
+    """The mistake is in the user's module, and Python's own words name it best."""
+    (project / "broken.py").write_text("import nowhere_to_be_found")
+    with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
+        run("print(1)", tools="broken:toolkit")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("missing.py", None, "No such file or directory: missing.py"),
+        (".", None, "Is a directory: ."),
+        ("latin.py", "print('é')".encode("latin-1"), "latin.py is not text in UTF-8"),
+    ],
+)
+def test_a_program_that_cannot_be_read_is_explained(
+    name: str, content: bytes | None, words: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (project / name).write_bytes(content)
+    assert main(["run", name, "--tools", "my_tools:toolkit"]) == 2
+    assert f"the program cannot be read: {words}" in capsys.readouterr().err
+
+
+def test_options_may_come_before_the_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "program.py").write_text("print(double(5))")
+    assert main(["run", "--json", "--tools", "my_tools:toolkit", "program.py"]) == 0
+    assert json.loads(capsys.readouterr().out)["output"] == "10\n"
+
+
+def test_an_option_that_there_is_not_is_no_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "program.py", "--tools", "my_tools:toolkit", "--fast"]) == 2
+    assert "--fast" in capsys.readouterr().err

@@ -1,0 +1,196 @@
+"""The process that serves a local model: with a stand-in for the engine, and once with the real one."""
+
+import dataclasses
+import os
+import re
+import select
+import sys
+import textwrap
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from ez_ptc.errors import MissingExtraError, ProviderError
+from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, space_needed
+from ez_ptc.providers.openai import OpenAIProvider, list_models
+from ez_ptc.providers.provider import Message
+from tests.providers.local.parts import MODEL
+
+# As much of the engine as we use: it takes its parameters, and either serves or raises.
+PARAMETERS = """
+    from types import SimpleNamespace
+
+    class CommonParams(SimpleNamespace):
+        def __init__(self):
+            super().__init__(model=SimpleNamespace(path=""))
+"""
+SERVES = """
+    class Server:
+        def __init__(self, parameters):
+            self.listening_address = f"http://{parameters.hostnames[0]}:1/{parameters.model.path}"
+"""
+REFUSES = """
+    class Server:
+        def __init__(self, parameters):
+            raise RuntimeError("this is no model")
+"""
+DIES = """
+    import os, sys
+
+    class Server:
+        def __init__(self, parameters):
+            sys.stderr.write("out of everything")
+            sys.stderr.flush()
+            os.kill(os.getpid(), 9)
+"""
+IGNORES_ITS_END = """
+    import sys, threading
+
+    class Server:
+        listening_address = "http://127.0.0.1:1"
+
+        def __init__(self, parameters):
+            sys.stdin = self
+
+        def read(self):
+            threading.Event().wait()
+"""
+
+Engine = Callable[[str], None]
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Put a module called `xllamacpp` where both this process and the server's find it first."""
+
+    def write(source: str) -> None:
+        (tmp_path / "xllamacpp.py").write_text(textwrap.dedent(PARAMETERS) + textwrap.dedent(source))
+
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    return write
+
+
+def server(path: str = "model.gguf") -> LocalServer:
+    return LocalServer(MODEL, Path(path))
+
+
+def ended(pid: int) -> bool:
+    """Tell whether a process of ours is gone and was waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def child_of(server: LocalServer) -> int:
+    process = server.process
+    assert process is not None
+    return process.pid
+
+
+def test_the_model_is_served_on_loopback(engine: Engine) -> None:
+    engine(SERVES)
+    with server("model.gguf") as running:
+        assert running.url == "http://127.0.0.1:1/model.gguf/v1"
+
+
+def test_each_server_has_a_key_of_its_own(engine: Engine) -> None:
+    engine(SERVES)
+    first, second = server(), server()
+    assert len(first.key) > 16
+    assert first.key != second.key
+
+
+def test_it_ends_with_its_context(engine: Engine) -> None:
+    engine(SERVES)
+    with server() as running:
+        pid = child_of(running)
+        assert not ended(pid)
+    assert ended(pid)
+    running.close()
+
+
+def test_one_that_does_not_end_is_killed(engine: Engine) -> None:
+    engine(IGNORES_ITS_END)
+    with LocalServer(MODEL, Path("m"), patience=0.05) as running:
+        pid = child_of(running)
+    assert ended(pid)
+
+
+def test_it_ends_when_whoever_started_it_is_killed(engine: Engine, tmp_path: Path) -> None:
+    engine(SERVES)
+    script = (
+        "import os; from pathlib import Path; from ez_ptc.providers.local import LocalServer; "
+        "from tests.providers.local.parts import MODEL; server = LocalServer(MODEL, Path('m')); server.__enter__(); "
+        "os.write(WRITER, str(server.process.pid).encode()); os.kill(os.getpid(), 9)"
+    )
+    reader, writer = os.pipe()
+    folders = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": folders}
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-c", script.replace("WRITER", "9")],
+        environment,
+        file_actions=[(os.POSIX_SPAWN_DUP2, writer, 9)],
+    )
+    os.close(writer)
+    os.waitpid(pid, 0)
+    orphan = os.pidfd_open(int(os.read(reader, 20)))
+    os.close(reader)
+    assert select.select([orphan], [], [], 30)[0], "the server outlived whoever started it"
+    os.close(orphan)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"), [(REFUSES, "this is no model"), (DIES, "out of everything"), ("", "has no attribute 'Server'")]
+)
+def test_a_model_that_cannot_be_loaded_says_why(source: str, words: str, engine: Engine) -> None:
+    engine(source)
+    running = server()
+    with pytest.raises(ProviderError, match=f"A small model cannot be loaded: .*{words}"):
+        running.__enter__()
+    assert running.process is None
+
+
+def test_too_little_memory_is_said_before_it_is_loaded(engine: Engine) -> None:
+    engine(SERVES)
+    running = LocalServer(dataclasses.replace(MODEL, memory=10**18), Path("m"))
+    with pytest.raises(ProviderError, match=r"takes 1000000000\.0 GB of memory, and .* GB are free"):
+        running.__enter__()
+    assert running.process is None
+
+
+def test_loading_is_told_to_its_end(engine: Engine) -> None:
+    engine(SERVES)
+    told: list[tuple[str, int, int]] = []
+
+    def progress(stage: str, /, *, done: int, total: int) -> None:
+        told.append((stage, done, total))
+
+    with LocalServer(MODEL, Path("m"), progress=progress):
+        pass
+    assert told[-1] == ("load", MODEL.memory, MODEL.memory)
+
+
+def test_a_missing_engine_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    with pytest.raises(MissingExtraError, match=re.escape('pip install "ez-ptc[local]"')):
+        server()
+
+
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra `local` is not installed")
+@pytest.mark.skipif(space_needed(QWEN_CODER, cache_directory()) > 0, reason="the model is not in the cache: make demo")
+def test_the_real_model_answers_and_nobody_without_the_key_is_answered() -> None:
+    path = cache_directory() / QWEN_CODER.file_name
+    with LocalServer(QWEN_CODER, path) as running:
+        assert list_models(base_url=running.url, api_key=running.key) == [QWEN_CODER.name]
+        with OpenAIProvider(QWEN_CODER.name, base_url=running.url, api_key=running.key) as provider:
+            answer = provider.answer([Message("user", "What is 2 + 2? Answer with the number.")], temperature=0)
+        with pytest.raises(ProviderError, match="401"):
+            list_models(base_url=running.url, api_key="another")
+    assert "4" in answer.text

@@ -1,0 +1,306 @@
+"""A host that runs hostile programs in throwaway namespaces, and says what they reached.
+
+``unshare --mount --net --pid --fork python -m tests.sandbox.arena FOLDER CORPUS ID…`` makes a read-only root with canaries
+in ``/arena`` below the empty FOLDER, runs the programs with these ids, and prints the breaches by id as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import fcntl
+import json
+import os
+import platform
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from ez_ptc import EzPtcError, Limits, Tool, Toolkit, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import descendants, threads
+
+__all__ = ["CANARIES", "PORT"]
+
+HOST_SECRET = "canary-in-the-memory-of-the-host"
+CANARIES = {
+    "file": "canary-in-a-file-of-the-host",
+    "environment": "canary-in-the-environment-of-the-host",
+    "memory": HOST_SECRET,
+    "tool": "canary-in-a-failing-tool",
+}
+PORT = 47999
+MIB = 1 << 20
+MOST_GROWTH = 400 * MIB
+ARENA = Path("/arena")
+MARKS = ARENA / "mark"
+READY = 2
+
+called: list[str] = []
+arrived: list[object] = []
+CONFIG: dict[str, Any] = {"admin": False, "users": ["ann"]}
+
+
+@ez_tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    arrived.append((a, b))
+    return a + b
+
+
+@ez_tool
+def lookup(key: str) -> str:
+    """Look something up; what is not there fails with a secret in the frame and in the exception."""
+    arrived.append(key)
+    password = CANARIES["tool"]
+    if key == "tea":
+        return "hot"
+    error = KeyError(key)
+    error.add_note(password)
+    raise error from RuntimeError(password)
+
+
+@ez_tool
+def read_doc(path: str) -> str:
+    """Read a document, and nothing outside the folder of documents."""
+    arrived.append(path)
+    if path.startswith("/") or ".." in path:
+        raise PermissionError("outside the documents")
+    return (ARENA / "docs" / path).read_text(encoding="utf-8")
+
+
+@ez_tool
+def get_config() -> dict[str, Any]:
+    """Return the configuration itself, not a copy."""
+    return CONFIG
+
+
+@ez_tool
+def save(value: object) -> str:
+    """Save a value."""
+    arrived.append(value)
+    return "saved"
+
+
+@ez_tool
+def hang_tool() -> None:
+    """Never return."""
+    threading.Event().wait()
+
+
+@ez_tool
+def admin_delete(name: str) -> str:
+    """Delete; granted to nobody."""
+    called.append(name)
+    return "deleted"
+
+
+@ez_tool
+def breach(how: str) -> object:
+    """Do what no program can, to see that it would be seen; granted only to the programs that try this."""
+    ways: dict[str, Callable[[], object]] = {
+        "canary": (ARENA / "canary.txt").read_text,
+        "marker": lambda: (MARKS / "made").write_text("x"),
+        "net": lambda: socket.create_connection(("127.0.0.1", PORT)).recv(1),
+        "mem": lambda: len(b"x" * (MOST_GROWTH + 50 * MIB)),
+        "ungranted": lambda: admin_delete("everything"),
+        "host state": lambda: CONFIG["users"].append("mallory"),
+        "processes": lambda: subprocess.Popen(["sleep", "30"]).pid,
+        "threads": lambda: [threading.Thread(target=hang_tool, daemon=True).start() for _ in range(100)],
+        "host error": sys.exit,
+    }
+    return ways[how]()
+
+
+TOOLS: dict[str, Tool[..., object]] = {
+    tool.name: tool for tool in (add, lookup, read_doc, get_config, save, hang_tool)
+}
+
+
+# The arena ------------------------------------------------------------------------------------------------------------
+
+
+def _checked(result: int) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def enter(folder: Path) -> None:
+    """Make a root of this one, read-only, with the arena in it, and go there for good."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    run = lambda *command: subprocess.run(command, check=True)  # noqa: E731 - four words, four times
+    run("mount", "--make-rprivate", "/")
+    run("mount", "-t", "tmpfs", "tmpfs", str(folder))
+    for entry in Path("/").iterdir():
+        place = folder / entry.name
+        if entry.is_symlink():
+            place.symlink_to(entry.readlink())
+        elif entry.is_dir():
+            place.mkdir()
+            if entry.name != "proc":
+                run("mount", "--rbind", str(entry), str(place))
+                read_only = struct.pack("=4Q", 1, 0, 0, 0)
+                _checked(libc.syscall(442, -100, os.fsencode(place), 0x8000, read_only, len(read_only)))
+    run("mount", "-t", "proc", "proc", str(folder / "proc"))
+    arena = folder / "arena"
+    (arena / "docs").mkdir(parents=True)
+    (arena / "docs" / "tea.txt").write_text("hot", encoding="utf-8")
+    (arena / "canary.txt").write_text(CANARIES["file"], encoding="utf-8")
+    (arena / "mark").mkdir()
+    (arena / "mark").chmod(0o777)
+    os.chdir(folder)
+    pivot_root = {"x86_64": 155, "aarch64": 41}[platform.machine()]
+    _checked(libc.syscall(pivot_root, b".", b"."))
+    _checked(libc.umount2(b".", 2))
+    os.chdir("/")
+    _bring_up_loopback()
+
+
+def _bring_up_loopback() -> None:
+    """Set the flags of `lo` to up and running, as `ip link set lo up` does (SIOCSIFFLAGS, linux/sockios.h)."""
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0x41))
+
+
+class Listener:
+    """Waits for somebody to reach the network."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+        self._socket = socket.create_server(("127.0.0.1", PORT))
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            connection, _ = self._socket.accept()
+            self.heard += 1
+            connection.sendall(b"x")
+            connection.close()
+
+
+# Running one program --------------------------------------------------------------------------------------------------
+
+
+def _status(name: str) -> str:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(name))
+
+
+def _memory(name: str) -> int:
+    return int(_status(name).split()[0]) << 10
+
+
+def _state() -> list[object]:
+    """Return what programs try to change in the host."""
+    return [
+        json.dumps([1]), json.loads("[1]"), len([1]), sys.stdout is sys.__stdout__, sys.getprofile(), os.getcwd(),
+        _status("Umask"), TOOLS["add"] is add, deepcopy(CONFIG), asyncio.run, asyncio.gather, "LEAK_VAR" in globals(),
+    ]  # fmt: skip
+
+
+class Arena:
+    """Runs programs one after the other and looks at what each has done."""
+
+    def __init__(self, *tools: Tool[..., object]) -> None:
+        self._sandbox = ProcessSandbox(ready=READY)
+        limits = Limits(timeout=2, grace=0.3)
+        self._toolkit = Toolkit([*TOOLS.values(), *tools], limits=limits, sandbox=self._sandbox)
+        self._listener = Listener()
+        self._calm()
+
+    def breaches(self, code: str) -> list[str]:
+        """Run a program and return the names of what it has breached."""
+        called.clear()
+        arrived.clear()
+        state, thread_count = _state(), threads()
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        before = _memory("VmRSS")
+        found, seen = self._run(code)
+        tests: dict[str, Callable[[], bool]] = {
+            "canary": lambda: any(canary in text for canary in CANARIES.values() for text in (seen, repr(arrived))),
+            "marker": lambda: any(MARKS.iterdir()),
+            "net": lambda: self._listener.heard > 0,
+            "mem": lambda: _memory("VmHWM") - before > MOST_GROWTH,
+            "ungranted": lambda: bool(called),
+            "host state": lambda: _state() != state,
+            "processes": lambda: not self._calm(),
+            "threads": lambda: threads() > thread_count + 80,
+            "broken": self._broken,
+        }
+        return found + [name for name, test in tests.items() if test()]
+
+    def _run(self, code: str) -> tuple[list[str], str]:
+        found: list[str] = ["hang"]
+        texts: list[str] = []
+
+        def run() -> None:
+            try:
+                result = self._toolkit.execute(code)
+                texts.append(f"{result.output}{result.error_output}{result.error}{result.tool_calls}")
+                texts.append(f"{result.return_value!r}{result.to_string()}")
+            except EzPtcError as error:
+                found[0] = f"sandbox error {error}"
+            except BaseException as error:  # noqa: BLE001 - whatever comes out is what is looked for
+                found[0] = f"host error {error!r}"
+            else:
+                found.clear()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(20)
+        return list(found), "".join(texts)
+
+    def _calm(self) -> bool:
+        """Wait until there are no more processes than the sandbox needs, and return whether it came to that."""
+        pause = threading.Event()
+        calm_for = 0
+        for _ in range(200):
+            # Not at one moment only: a worker has just gone and another is on its way.
+            calm_for = calm_for + 1 if len(descendants(os.getpid())) <= 2 + READY else 0
+            if calm_for == 4:
+                return True
+            pause.wait(0.01)
+        return False
+
+    def _broken(self) -> bool:
+        result = self._toolkit.execute("[1 + 1, 'LEAK_VAR' in globals(), len([1]), json.dumps([1]), add(1, 2)]", 20)
+        return result.return_value != [2, False, 1, "[1]", 3]
+
+    def close(self) -> None:
+        """End the sandbox."""
+        self._sandbox.close()
+
+
+def _programs(corpus: Path, ids: list[str]) -> Iterator[tuple[str, str]]:
+    for entry in json.loads(corpus.read_text(encoding="utf-8")):
+        if not ids or entry["id"] in ids:
+            # A corpus has long programs as the expression that makes them.
+            yield entry["id"], entry["code"] or eval(entry["code_generator"], {})
+
+
+def main(arguments: list[str]) -> None:
+    """Run the programs of a corpus, or one `breach` a name, and print what they have breached."""
+    os.environ["CANARY_ENV"] = CANARIES["environment"]
+    folder, what, *names = arguments
+    if what == "breach":
+        arena_of, programs = (breach,), [(name, f"breach({name!r})") for name in names]
+    else:
+        arena_of, programs = (), list(_programs(Path(what), names))
+    enter(Path(folder))
+    arena = Arena(*arena_of)
+    found = {name: arena.breaches(code) for name, code in programs}
+    arena.close()
+    print(json.dumps(found))
+    sys.stdout.flush()
+    # A tool that never returns is one of the programs' weapons.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

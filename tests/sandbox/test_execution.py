@@ -1,0 +1,51 @@
+"""The result of an execution, as a model and as a developer reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ez_ptc import CodeError
+from ez_ptc.sandbox.execution import ExecutionResult, Grant, Grants
+from ez_ptc.sandbox.worker import values
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (ExecutionResult(output="tea\n", return_value=5), "tea\n"),
+        (ExecutionResult(return_value={"a": 1}), "{'a': 1}"),
+        (ExecutionResult(return_value=""), "''"),
+        (ExecutionResult(), ""),
+        (ExecutionResult(success=False, status="failed", error="E: x", error_output="Traceback\nE: x\n"), "Traceback\nE: x\n"),
+        (ExecutionResult(success=False, status="failed", error="E: x"), "E: x"),
+        (ExecutionResult(success=False, status="paused"), ""),
+    ],
+)  # fmt: skip
+def test_a_model_reads_the_output_or_the_value_or_what_went_wrong(result: ExecutionResult, text: str) -> None:
+    assert result.to_string() == text
+
+
+@pytest.mark.parametrize("value", [10**5000, [10**5000], {"n": -(10**5000)}], ids=["bare", "list", "dict"])
+def test_a_number_too_long_to_show_is_text_all_the_same(value: object) -> None:
+    assert ExecutionResult(return_value=value).to_string()
+
+
+def test_a_failure_can_be_raised_and_a_success_cannot() -> None:
+    ExecutionResult(return_value=5).raise_for_error()
+    with pytest.raises(CodeError, match="KeyError: 'x'"):
+        ExecutionResult(success=False, status="failed", error="KeyError: 'x'").raise_for_error()
+    with pytest.raises(CodeError, match="did not succeed"):
+        ExecutionResult(success=False, status="paused").raise_for_error()
+
+
+def test_two_results_do_not_share_what_may_be_changed() -> None:
+    first, second = ExecutionResult(), ExecutionResult()
+    first.tool_calls.append({})
+    first.truncated["output"] = 1
+    assert (second.tool_calls, second.truncated) == ([], {})
+
+
+def test_grants_are_told_to_a_worker_as_rows() -> None:
+    grants = Grants([Grant("add", "add(a)", "Add ☕.", is_async=True), Grant("b")])
+    assert list(grants.by_name) == ["add", "b"]
+    assert values.loads(grants.encoded) == [["add", "add(a)", "Add ☕.", True], ["b", "", "", False]]

@@ -1,0 +1,375 @@
+"""A toolkit: what it takes, what a model sees of it, and what a developer gets back."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import pytest
+
+from ez_ptc import DuplicateToolError, Limits, SandboxError, Tool, Toolkit, ToolNotFoundError, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import all_gone, descendants
+from tests.sandbox.scripts import run_script
+
+
+@ez_tool
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    if b < 0:
+        raise ValueError("b must not be negative")
+    return a + b
+
+
+@ez_tool
+def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello {name}"
+
+
+@ez_tool
+async def later(number: int) -> int:
+    """Say it later."""
+    await anyio.sleep(0)
+    return number
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared() -> Iterator[None]:
+    """Keep the shared sandbox from being started anew for each test."""
+    with Toolkit([add]) as keeper:
+        keeper.execute("1")
+        yield
+
+
+# What it takes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_toolkit_has_its_tools_in_their_order() -> None:
+    toolkit = Toolkit([greet, add])
+    assert (list(toolkit), len(toolkit), toolkit.tools) == ([greet, add], 2, (greet, add))
+    assert toolkit.get_tool("add") is add
+
+
+def test_any_iterable_of_tools_will_do() -> None:
+    assert Toolkit(iter((greet, add))).tools == (greet, add)  # pyright: ignore[reportArgumentType] - for a caller without types
+    assert Toolkit([]).tools == ()
+
+
+def plain(x: int) -> int:
+    """Return what came."""
+    return x
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"), [(plain, "plain"), ("add", "str"), (None, "NoneType"), (len, "len"), (Tool, "Tool")]
+)
+def test_what_is_no_tool_is_named_with_what_to_write(thing: object, name: str) -> None:
+    with pytest.raises(TypeError, match=rf"{name} is none: write @ez_tool above it, or ez_tool\({name}\)"):
+        Toolkit([add, thing])  # pyright: ignore[reportArgumentType] - what is refused
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(DuplicateToolError, match="two tools are called 'add': give one another name"):
+        Toolkit([add, greet, ez_tool(name="add")(plain)])
+
+
+def test_an_unknown_tool_is_answered_with_those_there_are_nearest_first() -> None:
+    with pytest.raises(ToolNotFoundError, match="there is no tool 'greed'; there are: greet, add"):
+        Toolkit([add, greet]).get_tool("greed")
+    with pytest.raises(ToolNotFoundError, match="there are: none"):
+        Toolkit([]).get_tool("greet")
+
+
+def test_the_settings_have_names() -> None:
+    with pytest.raises(TypeError):
+        Toolkit([add], "Preamble", "Postamble")  # pyright: ignore[reportCallIssue] - what is refused
+    assert Toolkit([add], "Preamble").preamble == "Preamble"
+
+
+def test_the_timeout_is_that_of_the_limits_unless_it_is_given() -> None:
+    assert Toolkit([add]).timeout == Limits().timeout == 30
+    assert Toolkit([add], limits=Limits(timeout=3)).timeout == 3
+    both = Toolkit([add], timeout=5, limits=Limits(timeout=3, calls=7))
+    assert (both.timeout, both.limits) == (5, Limits(timeout=5, calls=7))
+
+
+@pytest.mark.parametrize("timeout", [0, -1])
+def test_a_timeout_that_leaves_no_time_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout must be more than 0"):
+        Toolkit([add], timeout=timeout)
+    with pytest.raises(ValueError, match="timeout must be more than 0"):
+        Toolkit([add]).execute("1", timeout=timeout)
+
+
+# What a model sees ----------------------------------------------------------------------------------------------------
+
+
+def test_every_description_lists_the_tools() -> None:
+    toolkit = Toolkit([add, greet])
+    for text in (toolkit.prompt(), toolkit.tool_prompt(), str(toolkit.tool_schema()), toolkit.as_tool().__doc__ or ""):
+        for words in ("add(a: int, b: int = 1)", "greet(name: str)", "Add two numbers."):
+            assert words in text
+
+
+def test_a_schema_comes_in_each_providers_form() -> None:
+    toolkit = Toolkit([add])
+    raw = toolkit.tool_schema("raw")
+    assert raw.keys() == {"name", "description", "parameters"}
+    assert raw["parameters"]["required"] == ["code"]
+    assert toolkit.tool_schema() == toolkit.tool_schema("openai") == toolkit.tool_schema(format="mistral")
+    assert toolkit.tool_schema()["function"] == raw
+    assert toolkit.tool_schema("anthropic")["input_schema"] == raw["parameters"]
+    assert toolkit.tool_schema("gemini")["name"] == "execute_tools"
+    for name in ("openai", "anthropic", "gemini", "mistral", "raw"):
+        assert json.dumps(raw["description"]) in json.dumps(toolkit.tool_schema(name))
+
+
+def test_an_unknown_format_is_answered_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="no format 'cohere'; there are: openai, anthropic, gemini, mistral, raw"):
+        Toolkit([add]).tool_schema("cohere")
+
+
+def test_two_schemas_do_not_share_what_a_caller_may_change() -> None:
+    toolkit = Toolkit([add])
+    toolkit.tool_schema("raw")["parameters"]["properties"]["code"]["description"] = "changed"
+    assert "changed" not in str(toolkit.tool_schema("raw"))
+    assert "changed" not in str(Toolkit([add]).tool_schema("openai"))
+
+
+def test_code_is_taken_out_of_an_answer_and_run() -> None:
+    toolkit = Toolkit([add])
+    code = toolkit.extract_code("Sure:\n```python\nprint(add(2, 3))\n```\nDone.")
+    assert code is not None
+    assert toolkit.execute(code).output == "5\n"
+    assert toolkit.extract_code("No program is needed.") is None
+
+
+# As one tool ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["as_tool", "aas_tool"])
+def one_tool(request: pytest.FixtureRequest) -> Callable[..., str]:
+    """Make the one tool of a toolkit in either way, and call it."""
+
+    def call(toolkit: Toolkit, code: object) -> str:
+        if request.param == "as_tool":
+            return toolkit.as_tool()(code)  # pyright: ignore[reportArgumentType] - whatever a framework passes on
+        return asyncio.run(toolkit.aas_tool()(code))  # pyright: ignore[reportArgumentType] - whatever a framework passes on
+
+    return call
+
+
+@pytest.mark.parametrize("make", [Toolkit.as_tool, Toolkit.aas_tool])
+def test_the_one_tool_is_described_as_frameworks_read_it(make: Callable[[Toolkit], Callable[..., object]]) -> None:
+    tool = make(Toolkit([add]))
+    assert (tool.__name__, tool.__qualname__) == ("execute_tools", "execute_tools")
+    assert inspect.signature(tool, eval_str=True).parameters["code"].annotation is str
+    assert inspect.iscoroutinefunction(tool) == (make is Toolkit.aas_tool)
+    assert (tool.__doc__ or "").rstrip().endswith("Args:\n    code: The Python program to run.")
+
+
+def test_the_one_tool_can_be_a_tool_itself() -> None:
+    """So it goes wherever any other tool goes."""
+    tool = ez_tool(Toolkit([add]).as_tool())
+    assert tool.name == "execute_tools"
+    assert tool.parameters["properties"]["code"]["description"] == "The Python program to run."
+    assert tool.call({"code": "print(add(2, 3))"}) == "5\n"
+
+
+def test_the_one_tool_answers_what_was_printed(one_tool: Callable[..., str]) -> None:
+    assert one_tool(Toolkit([add]), "print(add(2, 3))") == "5\n"
+
+
+@pytest.mark.parametrize(
+    "code", ["", None, "1 / 0", "x = (", "add('x')", "nope()", "import os\nos._exit(1)", "10**5000", "(n for n in [1])"]
+)
+def test_the_one_tool_answers_with_text_whatever_it_is_given(one_tool: Callable[..., str], code: object) -> None:
+    answer = one_tool(Toolkit([add], timeout=20), code)
+    assert isinstance(answer, str)
+    assert answer.strip()
+
+
+# Running --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_is_recorded_as_the_program_made_it() -> None:
+    result = Toolkit([add, greet]).execute("add(2, b=3)\ngreet(name='Ann')\nadd('4')")
+    assert result.error is None
+    records = [{k: v for k, v in record.items() if k != "duration_ms"} for record in result.tool_calls]
+    assert records == [
+        {"name": "add", "args": (2,), "kwargs": {"b": 3}, "result": 5, "error": None, "path": "1"},
+        {"name": "greet", "args": (), "kwargs": {"name": "Ann"}, "result": "Hello Ann", "error": None, "path": "2"},
+        {"name": "add", "args": ("4",), "kwargs": {}, "result": 5, "error": None, "path": "3"},
+    ]
+    assert all(record["duration_ms"] >= 0 for record in result.tool_calls)
+
+
+def test_a_failed_call_is_recorded_with_its_error() -> None:
+    result = Toolkit([add]).execute("for b in (-1, 'x'):\n    try: add(1, b)\n    except Exception as e: print(e)")
+    assert [record["result"] for record in result.tool_calls] == [None, None]
+    first, second = (record["error"] for record in result.tool_calls)
+    assert first == "b must not be negative"
+    assert "'b'" in second
+    assert result.output == f"{first}\n{second}\n"
+
+
+@pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
+def test_each_record_is_told_as_its_call_ends(driver: str) -> None:
+    told: list[dict[str, Any]] = []
+    toolkit = Toolkit([add], on_tool_call=told.append)
+    code = "add(1)\ntry: add(1, -1)\nexcept ValueError: pass\nadd(3)"
+    result = toolkit.execute(code) if driver == "blocking" else anyio.run(toolkit.aexecute, code, backend=driver)
+    assert [record["result"] for record in told] == [2, None, 4]
+    assert told == result.tool_calls
+
+
+@pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
+def test_what_a_listener_raises_reaches_the_caller(driver: str) -> None:
+    """It is the developer's own mistake, and no program's."""
+
+    def listen(record: dict[str, Any]) -> None:
+        raise LookupError(record["name"])
+
+    toolkit = Toolkit([add], on_tool_call=listen)
+    with pytest.raises(LookupError, match="add"):
+        toolkit.execute("add(1)", 20) if driver == "blocking" else anyio.run(toolkit.aexecute, "add(1)", 20, backend=driver)
+    assert toolkit.execute("1 + 1").return_value == 2
+
+
+def test_a_program_calls_only_the_tools_of_its_toolkit() -> None:
+    result = Toolkit([greet]).execute("add(1)")
+    assert "name 'add' is not defined" in (result.error or "")
+    assert result.tool_calls == []
+
+
+def test_a_tool_may_have_the_name_of_a_builtin() -> None:
+    tool = ez_tool(name="sum")(plain)
+    assert Toolkit([tool]).execute("sum(5)").return_value == 5
+
+
+def test_a_tool_keeps_its_name_and_its_documentation_in_a_program() -> None:
+    result = Toolkit([add]).execute("[add.__name__, add.__doc__, callable(add)]")
+    assert result.return_value == ["add", "Add two numbers.", True]
+
+
+@pytest.mark.parametrize("code", ["later(5)", "await later(5)", "parallel((later, 5))[0]", "add(later(2), 3)"])
+def test_async_tools_run_from_blocking_and_from_awaiting_callers(code: str) -> None:
+    toolkit = Toolkit([add, later])
+    assert toolkit.execute(code).return_value == 5
+    assert anyio.run(toolkit.aexecute, code).return_value == 5
+
+
+def test_one_toolkit_serves_several_loops_one_after_the_other() -> None:
+    toolkit = Toolkit([add, later])
+    for backend in ("asyncio", "trio", "asyncio"):
+        assert anyio.run(toolkit.aexecute, "later(add(2, 3))", backend=backend).return_value == 5
+
+
+# Closing --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_closed_toolkit_says_so_and_can_be_closed_again() -> None:
+    toolkit = Toolkit([add])
+    toolkit.execute("1")
+    toolkit.close()
+    toolkit.close()
+    with pytest.raises(SandboxError, match="this toolkit is closed: make a new one"):
+        toolkit.execute("1")
+    with pytest.raises(SandboxError, match="closed"):
+        asyncio.run(toolkit.aexecute("1"))
+    assert "add" in toolkit.prompt()
+
+
+def test_a_toolkit_that_was_never_used_can_be_closed() -> None:
+    Toolkit([add]).close()
+
+
+def test_a_context_manager_closes_its_toolkit() -> None:
+    with Toolkit([add]) as toolkit:
+        assert toolkit.execute("add(1)").return_value == 2
+    with pytest.raises(SandboxError, match="closed"):
+        toolkit.execute("1")
+
+
+@pytest.mark.anyio
+async def test_an_asynchronous_context_manager_closes_its_toolkit() -> None:
+    async with Toolkit([add, later]) as toolkit:
+        assert (await toolkit.aexecute("later(add(1))")).return_value == 2
+    with pytest.raises(SandboxError, match="closed"):
+        await toolkit.aexecute("1")
+
+
+def test_closing_one_toolkit_leaves_the_others_running() -> None:
+    first, second = Toolkit([add]), Toolkit([greet])
+    assert (first.execute("add(1)").return_value, second.execute("greet('Ann')").return_value) == (2, "Hello Ann")
+    first.close()
+    assert second.execute("greet('Bob')").return_value == "Hello Bob"
+    second.close()
+
+
+def test_a_sandbox_that_was_given_stays_open() -> None:
+    sandbox = ProcessSandbox(ready=1)
+    try:
+        for _ in range(2):
+            with Toolkit([add], sandbox=sandbox) as toolkit:
+                assert toolkit.execute("add(1)").return_value == 2
+    finally:
+        sandbox.close()
+
+
+def test_a_closed_toolkit_uses_its_own_sandbox_no_more() -> None:
+    sandbox = ProcessSandbox(ready=1)
+    try:
+        with Toolkit([add], sandbox=sandbox) as toolkit:
+            toolkit.execute("1")
+        with pytest.raises(SandboxError, match="closed"):
+            toolkit.execute("1")
+    finally:
+        sandbox.close()
+
+
+def test_the_last_toolkit_ends_the_shared_processes() -> None:
+    """Tried in a host of its own, where no other toolkit is open."""
+    code = """
+import os
+from ez_ptc import Toolkit, ez_tool
+from tests.sandbox.processes import all_gone, descendants
+from tests.sandbox.scripts import run_script
+
+@ez_tool
+def add(a: int, b: int = 1) -> int:
+    "Add."
+    return a + b
+
+first, second = Toolkit([add]), Toolkit([add])
+print(len(descendants(os.getpid())))
+assert first.execute("add(1)").return_value == second.execute("add(1)").return_value == 2
+pids = descendants(os.getpid())
+first.close()
+first.close()
+assert second.execute("add(1)").return_value == 2
+second.close()
+print(all_gone(pids | descendants(os.getpid()), within=5))
+assert Toolkit([add]).execute("add(1)").return_value == 2
+"""
+    assert run_script(code).splitlines() == ["0", "True"]
+
+
+def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
+    before = descendants(os.getpid())
+    sandbox = ProcessSandbox()
+    toolkit = Toolkit([add], sandbox=sandbox)
+    toolkit.prompt()
+    toolkit.tool_schema()
+    assert descendants(os.getpid()) - before == set()
+    toolkit.execute("1")
+    started = descendants(os.getpid()) - before
+    assert started
+    sandbox.close()
+    assert all_gone(started, within=5)
