@@ -9,7 +9,17 @@ from ez_ptc.cli.shop import Shop
 
 SPENT, SHORT, ORDERED = QUESTIONS
 
-RIGHT = "Bookshelf 6 Fountain pen 2 Desk mat 6 Office chair 7 Desk lamp 4 Monitor arm 7 Cable box 8 Ink bottle 2"
+UNITS = (
+    ("Bookshelf", 6),
+    ("Fountain pen", 2),
+    ("Desk mat", 6),
+    ("Office chair", 7),
+    ("Desk lamp", 4),
+    ("Monitor arm", 7),
+    ("Cable box", 8),
+    ("Ink bottle", 2),
+)
+RIGHT = " ".join(f"{name} {number}" for name, number in UNITS)
 
 
 @pytest.fixture
@@ -56,15 +66,7 @@ def test_a_wrong_answer_is_wrong(answer: str, shop: Shop) -> None:
     assert not SPENT.is_answered(answer, shop)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        RIGHT,
-        "6 Bookshelf, 2 Fountain pen, 6 Desk mat, 7 Office chair, 4 Desk lamp, 7 Monitor arm, 8 Cable box, 2 Ink bottle",
-        "{'Bookshelf': 6, 'Fountain pen': 2, 'Desk mat': 6, 'Office chair': 7, 'Desk lamp': 4, 'Monitor arm': 7, "
-        "'Cable box': 8, 'Ink bottle': 2}",
-    ],
-)
+@pytest.mark.parametrize("answer", [RIGHT, "".join(f"{number} {name}, " for name, number in UNITS), str(dict(UNITS))])
 def test_several_names_each_have_their_number_beside_them(answer: str, shop: Shop) -> None:
     assert ORDERED.is_answered(answer, shop)
 

@@ -14,12 +14,8 @@ def alike(one: object, other: object) -> bool:
     """Return whether the two cannot be told apart."""
     if type(one) is not type(other):
         return False
-    if isinstance(one, float):
-        assert isinstance(other, float)
+    if isinstance(one, float | Decimal):
         return repr(one) == repr(other)
-    if isinstance(one, Decimal):
-        assert isinstance(other, Decimal)
-        return one.as_tuple() == other.as_tuple()
     if isinstance(one, dict):
         pairs, others = cast("dict[object, object]", one).items(), cast("dict[object, object]", other).items()
         return _each_alike(pairs, others)

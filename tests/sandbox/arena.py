@@ -1,7 +1,7 @@
 """A host that runs hostile programs in throwaway namespaces, and says what they reached.
 
-``unshare --mount --net --pid --fork python -m tests.sandbox.arena FOLDER CORPUS ID…`` makes a read-only root with canaries
-in ``/arena`` below the empty FOLDER, runs the programs with these ids, and prints the breaches by id as JSON.
+``unshare --mount --net --pid --fork python -m tests.sandbox.arena FOLDER CORPUS ID…`` makes a read-only root with
+canaries in ``/arena`` below the empty FOLDER, runs the programs with these ids, and prints the breaches by id as JSON.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def read_doc(path: str) -> str:
     """Read a document, and nothing outside the folder of documents."""
     arrived.append(path)
     if path.startswith("/") or ".." in path:
-        raise PermissionError("outside the documents")
+        raise PermissionError(path)
     return (ARENA / "docs" / path).read_text(encoding="utf-8")
 
 
@@ -118,9 +118,7 @@ def breach(how: str) -> object:
     return ways[how]()
 
 
-TOOLS: dict[str, Tool[..., object]] = {
-    tool.name: tool for tool in (add, lookup, read_doc, get_config, save, hang_tool)
-}
+TOOLS: dict[str, Tool[..., object]] = {tool.name: tool for tool in (add, lookup, read_doc, get_config, save, hang_tool)}
 
 
 # The arena ------------------------------------------------------------------------------------------------------------
@@ -134,7 +132,10 @@ def _checked(result: int) -> None:
 def enter(folder: Path) -> None:
     """Make a root of this one, read-only, with the arena in it, and go there for good."""
     libc = ctypes.CDLL(None, use_errno=True)
-    run = lambda *command: subprocess.run(command, check=True)  # noqa: E731 - four words, four times
+
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True)
+
     run("mount", "--make-rprivate", "/")
     run("mount", "-t", "tmpfs", "tmpfs", str(folder))
     for entry in Path("/").iterdir():
@@ -199,7 +200,7 @@ def _memory(name: str) -> int:
 def _state() -> list[object]:
     """Return what programs try to change in the host."""
     return [
-        json.dumps([1]), json.loads("[1]"), len([1]), sys.stdout is sys.__stdout__, sys.getprofile(), os.getcwd(),
+        json.dumps([1]), json.loads("[1]"), len([1]), sys.stdout is sys.__stdout__, sys.getprofile(), Path.cwd(),
         _status("Umask"), TOOLS["add"] is add, deepcopy(CONFIG), asyncio.run, asyncio.gather, "LEAK_VAR" in globals(),
     ]  # fmt: skip
 
@@ -260,12 +261,12 @@ class Arena:
         """Wait until there are no more processes than the sandbox needs, and return whether it came to that."""
         pause = threading.Event()
         calm_for = 0
-        for _ in range(200):
+        for _ in range(400):
             # Not at one moment only: a worker has just gone and another is on its way.
             calm_for = calm_for + 1 if len(descendants(os.getpid())) <= 2 + READY else 0
-            if calm_for == 4:
+            if calm_for == 3:
                 return True
-            pause.wait(0.01)
+            pause.wait(0.005)
         return False
 
     def _broken(self) -> bool:
@@ -296,7 +297,7 @@ def main(arguments: list[str]) -> None:
     arena = Arena(*arena_of)
     found = {name: arena.breaches(code) for name, code in programs}
     arena.close()
-    print(json.dumps(found))
+    sys.stdout.write(json.dumps(found))
     sys.stdout.flush()
     # A tool that never returns is one of the programs' weapons.
     os._exit(0)

@@ -41,13 +41,22 @@ def toolkit(sandbox: ProcessSandbox) -> Toolkit:
     return Toolkit(TOOLS, sandbox=sandbox)
 
 
-@pytest.fixture(params=["blocking", "asyncio", "trio"])
-def execute(request: pytest.FixtureRequest) -> Callable[..., ExecutionResult]:
-    """Run a program: from a thread, and from each event loop."""
-
+def _execute_from(where: str) -> Callable[..., ExecutionResult]:
     def run(toolkit: Toolkit, code: str, timeout: float | None = None) -> ExecutionResult:
-        if request.param == "blocking":
+        if where == "blocking":
             return toolkit.execute(code, timeout)
-        return anyio.run(functools.partial(toolkit.aexecute, code, timeout), backend=request.param)
+        return anyio.run(functools.partial(toolkit.aexecute, code, timeout), backend=where)
 
     return run
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def execute(request: pytest.FixtureRequest) -> Callable[..., ExecutionResult]:
+    """Run a program: by each of the two drivers."""
+    return _execute_from(request.param)
+
+
+@pytest.fixture(params=["blocking", "asyncio", "trio"])
+def execute_everywhere(request: pytest.FixtureRequest) -> Callable[..., ExecutionResult]:
+    """Run a program: from a thread, and from each event loop."""
+    return _execute_from(request.param)

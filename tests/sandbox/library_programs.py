@@ -32,8 +32,10 @@ after = datetime.fromtimestamp(before.timestamp() + 3600, berlin)
 from datetime import date, datetime, time, timedelta, timezone
 [date(2024, 2, 29), datetime(2024, 1, 1, tzinfo=timezone.utc), time(9, 30), timedelta(days=-1, seconds=5)]
 """,
-        "[datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), "
-        "datetime.time(9, 30), datetime.timedelta(days=-1, seconds=5)]",
+        (
+            "[datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 1, 0, 0, tzinfo=datetime.timezone.utc), "
+            "datetime.time(9, 30), datetime.timedelta(days=-1, seconds=5)]"
+        ),
     ),
     "money": (
         """
@@ -65,7 +67,7 @@ import json
 text = json.dumps({"b": [1, None, True], "a": {"é": 1.5}}, sort_keys=True, ensure_ascii=False)
 [text, json.loads(text)["a"], json.loads("[1e3]")]
 """,
-        "['{\"a\": {\"é\": 1.5}, \"b\": [1, null, true]}', {'é': 1.5}, [1000.0]]",
+        '[\'{"a": {"é": 1.5}, "b": [1, null, true]}\', {\'é\': 1.5}, [1000.0]]',
     ),
     "toml": (
         """
@@ -281,8 +283,13 @@ tree = ast.parse("price * (1 + tax)", mode="eval")
         "[['price', 'tax'], 'price * (1 + tax)']",
     ),
     "a pickled copy": (
-        "import copy, pickle\nold = {'a': [1, {2}]}\nnew = pickle.loads(pickle.dumps(old))\n"
-        "old['a'].append(3)\n[new, copy.deepcopy(old) == old]\n",
+        """
+import copy, pickle
+old = {'a': [1, {2}]}
+new = pickle.loads(pickle.dumps(old))
+old['a'].append(3)
+[new, copy.deepcopy(old) == old]
+""",
         "[{'a': [1, {2}]}, True]",
     ),
     "names that need no import": ("[json.dumps([1]), math.floor(2.5), bool(re.match('a', 'abc'))]", "['[1]', 2, True]"),

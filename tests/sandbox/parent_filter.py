@@ -15,12 +15,12 @@ import platform
 import re
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tests.sandbox.bpf import ALLOW, AUDIT_ARCH, KILL, refusal
 from tests.sandbox.system_calls import NUMBERS
 
-__all__ = ["DOCKER", "assemble", "around"]
+__all__ = ["DOCKER", "around", "assemble"]
 
 # What Docker's default profile refuses a container without CAP_SYS_ADMIN, as far as a sandbox asks for it.
 DOCKER = ("unshare=EPERM", "setns=EPERM", "mount=EPERM", "pivot_root=EPERM", "clone&0x7e020000=EPERM", "clone3=ENOSYS")
@@ -79,11 +79,11 @@ def _confine(blob: bytes) -> None:
         raise OSError(ctypes.get_errno(), "cannot load the filter")
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Confine this process, and become the command."""
     end = arguments.index("--")
     _confine(assemble(arguments[:end], platform.machine()))
-    os.execv(arguments[end + 1], arguments[end + 1 :])  # noqa: S606 - the tests' own command
+    os.execv(arguments[end + 1], arguments[end + 1 :])
 
 
 if __name__ == "__main__":

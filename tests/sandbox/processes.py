@@ -6,10 +6,10 @@ import contextlib
 import os
 import select
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
-__all__ = ["alive", "all_gone", "descendants", "descriptors", "inside", "threads"]
+__all__ = ["alive", "all_gone", "descendants", "descriptors", "inside", "parent", "threads"]
 
 PROC = Path("/proc")
 
@@ -49,8 +49,13 @@ def inside(pid: int) -> int:
     return int(_status(pid).get("NSpid", f"{pid}").split()[-1])
 
 
+def parent(pid: int) -> int:
+    """Return the id of the process that a process belongs to; 0 when it is gone."""
+    return int(_status(pid).get("PPid", "0"))
+
+
 @contextlib.contextmanager
-def _pidfd(pid: int) -> Iterator[int | None]:
+def _pidfd(pid: int) -> Generator[int | None]:
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -80,7 +85,7 @@ def descriptors() -> dict[str, str]:
     found: dict[str, str] = {}
     for link in (PROC / "self" / "fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            found[link.name] = os.readlink(link)
+            found[link.name] = str(link.readlink())
     return found
 
 

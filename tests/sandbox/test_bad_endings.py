@@ -36,7 +36,10 @@ VALUES: dict[str, tuple[str, str]] = {
         "class E:\n    def __bool__(self):\n        while True: pass\n    __eq__ = __len__ = __hash__ = __bool__\nE()",
         "an E cannot cross",
     ),
-    "an evil name": ("class M(type):\n    __name__ = property(lambda c: 1/0)\nclass E(metaclass=M): pass\nE()", "value"),
+    "an evil name": (
+        "class M(type):\n    __name__ = property(lambda c: 1/0)\nclass E(metaclass=M): pass\nE()",
+        "value",
+    ),
 }
 
 
@@ -50,7 +53,10 @@ def test_a_value_that_cannot_cross_is_named(toolkit: Toolkit, code: str, says: s
 
 
 CROSSING: dict[str, tuple[str, object]] = {
-    "an evil text": ("class S(str):\n    def __str__(self): raise KeyboardInterrupt\n    __len__ = __str__\nS('x')", "x"),
+    "an evil text": (
+        "class S(str):\n    def __str__(self): raise KeyboardInterrupt\n    __len__ = __str__\nS('x')",
+        "x",
+    ),
     "an evil dict": ("class D(dict):\n    def items(self):\n        while True: yield 1\nD(a=1)", {"a": 1}),
     "half a character": ("'\\ud800 bad'", "\ud800 bad"),
     "keys of all kinds": (

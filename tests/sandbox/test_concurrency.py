@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from ez_ptc import Tool, Toolkit, ez_tool
@@ -27,20 +28,21 @@ WAYS: dict[str, str] = {
     "threads = [threading.Thread(target=run, args=(n,)) for n in range(N)]\n"
     "for t in threads: t.start()\nfor t in threads: t.join()\nresults",
     "to_thread": "await asyncio.gather(*[asyncio.to_thread(work, n) for n in range(N)])",
-    "to_thread in main": "async def main():\n    return await asyncio.gather(*(asyncio.to_thread(work, n) for n in range(N)))\n"
-    "asyncio.run(main())",
+    "to_thread in main": "async def main():\n    tasks = [asyncio.to_thread(work, n) for n in range(N)]\n"
+    "    return await asyncio.gather(*tasks)\nasyncio.run(main())",
     "an executor of the loop": "loop = asyncio.get_running_loop()\n"
     "await asyncio.gather(*[loop.run_in_executor(None, work, n) for n in range(N)])",
 }
 AWAITED: dict[str, str] = {
     "gather": "await asyncio.gather(*[work(n) for n in range(N)])",
-    "gather in main": "async def main():\n    return await asyncio.gather(*[work(n) for n in range(N)])\nasyncio.run(main())",
+    "gather in main": "async def main():\n    return await asyncio.gather(*[work(n) for n in range(N)])\n"
+    "asyncio.run(main())",
     "gather over coroutines": "async def one(n):\n    await asyncio.sleep(0)\n    return await work(n)\n"
     "await asyncio.gather(*[one(n) for n in range(N)])",
-    "a task group": "async with asyncio.TaskGroup() as group:\n    tasks = [group.create_task(one(n)) for n in range(N)]\n"
+    "a task group": "async def one(n):\n    return await work(n)\n"
+    "async with asyncio.TaskGroup() as group:\n    tasks = [group.create_task(one(n)) for n in range(N)]\n"
     "[task.result() for task in tasks]",
-}  # fmt: skip
-AWAITED["a task group"] = "async def one(n):\n    return await work(n)\n" + AWAITED["a task group"]
+}
 
 
 def place(record: dict[str, Any]) -> list[int]:
@@ -97,30 +99,34 @@ def at_once() -> Tool[[int], int]:
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_calls_side_by_side_run_at_once_and_keep_their_places(
-    execute: Execute, sandbox: ProcessSandbox, way: str
+    execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
 ) -> None:
     code = f"N = {N}\n{way}"
-    result = execute(Toolkit([last_first()], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([last_first()], sandbox=sandbox), code, 30)
     assert (result.error, result.return_value) == (None, [n * 10 for n in range(N)])
     assert arguments_by_place(result) == list(range(N))
     assert len({record["path"] for record in result.tool_calls}) == N
-    again = execute(Toolkit([at_once()], sandbox=sandbox), code, 30)
+    again = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)
     assert sorted(map(place, again.tool_calls)) == sorted(map(place, result.tool_calls))
     assert arguments_by_place(again) == list(range(N))
 
 
 @pytest.mark.parametrize("way", [*AWAITED.values(), WAYS["parallel"]], ids=[*AWAITED, "parallel"])
-def test_awaited_calls_run_at_once_and_keep_their_places(execute: Execute, sandbox: ProcessSandbox, way: str) -> None:
+def test_awaited_calls_run_at_once_and_keep_their_places(
+    execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
+) -> None:
     code = f"N = {N}\n{way}"
-    result = execute(Toolkit([last_first_async()], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([last_first_async()], sandbox=sandbox), code, 30)
     assert (result.error, result.return_value) == (None, [n * 10 for n in range(N)])
     assert arguments_by_place(result) == list(range(N))
     assert len({record["path"] for record in result.tool_calls}) == N
 
 
 @pytest.mark.parametrize("way", AWAITED.values(), ids=AWAITED.keys())
-def test_a_tool_that_is_not_async_can_be_awaited_all_the_same(execute: Execute, sandbox: ProcessSandbox, way: str) -> None:
-    result = execute(Toolkit([at_once()], sandbox=sandbox), f"N = {N}\n{way}", 30)
+def test_a_tool_that_is_not_async_can_be_awaited_all_the_same(
+    execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
+) -> None:
+    result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), f"N = {N}\n{way}", 30)
     assert (result.error, result.return_value) == (None, [n * 10 for n in range(N)])
     assert arguments_by_place(result) == list(range(N))
 
@@ -131,24 +137,26 @@ def test_a_tool_that_is_not_async_can_be_awaited_all_the_same(execute: Execute, 
      "def f(): return later(4)\nf()", "async def main():\n    return await later(4)\nasyncio.run(main())",
      "async def main():\n    return await later(4)\nawait main()", "[await later(n) for n in (3, 4)][1]"],
 )  # fmt: skip
-def test_an_async_tool_is_called_with_and_without_await(execute: Execute, sandbox: ProcessSandbox, code: str) -> None:
+def test_an_async_tool_is_called_with_and_without_await(
+    execute_everywhere: Execute, sandbox: ProcessSandbox, code: str
+) -> None:
     @ez_tool
     async def later(number: int) -> int:
         """Say it later."""
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return number * 10
 
-    result = execute(Toolkit([later], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([later], sandbox=sandbox), code, 30)
     assert (result.error, result.return_value) == (None, 40)
 
 
-def test_places_count_the_steps_of_a_program(execute: Execute, sandbox: ProcessSandbox) -> None:
+def test_places_count_the_steps_of_a_program(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     code = """
 work(0)
 parallel((work, 1), (lambda: [work(2), work(3)],), (work, 4))
 work(5)
 """
-    result = execute(Toolkit([at_once()], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)
     assert arguments_by_place(result) == list(range(6))
     places = {record["args"][0]: record["path"] for record in result.tool_calls}
     assert places.pop(5).isdigit()
@@ -157,18 +165,20 @@ work(5)
 
 @pytest.mark.parametrize("failing", [0, 2])
 def test_the_first_branch_that_fails_raises_after_all_have_ended(
-    execute: Execute, sandbox: ProcessSandbox, failing: int
+    execute_everywhere: Execute, sandbox: ProcessSandbox, failing: int
 ) -> None:
     @ez_tool
     def work(number: int) -> int:
         """Work, or not."""
         if number >= failing:
-            raise ValueError(f"number {number}")
+            raise ValueError(number)
         return number
 
-    code = "try:\n    parallel((work, 0), (work, 1), (work, 2), (work, 3))\nexcept ValueError as error:\n    print(error)"
-    result = execute(Toolkit([work], sandbox=sandbox), code, 30)
-    assert (result.success, result.output) == (True, f"number {failing}\n")
+    code = (
+        "try:\n    parallel((work, 0), (work, 1), (work, 2), (work, 3))\nexcept ValueError as error:\n    print(error)"
+    )
+    result = execute_everywhere(Toolkit([work], sandbox=sandbox), code, 30)
+    assert (result.success, result.output) == (True, f"{failing}\n")
     assert len(result.tool_calls) == 4
 
 
@@ -188,13 +198,13 @@ def test_parallel_of_nothing_is_nothing(sandbox: ProcessSandbox) -> None:
     assert Toolkit([at_once()], sandbox=sandbox).execute("[parallel(), parallel([])]").return_value == [[], []]
 
 
-def test_a_hundred_calls_side_by_side(execute: Execute, sandbox: ProcessSandbox) -> None:
+def test_a_hundred_calls_side_by_side(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     code = "parallel(*[(work, n) for n in range(200)])"
-    result = execute(Toolkit([at_once()], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)
     assert result.return_value == [n * 10 for n in range(200)]
 
 
-def test_threads_that_still_call_are_waited_for(execute: Execute, sandbox: ProcessSandbox) -> None:
+def test_threads_that_still_call_are_waited_for(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     code = "import threading\nfor n in range(3): threading.Thread(target=lambda n=n: print(work(n))).start()"
-    result = execute(Toolkit([at_once()], sandbox=sandbox), code, 30)
+    result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)
     assert sorted(result.output.split()) == ["0", "10", "20"]

@@ -23,7 +23,9 @@ CODE = "print('tea ☕')"
 class Door:
     """A channel over two names whose calls nobody runs; it keeps the records."""
 
-    grants: Grants = field(default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")]))
+    grants: Grants = field(
+        default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])
+    )
     ended_with: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
@@ -53,7 +55,7 @@ def done(**changes: object) -> bytes:
     return pack(values.dumps({"t": "done", "dropped": 0, **changes}))
 
 
-def unpacked(frame: bytes) -> Any:
+def unpacked(frame: bytes) -> dict[str, Any]:
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     return json.loads(frame[4:])
 
@@ -112,7 +114,9 @@ class Moody:
         raise KeyError(name)
 
 
-@pytest.mark.parametrize("value", [object(), Moody(), [iter([1])], {"k": print}], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [object(), Moody(), [iter([1])], {"k": print}], ids=lambda value: type(value).__name__
+)
 def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
     talk = exchange()
     [asked] = talk.feed(call())

@@ -16,7 +16,7 @@ from ez_ptc.sandbox.worker import values
         (ExecutionResult(return_value={"a": 1}), "{'a': 1}"),
         (ExecutionResult(return_value=""), "''"),
         (ExecutionResult(), ""),
-        (ExecutionResult(success=False, status="failed", error="E: x", error_output="Traceback\nE: x\n"), "Traceback\nE: x\n"),
+        (ExecutionResult(success=False, status="failed", error="E", error_output="Traceback\nE\n"), "Traceback\nE\n"),
         (ExecutionResult(success=False, status="failed", error="E: x"), "E: x"),
         (ExecutionResult(success=False, status="paused"), ""),
     ],

@@ -70,7 +70,7 @@ def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str)
     [
         "class D(dict):\n    def __iter__(self): raise SystemExit\n    keys = items = __iter__\nd = D(a=1)\nd['x']",
         "class K:\n    def __repr__(self): raise SystemExit\nd = {K(): 1}\nd['x']",
-        "class E:\n    def __dir__(self): raise SystemExit\n    def __getattr__(self, n): raise AttributeError(n)\nE().x",
+        "class E:\n    def __dir__(self): raise SystemExit\n    def __getattr__(self, n): raise AttributeError\nE().x",
         "class E:\n    def __dir__(self):\n        while True: pass\nE().x",
         "raise KeyError",
         "raise KeyError(1, 2, 3)",
@@ -82,7 +82,7 @@ def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str)
     ],
 )
 def test_looking_for_a_hint_breaks_nothing(toolkit: Toolkit, code: str) -> None:
-    result = toolkit.execute(code, 2)
+    result = toolkit.execute(code, 1)
     assert not result.success
     assert result.error
     assert len(result.error_output) < 50_000
@@ -95,7 +95,7 @@ def test_a_long_list_of_names_is_cut(failing: Failing) -> None:
     assert len(error) < 3_000
 
 
-TRACEBACK = '''Traceback (most recent call last):
+TRACEBACK = """Traceback (most recent call last):
   File "<program>", line 6, in <module>
     print(total([{"price": 2}, {"cost": 3}]))
           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -104,14 +104,17 @@ TRACEBACK = '''Traceback (most recent call last):
               ~~~~^^^^^^^^^
 KeyError: 'price'
 Hint: the keys are: cost
-'''
+"""
 
 
 def test_a_traceback_shows_the_programs_own_lines(failing: Failing) -> None:
-    code = (
-        "def total(items):\n    amount = 0\n    for item in items:\n        amount += item[\"price\"]\n    return amount\n"
-        'print(total([{"price": 2}, {"cost": 3}]))'
-    )
+    code = """def total(items):
+    amount = 0
+    for item in items:
+        amount += item["price"]
+    return amount
+print(total([{"price": 2}, {"cost": 3}]))
+"""
     assert failing(code).error_output == TRACEBACK
 
 
@@ -170,15 +173,20 @@ STUMBLES: dict[str, str] = {
     "in inspect": "import inspect\ninspect.getsource(json)",
     "in the source of a tool": "import inspect\nprint(add.__code__.co_filename)\ninspect.getsource(add)",
     "in the last value": "class E:\n    __slots__ = ('x',)\nE()",
-    "in time": "while True: pass",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("code", STUMBLES.values(), ids=STUMBLES.keys())
 def test_nothing_of_the_host_and_no_path_is_in_what_a_model_reads(toolkit: Toolkit, code: str) -> None:
-    result = toolkit.execute(code, 1)
+    result = toolkit.execute(code, 20)
     assert not result.success
-    places = [Path(sys.prefix), Path(sys.base_prefix), Path(ez_ptc.__file__).parent, Path.cwd(), Path(os.__file__).parent]
+    places = [
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(ez_ptc.__file__).parent,
+        Path.cwd(),
+        Path(os.__file__).parent,
+    ]
     for text in (result.output, result.error_output, result.error or ""):
         for place in {str(place) for place in places} | {"site-packages", "/root", "/home", "/work"}:
             assert place not in text
@@ -194,7 +202,7 @@ REPORTED = {name: code for name, code in STUMBLES.items() if name not in OWN_WOR
 
 @pytest.mark.parametrize("code", REPORTED.values(), ids=REPORTED.keys())
 def test_nothing_of_ours_and_no_file_but_the_program_is_in_a_report(toolkit: Toolkit, code: str) -> None:
-    result = toolkit.execute(code, 1)
+    result = toolkit.execute(code, 20)
     text = f"{result.error_output}{result.error}"
     assert set(re.findall(r'File "([^"]*)"', text)) <= {"<program>"}
     for word in ("ez_worker", "ez_ptc", "__ez_", "stubs.py", "runtime.py", "<sandbox>"):

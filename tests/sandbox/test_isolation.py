@@ -27,14 +27,14 @@ REQUIRED = {"system call filter", "no files", "probe"}
 
 HOST = """
 import asyncio, json
-from ez_ptc import IsolationUnavailableError, Toolkit, ez_tool
+from ez_ptc.errors import IsolationUnavailableError
+from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.doors import Door
 
 arrived = []
 
-@ez_tool
-def note(number: int) -> int:
-    "Note a number."
+def note(number):
     arrived.append(number)
     return number
 
@@ -51,11 +51,11 @@ thread.join()
 [note(1), os.getuid(), tried(open, "/etc/passwd"), tried(os.listdir, "/"), tried(socket.socket), tried(os.fork)]
 '''
 sandbox = ProcessSandbox()
-toolkit = Toolkit([note], sandbox=sandbox)
+call = (PROGRAM, Door(note), Limits())
 found = {"layers": {}, "errors": []}
-for run in (toolkit.execute, lambda code: asyncio.run(toolkit.aexecute(code))):
+for run in (lambda: sandbox.execute(*call), lambda: asyncio.run(sandbox.aexecute(*call))):
     try:
-        result = run(PROGRAM)
+        result = run()
         found["values"], found["error"] = result.return_value, result.error
     except IsolationUnavailableError as error:
         found["errors"].append(str(error))
@@ -120,7 +120,9 @@ def test_a_report_that_lacks_what_is_required_says_what_to_do(lacking: str | Non
     if lacking is None:
         report.require()
         return
-    with pytest.raises(IsolationUnavailableError, match=rf"{lacking}: {lacking}!\. What to do: do {lacking}\.") as caught:
+    with pytest.raises(
+        IsolationUnavailableError, match=rf"{lacking}: {lacking}!\. What to do: do {lacking}\."
+    ) as caught:
         report.require()
     assert "do c" not in str(caught.value)
 
@@ -179,8 +181,17 @@ def interpreter_of_nobody() -> str:
     for path in (sys.executable, *filter(None, map(shutil.which, _names(version)))):
         try:
             code = "import sys; print('%d.%d' % sys.version_info[:2])"
-            found = subprocess.run([path, "-c", code], user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
-                                   capture_output=True, text=True, timeout=20, check=False)  # fmt: skip
+            found = subprocess.run(
+                [path, "-c", code],
+                user=NOBODY,
+                group=NOBODY,
+                extra_groups=[],
+                cwd="/",
+                capture_output=True,
+                text=True,
+                timeout=20,
+                check=False,
+            )
         except PermissionError:
             continue
         if found.stdout.strip() == version:
@@ -196,9 +207,18 @@ def _names(version: str) -> Iterable[str]:
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
 def test_a_host_that_is_nobody_can_run_programs(rules: tuple[str, ...]) -> None:
     python = interpreter_of_nobody()
-    command = [python, "-m", "tests.sandbox.parent_filter", *rules, "--", python, "-c", HOST]
-    done = subprocess.run(command, cwd=ROOT, env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.defpath},
-                          user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    done = subprocess.run(
+        [python, "-m", "tests.sandbox.parent_filter", *rules, "--", python, "-c", HOST],
+        cwd=ROOT,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.defpath},
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     works(json.loads(done.stdout))
 

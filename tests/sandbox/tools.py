@@ -22,7 +22,7 @@ def get_weather(city: str, unit: str = "celsius") -> dict[str, object]:
 @ez_tool
 def find_order(number: int) -> dict[str, object]:
     """Find an order."""
-    orders = {7: {"number": 7, "items": ["tea", "cups"], "total": 12.5}}
+    orders: dict[int, dict[str, object]] = {7: {"number": 7, "items": ["tea", "cups"], "total": 12.5}}
     return orders[number]
 
 
@@ -53,7 +53,7 @@ class _ShopClosedError(LookupError):
 @ez_tool
 def stop() -> str:
     """Stop an iteration, which is an exception like any other."""
-    raise StopIteration("enough")
+    raise StopIteration(5)
 
 
 TOOLS: tuple[Tool[..., object], ...] = (add, get_weather, find_order, echo, fail, stop)

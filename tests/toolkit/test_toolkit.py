@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from ez_ptc import DuplicateToolError, Limits, SandboxError, Tool, Toolkit, ToolNotFoundError, ez_tool
+from ez_ptc import DuplicateToolError, ExecutionResult, Limits, SandboxError, Tool, Toolkit, ToolNotFoundError, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants
 from tests.sandbox.scripts import run_script
@@ -22,7 +23,7 @@ from tests.sandbox.scripts import run_script
 def add(a: int, b: int = 1) -> int:
     """Add two numbers."""
     if b < 0:
-        raise ValueError("b must not be negative")
+        raise ValueError(b)
     return a + b
 
 
@@ -35,7 +36,7 @@ def greet(name: str) -> str:
 @ez_tool
 async def later(number: int) -> int:
     """Say it later."""
-    await anyio.sleep(0)
+    await anyio.lowlevel.checkpoint()
     return number
 
 
@@ -157,10 +158,14 @@ def test_code_is_taken_out_of_an_answer_and_run() -> None:
 def one_tool(request: pytest.FixtureRequest) -> Callable[..., str]:
     """Make the one tool of a toolkit in either way, and call it."""
 
-    def call(toolkit: Toolkit, code: object) -> str:
+    def call(toolkit: Toolkit, code: str) -> str:
         if request.param == "as_tool":
-            return toolkit.as_tool()(code)  # pyright: ignore[reportArgumentType] - whatever a framework passes on
-        return asyncio.run(toolkit.aas_tool()(code))  # pyright: ignore[reportArgumentType] - whatever a framework passes on
+            return toolkit.as_tool()(code)
+
+        async def main() -> str:
+            return await toolkit.aas_tool()(code)
+
+        return asyncio.run(main())
 
     return call
 
@@ -214,9 +219,15 @@ def test_a_failed_call_is_recorded_with_its_error() -> None:
     result = Toolkit([add]).execute("for b in (-1, 'x'):\n    try: add(1, b)\n    except Exception as e: print(e)")
     assert [record["result"] for record in result.tool_calls] == [None, None]
     first, second = (record["error"] for record in result.tool_calls)
-    assert first == "b must not be negative"
+    assert first == "-1"
     assert "'b'" in second
     assert result.output == f"{first}\n{second}\n"
+
+
+def execute_by(driver: str, toolkit: Toolkit, code: str) -> ExecutionResult:
+    if driver == "blocking":
+        return toolkit.execute(code)
+    return anyio.run(toolkit.aexecute, code, backend=driver)
 
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
@@ -224,7 +235,7 @@ def test_each_record_is_told_as_its_call_ends(driver: str) -> None:
     told: list[dict[str, Any]] = []
     toolkit = Toolkit([add], on_tool_call=told.append)
     code = "add(1)\ntry: add(1, -1)\nexcept ValueError: pass\nadd(3)"
-    result = toolkit.execute(code) if driver == "blocking" else anyio.run(toolkit.aexecute, code, backend=driver)
+    result = execute_by(driver, toolkit, code)
     assert [record["result"] for record in told] == [2, None, 4]
     assert told == result.tool_calls
 
@@ -238,7 +249,7 @@ def test_what_a_listener_raises_reaches_the_caller(driver: str) -> None:
 
     toolkit = Toolkit([add], on_tool_call=listen)
     with pytest.raises(LookupError, match="add"):
-        toolkit.execute("add(1)", 20) if driver == "blocking" else anyio.run(toolkit.aexecute, "add(1)", 20, backend=driver)
+        execute_by(driver, toolkit, "add(1)")
     assert toolkit.execute("1 + 1").return_value == 2
 
 

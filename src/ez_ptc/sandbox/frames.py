@@ -87,6 +87,11 @@ class FrameReader:
         Raises:
             ProtocolError: A frame breaks the rules; nothing after it may be read.
         """
+        end = _HEADER + int.from_bytes(data[:_HEADER], "big")
+        if not self._buffer and len(data) == end <= self._most:
+            # What nearly always comes: one frame, whole.
+            yield self._parsed(data[_HEADER:])
+            return
         self._buffer += data
         while len(self._buffer) >= _HEADER:
             end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
@@ -97,12 +102,15 @@ class FrameReader:
                 return
             body = bytes(self._buffer[_HEADER:end])
             del self._buffer[:end]
-            self._bytes_left -= len(body)
-            self._values_left -= _separators(body) if len(body) > _SMALL else 0
-            if self._bytes_left < 0 or self._values_left < 0:
-                message = "more in all its frames together than its limits allow"
-                raise ProtocolError(message)
-            yield parse(body)
+            yield self._parsed(body)
+
+    def _parsed(self, body: bytes) -> CallFrame | OutputFrame | DoneFrame:
+        self._bytes_left -= len(body)
+        self._values_left -= _separators(body) if len(body) > _SMALL else 0
+        if self._bytes_left < 0 or self._values_left < 0:
+            message = "more in all its frames together than its limits allow"
+            raise ProtocolError(message)
+        return parse(body)
 
 
 def _separators(body: bytes) -> int:

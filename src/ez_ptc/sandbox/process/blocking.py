@@ -8,6 +8,8 @@ its thread, never its caller.
 from __future__ import annotations
 
 import contextvars
+import math
+import select
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -35,6 +37,9 @@ class BlockingDriver:
         self._exchange = exchange
         self._worker = worker
         self._socket = worker.socket
+        self._socket.settimeout(0)
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
         self._channel = channel
         self._threads = threads
         self._turn = threading.Lock()
@@ -51,8 +56,7 @@ class BlockingDriver:
         Raises what a tool raised that is no Exception (KeyboardInterrupt, SystemExit).
         """
         try:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(self._exchange.opening())
+            self._send(self._exchange.opening())
             calls = self._read_until_call(0)
         except TimeoutError:
             self._stop()
@@ -66,13 +70,17 @@ class BlockingDriver:
                 self._watch()
 
     def _left(self) -> float:
-        # Zero would make the socket non-blocking instead of late.
-        return max(self._deadline - time.monotonic(), 1e-6)
+        return max(self._deadline - time.monotonic(), 0.0)
+
+    def _wait(self, poll: select.poll) -> None:
+        """Return when the socket is ready; raise TimeoutError when the time is over."""
+        if not poll.poll(math.ceil(self._left() * 1e3)):
+            raise TimeoutError
 
     def _read_until_call(self, reader: int) -> list[CallFrame]:
         """Return the next calls; none when the program has ended or another reader has taken over."""
         while reader == self._reader and not self._exchange.finished:
-            self._socket.settimeout(self._left())
+            self._wait(self._readable)
             data = self._socket.recv(_CHUNK)
             with self._turn:
                 if not data or reader != self._reader:
@@ -135,9 +143,15 @@ class BlockingDriver:
 
     def _send(self, frame: bytes) -> None:
         # Not under the other lock: who sends much waits for the worker, which may wait for whoever reads.
+        left = memoryview(frame)
         with self._sending:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(frame)
+            while left:
+                try:
+                    left = left[self._socket.send(left) :]
+                except BlockingIOError:
+                    writable = select.poll()
+                    writable.register(self._socket, select.POLLOUT)
+                    self._wait(writable)
 
     def _watch(self) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""

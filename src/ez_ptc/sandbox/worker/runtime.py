@@ -36,7 +36,7 @@ _REPORT_MEMORY = 48 << 20
 
 def new_link(receive_fd: int, send_fd: int) -> Link:
     """Return a link whose replies' dicts are records."""
-    return Link(receive_fd, send_fd, Record)
+    return Link(receive_fd, send_fd, values.reader(Record))
 
 
 class Runtime:

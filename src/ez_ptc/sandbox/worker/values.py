@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "cannot_cross", "dumps", "encode", "loads"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "CannotCrossError", "cannot_cross", "dumps", "encode", "loads", "reader"]
 
 MARK = "$"
 MAX_DEPTH = 100
@@ -248,20 +248,22 @@ _marked = JSONDecoder(object_hook=_unmark).decode
 _plain = JSONDecoder().decode
 
 
-def loads(data: bytes, record: Callable[[dict[str, object]], object] | None = None) -> object:
+def loads(data: bytes) -> object:
     """Return what :func:`dumps` was given, decoded.
 
     Args:
         data: JSON in UTF-8.
-        record: Makes what a dict with string keys becomes; a plain dict by default.
 
     Raises:
-        ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError and
+        ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError,
             AttributeError and RecursionError where bytes were made to confuse; whoever reads from a worker catches
             them all.
     """
     text = data.decode("utf-8", "surrogatepass")
-    if record is not None:
-        make = record
-        return JSONDecoder(object_hook=lambda found: _unmark(found) if MARK in found else make(found)).decode(text)
     return _marked(text) if b'"$"' in data else _plain(text)
+
+
+def reader(record: Callable[[dict[str, object]], object]) -> Callable[[bytes], object]:
+    """Return a function like :func:`loads` in whose results each dict is what ``record`` makes of it."""
+    decode = JSONDecoder(object_hook=lambda found: _unmark(found) if MARK in found else record(found)).decode
+    return lambda data: decode(data.decode("utf-8", "surrogatepass"))

@@ -52,11 +52,11 @@ class Pending:
 class Link:
     """Frames in and out over two descriptors (one socket, or a private pair during warm-up)."""
 
-    def __init__(self, receive_fd: int, send_fd: int, record: Callable[[dict[str, object]], object]) -> None:
-        """Take two descriptors; ``record`` makes what dicts in replies become."""
+    def __init__(self, receive_fd: int, send_fd: int, read_reply: Callable[[bytes], object]) -> None:
+        """Take two descriptors, and what makes a reply frame of its bytes."""
         self._receive_fd = receive_fd
         self._send_fd = send_fd
-        self._record = record
+        self._read_reply = read_reply
         self.outstanding = 0  # how many calls are unanswered
         self.room = 1  # how many may be
         self.most = 1 << 20  # how many bytes a frame may have
@@ -72,14 +72,17 @@ class Link:
         """Whether a frame is being written right now, so that an interruption would tear it."""
         return self._writing.locked()
 
-    def receive(self, record: Callable[[dict[str, object]], object] | None = None) -> dict[str, object]:
-        """Read one frame; dicts in it become what ``record`` makes of them."""
+    def receive(self) -> dict[str, object]:
+        """Read one frame that is no reply."""
+        return cast("dict[str, object]", values.loads(self._body()))
+
+    def _body(self) -> bytes:
         self._fill(_HEADER)
         end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
         self._fill(end)
         body = bytes(self._buffer[_HEADER:end])
         del self._buffer[:end]
-        return cast("dict[str, object]", values.loads(body, record))
+        return body
 
     def _fill(self, size: int) -> None:
         while len(self._buffer) < size:
@@ -143,7 +146,7 @@ class Link:
                 else:
                     return
             try:
-                frame = self.receive(self._record)
+                frame = cast("dict[str, object]", self._read_reply(self._body()))
                 self._waiting.pop(cast("int", frame["id"])).reply = frame
                 self.outstanding -= 1
             finally:

@@ -116,6 +116,8 @@ class Zygote:
         gc.collect(0)
         try:
             Runtime(new_link(_WORKER_FD, _WORKER_FD), self._base_memory).serve()
+            # The host kills it when it has read the result: an exit now would take the processor from the host.
+            os.read(_WORKER_FD, 1)
         except (HostGoneError, OSError):
             os._exit(0)
         os._exit(0)

@@ -1,0 +1,32 @@
+"""A channel over plain functions: what a host needs to run programs without the rest of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ez_ptc.messages import ToolResult
+from ez_ptc.sandbox.execution import Grant, Grants
+
+__all__ = ["Door"]
+
+
+class Door:
+    """Calls functions by their names, with what a program sends, unchecked."""
+
+    def __init__(self, *functions: Callable[..., object]) -> None:
+        self._functions = {function.__name__: function for function in functions}
+        self.grants = Grants(Grant(name) for name in self._functions)
+        self.records: list[dict[str, Any]] = []
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Call the function in this thread."""
+        return ToolResult(success=True, output=self._functions[name](*args, **kwargs))
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Do the same, blocking the loop."""
+        return self.call(name, args, kwargs)
+
+    def ended(self, record: dict[str, Any]) -> None:
+        """Keep the record."""
+        self.records.append(record)
