@@ -25,7 +25,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage bench bench-bfcl lint format clean
+.PHONY: help demo test test-security coverage bench bench-bfcl lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 	$(BIN)/python -m pytest $(ARGS)
+
+test-security: $(STAMPS)/test  ## Run the hostile programs that take their time, too
+	$(BIN)/python -m pytest -m security $(ARGS)
 
 coverage: $(STAMPS)/test  ## Run the tests and show the lines and branches they leave out
 	$(BIN)/python -m coverage run -m pytest $(ARGS)

@@ -87,8 +87,10 @@ class ExecutionResult:
         """Return what a model should read of this: the output or the value, or else what went wrong."""
         if not self.success:
             return self.error_output or self.error or ""
-        if self.output:
-            return self.output
+        return self.output or self.value_text()
+
+    def value_text(self) -> str:
+        """Return the value as Python writes it, or nothing where there is none."""
         if self.return_value is None:
             return ""
         try:

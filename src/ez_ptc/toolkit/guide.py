@@ -108,7 +108,7 @@ class Guide:
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
             return _unprinted(result) if unprinted else "[Done. The program printed nothing.]"
-        value = repr(result.return_value)
+        value = result.value_text()
         if unprinted and not self.assist_tool_chaining:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
         return value

@@ -31,11 +31,6 @@ R = TypeVar("R")
 
 _FORMATS = ("openai", "anthropic", "gemini", "mistral")
 
-_CODE_PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {"code": {"type": "string", "description": "The Python program to run."}},
-    "required": ["code"],
-}
 
 
 @dataclass(eq=False, slots=False)
@@ -123,7 +118,12 @@ class Toolkit:
         Raises:
             ValueError: No format has that name.
         """
-        return _describe(format, "execute_tools", self._guide.description(), _CODE_PARAMETERS)
+        parameters = {
+            "type": "object",
+            "properties": {"code": {"type": "string", "description": "The Python program to run."}},
+            "required": ["code"],
+        }
+        return _describe(format, "execute_tools", self._guide.description(), parameters)
 
     def extract_code(self, text: str) -> str | None:
         """Return the program in a model's answer, or None when there is none."""
@@ -259,7 +259,7 @@ def _by_name(tools: Sequence[object]) -> dict[str, Tool[..., Any]]:
 
 
 def _not_found(name: str, names: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, names, n=len(names), cutoff=0)
+    near = difflib.get_close_matches(name, names, n=len(names) or 1, cutoff=0)
     return f"there is no tool {name!r}; there are: {', '.join(near) or 'none'}"
 
 

@@ -1,0 +1,113 @@
+"""The benchmark's own arithmetic: what counts as met, how figures read, where a column gets its figures."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peers import __main__ as peers
+from benchmarks.peers.memory import of_the_lot, of_workers
+from benchmarks.peers.results import Figures, Target
+from benchmarks.peers.table import figure_text, table_lines, verdict_line
+
+
+def _figures(**rounds: list[float]) -> Figures:
+    figures = Figures()
+    for name, values in rounds.items():
+        measure, _, subject = name.partition("__")
+        for value in values:
+            figures.add(measure, subject, value)
+    return figures
+
+
+def test_a_figure_is_the_median_of_its_rounds() -> None:
+    assert _figures(fresh__ours=[5.0, 1.0, 2.0]).medians == {("fresh", "ours"): 2.0}
+
+
+@pytest.mark.parametrize(("value", "met"), [(499e-6, True), (500e-6, True), (501e-6, False)])
+def test_a_target_is_met_up_to_its_limit(value: float, met: bool) -> None:
+    assert _figures(fresh__ours=[value]).judge(Target("fresh", 500e-6), ours="ours").met is met
+
+
+def test_a_target_may_be_a_least() -> None:
+    target = Target("throughput", 100, kind="at least")
+    assert _figures(throughput__ours=[100]).judge(target, ours="ours").met
+    assert not _figures(throughput__ours=[99]).judge(target, ours="ours").met
+
+
+def test_a_relative_target_compares_with_the_peer_of_the_same_run() -> None:
+    figures = _figures(work__ours=[1.2], work__cold=[1.0])
+    verdict = figures.judge(Target("work", 1.1, relative_to="cold"), ours="ours")
+    assert (verdict.figure, verdict.met) == (1.2, False)
+
+
+def test_a_target_that_was_not_measured_is_missed() -> None:
+    figures = _figures(work__ours=[1.0])
+    assert not figures.judge(Target("other", 1), ours="ours").met
+    assert not figures.judge(Target("work", 1.1, relative_to="absent"), ours="ours").met
+
+
+@pytest.mark.parametrize(
+    ("figure", "unit", "text"),
+    [
+        (None, "seconds", "–"),
+        (0.25, "seconds", "250 ms"),
+        (1.5, "seconds", "1.50 s"),
+        (42.4e-6, "seconds", "42.4 µs"),
+        (28e-9, "seconds", "28.0 ns"),
+        (1_500_000, "bytes", "1.50 MB"),
+        (1234.4, "a second", "1,234/s"),
+        (0.0, "flag", "no"),
+        (1.0, "flag", "yes"),
+    ],
+)
+def test_figures_read_with_their_units(figure: float | None, unit: str, text: str) -> None:
+    assert figure_text(figure, unit) == text
+
+
+def test_the_table_shows_our_figure_as_a_multiple_of_each_peers() -> None:
+    medians = {("fresh", "ours"): 2e-3, ("fresh", "peer"): 1e-3}
+    head, row = table_lines([("fresh", "fresh program", "seconds")], {"ours": "Ours", "peer": "Peer"}, medians)
+    assert head.split() == ["Ours", "Peer"]
+    assert row.split() == ["fresh", "program", "2.00", "ms", "1.00", "ms", "×2.00"]
+
+
+def test_a_verdict_names_its_target() -> None:
+    verdict = _figures(work__ours=[1.2], work__cold=[1.0]).judge(Target("work", 1.1, relative_to="cold"), ours="ours")
+    assert verdict_line(verdict, "work", "seconds", "cold python") == (
+        "MISSED  work: 1.20 × (target: at most 1.1 × cold python)"
+    )
+
+
+def test_memory_counts_the_processes_that_have_no_children() -> None:
+    """A shell that waits for a sleep: only the sleep is a leaf, and both are in the sum."""
+    program = "import subprocess, sys; subprocess.run(['sleep', '60'])"
+    with subprocess.Popen([sys.executable, "-c", program]) as outer:
+        try:
+            while of_workers(outer.pid) is None:
+                time.sleep(0.01)
+            leaf, lot = of_workers(outer.pid), of_the_lot(os.getpid())
+            assert leaf is not None
+            assert lot is not None
+            assert leaf < lot
+        finally:
+            subprocess.run(["pkill", "-P", str(outer.pid)], check=False)
+            outer.kill()
+
+
+def test_a_run_prints_what_json_readers_need(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(peers.__file__).parent)
+    code = peers.main(
+        ["--rounds", "1", "--json", "--measure", "import", "--measure", "import_pydantic", "--subject", "ours"]
+    )
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert answer["measures"]["import"]["medians"]["ours"] > 0
+    assert [target["measure"] for target in answer["targets"]] == ["import", "import_pydantic"]
+    assert answer["problems"] == {"ours": []}
