@@ -166,7 +166,9 @@ def test_any_of_the_processes_can_be_killed(own: Own) -> None:
     _, toolkit, pids = own
     for pid in sorted(pids):
         if alive(pid):
+            family = descendants(pid)
             kill({pid})
+            assert all_gone(family, within=5)
         assert toolkit.execute("add(20, 22)", 20).return_value == 42
 
 

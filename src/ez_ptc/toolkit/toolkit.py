@@ -32,7 +32,6 @@ R = TypeVar("R")
 _FORMATS = ("openai", "anthropic", "gemini", "mistral")
 
 
-
 @dataclass(eq=False, slots=False)
 class Toolkit:
     """Tools that a model calls from programs it writes, and the sandbox that runs the programs.

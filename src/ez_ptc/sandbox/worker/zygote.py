@@ -21,14 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["Zygote", "confine_worker"]
 
 _WORKER_FD = 3
-_WARM_UPS = 2
+_WARM_UPS = 3
 _MOST_REMEMBERED = 1024
 _WARM_UP_PROGRAM = """
+import json
+from collections import defaultdict
+
+def add(rows, key="n"):
+    counts = defaultdict(int)
+    for row in rows:
+        if row[key] > 0 and row.n is not None:
+            counts[row["n"]] += row.n * 2
+    return dict(counts)
+
 total = 0
 for row in tool("x", n=1):
     total += row["n"]
-print(f"{total}")
-{"total": total}
+found = sorted([x for x in range(5) if x % 2], key=lambda x: -x)
+try:
+    text = f"{total:.2f} {', '.join(map(str, found))} {add([])}"
+except (KeyError, ValueError) as error:
+    text = json.dumps({"error": str(error)})
+print(text)
+{"total": total, "rows": [{"a": 1, "b": (1, 2.5, None)}]}
 """
 
 
@@ -113,7 +128,8 @@ class Zygote:
         confine_worker(self._lockdown)
         for _ in range(_WARM_UPS):
             _warm_up(self._base_memory)
-        gc.collect(0)
+            # What a warm-up leaves behind would make the next one, and then the program, touch new pages.
+            gc.collect()
         try:
             Runtime(new_link(_WORKER_FD, _WORKER_FD), self._base_memory).serve()
             # The host kills it when it has read the result: an exit now would take the processor from the host.
