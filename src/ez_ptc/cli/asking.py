@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ez_ptc.providers.provider import Message
-from ez_ptc.toolkit.guide import Guide
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -42,7 +41,6 @@ def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, w
     A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the
     answer is empty.
     """
-    guide = Guide(tools=toolkit.tools, assist_tool_chaining=toolkit.assist_tool_chaining)
     messages = [Message("system", toolkit.prompt()), Message("user", question)]
     for attempt in range(_TRIES):
         with watcher.thinking(again=attempt > 0):
@@ -54,7 +52,7 @@ def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, w
             result = toolkit.execute(program)
             if result.success and (answer := result.to_string().strip()):
                 return answer
-            reason = guide.answer(program, result)
+            reason = toolkit.answer(program, result)
         watcher.failed(reason)
         messages += [Message("assistant", text), Message("user", reason)]
     return ""

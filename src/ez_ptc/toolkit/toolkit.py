@@ -128,6 +128,13 @@ class Toolkit:
         """Return the program in a model's answer, or None when there is none."""
         return extract_code(text)
 
+    def answer(self, code: str, result: ExecutionResult) -> str:
+        """Return what a model should read after its program `code` has run: what it printed, or its error and a hint.
+
+        `as_tool` answers with it by itself; where the model writes programs into its text, send it as the next message.
+        """
+        return self._guide.answer(code, result)
+
     def as_tool(self) -> Callable[[str], str]:
         """Return `execute_tools(code: str) -> str`, to register with a framework that calls tools and waits.
 
@@ -136,7 +143,7 @@ class Toolkit:
         """
 
         def execute_tools(code: str) -> str:
-            return self._guide.answer(code, self.execute(code))
+            return self.answer(code, self.execute(code))
 
         return self._as_tool(execute_tools)
 
@@ -144,7 +151,7 @@ class Toolkit:
         """Do the same as `as_tool`, for a framework that awaits its tools."""
 
         async def execute_tools(code: str) -> str:
-            return self._guide.answer(code, await self.aexecute(code))
+            return self.answer(code, await self.aexecute(code))
 
         return self._as_tool(execute_tools)
 

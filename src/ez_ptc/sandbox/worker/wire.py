@@ -61,7 +61,9 @@ class Link:
         self.room = 1  # how many may be
         self.most = 1 << 20  # how many bytes a frame may have
         self._buffer = bytearray()
-        self._turn = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._turn = threading.Condition(self._lock)
+        self._sleepers = 0
         self._reading = False
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
@@ -137,12 +139,12 @@ class Link:
     def _until(self, ready: Callable[[], bool]) -> None:
         """Return once ``ready()``; until then read replies, or wait for whoever reads them."""
         while True:
-            with self._turn:
+            with self._lock:
                 while not ready():
                     if not self._reading:
                         self._reading = True
                         break
-                    self._turn.wait()
+                    self._sleep()
                 else:
                     return
             try:
@@ -150,6 +152,14 @@ class Link:
                 self._waiting.pop(cast("int", frame["id"])).reply = frame
                 self.outstanding -= 1
             finally:
-                with self._turn:
+                with self._lock:
                     self._reading = False
-                    self._turn.notify_all()
+                    if self._sleepers:
+                        self._turn.notify_all()
+
+    def _sleep(self) -> None:
+        self._sleepers += 1
+        try:
+            self._turn.wait()
+        finally:
+            self._sleepers -= 1
