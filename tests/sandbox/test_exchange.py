@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -131,6 +132,20 @@ def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
     [asked] = talk.feed(call())
     error = unpacked(talk.answer(asked, ToolResult(success=True, output="x" * 999)))["e"]
     assert error == ["ValueError", "ValueError", "add returned 1,001 bytes; at most 1,000 can reach the program"]
+
+
+def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out() -> None:
+    """Three hundred megabytes of JSON from one megabyte of memory."""
+    talk = exchange(frame=1 << 20)
+    [asked] = talk.feed(call())
+    value = ["x" * 1_000_000] * 300
+    tracemalloc.start()
+    try:
+        error = unpacked(talk.answer(asked, ToolResult(success=True, output=value)))["e"]
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+    assert error[0] in {"ValueError", "TypeError"}
 
 
 VIOLATIONS: dict[str, tuple[bytes, str]] = {

@@ -1,0 +1,55 @@
+"""A caller can be cancelled at any moment, and nothing of its program is left."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from ez_ptc import Toolkit, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import all_gone, descendants, descriptors
+
+READY = 2
+
+
+@ez_tool
+async def later(number: int) -> int:
+    """Say it later."""
+    await anyio.lowlevel.checkpoint()
+    return number
+
+
+@ez_tool
+def now(number: int) -> int:
+    """Say it now."""
+    return number
+
+
+@pytest.mark.anyio
+async def test_cancelling_at_any_moment_leaves_nothing_behind() -> None:
+    """From before there is a worker to after the last answer; the first moments fall into the boot."""
+    before = descendants(os.getpid())
+    sandbox = ProcessSandbox(ready=READY)
+    toolkit = Toolkit([later, now], sandbox=sandbox)
+    code = "parallel((later, 1), (now, 2))\nprint('x' * 10_000)\nlater(now(3))"
+    try:
+        for step in range(60):
+            with anyio.move_on_after(step * 0.0004):
+                await toolkit.aexecute(code)
+        assert (await toolkit.aexecute(code, 20)).return_value == 3
+        first = len(descriptors())
+        for step in range(120):
+            with anyio.move_on_after(step * 0.0002):
+                await toolkit.aexecute(code)
+        assert (await toolkit.aexecute(code, 20)).return_value == 3
+        gc.collect()
+        assert len(descriptors()) <= first + 2 * READY
+        started = descendants(os.getpid()) - before
+        assert len(started) <= 2 + 3 * READY
+    finally:
+        sandbox.close()
+    assert all_gone(started, within=5)
