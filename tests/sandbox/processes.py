@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterable
 from pathlib import Path
 
-__all__ = ["alive", "all_gone", "descendants", "descriptors", "inside", "parent", "threads"]
+__all__ = ["alive", "all_gone", "descendants", "descriptors", "families", "inside", "parent", "threads"]
 
 PROC = Path("/proc")
 
@@ -42,6 +42,12 @@ def descendants(pid: int, *, ended: bool = False) -> set[int]:
         found |= new
         pending += new
     return {each for each in found if ended or alive(each)}
+
+
+def families(pid: int, *, without: set[int]) -> set[int]:
+    """Return the children of a process, but for some, with all that come from them."""
+    new = {child for child in descendants(pid) if parent(child) == pid} - without
+    return new.union(*map(descendants, new))
 
 
 def inside(pid: int) -> int:

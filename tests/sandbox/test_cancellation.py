@@ -11,7 +11,7 @@ import pytest
 
 from ez_ptc import Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import all_gone, descendants, descriptors
+from tests.sandbox.processes import all_gone, descendants, descriptors, families
 
 READY = 2
 
@@ -48,7 +48,7 @@ async def test_cancelling_at_any_moment_leaves_nothing_behind() -> None:
         assert (await toolkit.aexecute(code, 20)).return_value == 3
         gc.collect()
         assert len(descriptors()) <= first + 2 * READY
-        started = descendants(os.getpid()) - before
+        started = families(os.getpid(), without=before)
         assert len(started) <= 2 + 3 * READY
     finally:
         sandbox.close()

@@ -68,9 +68,8 @@ def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str)
     [("get_wether('Rome')", "get_weather"), ("orders = [1]\nprint(order)", "orders"), ("pritn(1)", "print")],
 )
 def test_a_name_misspelt_is_told_the_nearest(failing: Failing, code: str, meant: str) -> None:
-    """By CPython itself since 3.12, so not a second time."""
     for text in (failing(code).error or "", failing(code).error_output):
-        assert text.lower().replace(":", "").replace("'", "").count(f"did you mean {meant}") == 1
+        assert f"did you mean {meant}" in text.partition("Hint: ")[2]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_a_name_misspelt_is_told_the_nearest(failing: Failing, code: str, meant:
     ],
 )
 def test_looking_for_a_hint_breaks_nothing(toolkit: Toolkit, code: str) -> None:
-    result = toolkit.execute(code, 1)
+    result = toolkit.execute(code, 0.5)
     assert not result.success
     assert result.error
     assert len(result.error_output) < 50_000

@@ -55,7 +55,7 @@ def toolkit(sandbox: ProcessSandbox, arrived: list[object]) -> Iterator[Toolkit]
         """Hang."""
         over.wait()
 
-    limits = Limits(timeout=1, grace=0.2, calls=20, outstanding=8)
+    limits = Limits(timeout=0.6, grace=0.1, calls=20, outstanding=8)
     yield Toolkit([note, much, hang], limits=limits, sandbox=sandbox)
     over.set()
 
@@ -104,7 +104,7 @@ SILENT: dict[str, str] = {
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT.keys())
 def test_a_worker_that_keeps_the_host_waiting_ends_with_its_time(execute: Execute, toolkit: Toolkit, code: str) -> None:
     result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)")
-    assert result.error == "TimeoutError: the program timed out after 1 s"
+    assert result.error == "TimeoutError: the program timed out after 0.6 s"
     assert execute(toolkit, "note('next')", 20).success
 
 

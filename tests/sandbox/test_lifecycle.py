@@ -17,7 +17,7 @@ import pytest
 from ez_ptc import SandboxError, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.parent_filter import DOCKER, around
-from tests.sandbox.processes import alive, all_gone, descendants, parent
+from tests.sandbox.processes import alive, all_gone, descendants, families, parent
 from tests.sandbox.scripts import ROOT, run_script
 from tests.sandbox.tools import TOOLS
 
@@ -36,12 +36,15 @@ hasty = Toolkit(TOOLS, limits=Limits(timeout=0.02, grace=0.01), sandbox=sandbox)
 
 def count(most_threads=99):
     pause = threading.Event()
+    calm = 0
     for _ in range(800):
         # The zygote, its parent, and the workers that wait, refilled in the background. Idle threads end after a while.
-        if len(descendants(os.getpid(), ended=True)) == 2 + READY and threads() <= most_threads:
+        found = [len(descendants(os.getpid(), ended=True)), len(descriptors()), threads()]
+        calm = calm + 1 if found[0] == 2 + READY and found[2] <= most_threads else 0
+        if calm == 5:
             break
         pause.wait(0.02)
-    return [len(descendants(os.getpid(), ended=True)), len(descriptors()), threads()]
+    return found
 
 def first():
     assert toolkit.execute("add(1, 2)").return_value == 3
@@ -138,7 +141,7 @@ def own() -> Iterator[tuple[ProcessSandbox, Toolkit, set[int]]]:
     sandbox = ProcessSandbox(ready=1)
     toolkit = Toolkit(TOOLS, sandbox=sandbox)
     assert toolkit.execute("1 + 1").return_value == 2
-    yield sandbox, toolkit, descendants(os.getpid()) - before
+    yield sandbox, toolkit, families(os.getpid(), without=before)
     sandbox.close()
 
 
@@ -158,7 +161,7 @@ def test_a_new_zygote_takes_the_place_of_one_that_was_killed(own: Own) -> None:
         assert all_gone(pids, within=5)
         before = descendants(os.getpid())
         assert toolkit.execute("add(20, 22)", 20).return_value == 42
-        pids = descendants(os.getpid()) - before
+        pids = families(os.getpid(), without=before)
 
 
 def test_any_of_the_processes_can_be_killed(own: Own) -> None:
@@ -203,9 +206,9 @@ def test_many_first_callers_share_one_zygote() -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(run, range(8)))
     assert results == list(range(1, 9))
-    outer = [pid for pid in descendants(os.getpid()) - before if parent(pid) == os.getpid()]
+    zygotes = [pid for pid in families(os.getpid(), without=before) if parent(pid) == os.getpid()]
     sandbox.close()
-    assert len(outer) == 1
+    assert len(zygotes) == 1
 
 
 def test_closing_ends_every_process(own: Own) -> None:

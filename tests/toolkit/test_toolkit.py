@@ -15,7 +15,7 @@ import pytest
 
 from ez_ptc import DuplicateToolError, ExecutionResult, Limits, SandboxError, Tool, Toolkit, ToolNotFoundError, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import all_gone, descendants
+from tests.sandbox.processes import all_gone, descendants, families
 from tests.sandbox.scripts import run_script
 
 
@@ -200,6 +200,12 @@ def test_the_one_tool_answers_with_text_whatever_it_is_given(one_tool: Callable[
     assert answer.strip()
 
 
+def test_the_answer_to_a_model_in_prompt_mode_is_that_of_the_one_tool() -> None:
+    toolkit = Toolkit([add])
+    for code in ("print(add(2, 3))", "add('x')", "", "5"):
+        assert toolkit.answer(code, toolkit.execute(code)) == toolkit.as_tool()(code)
+
+
 # Running --------------------------------------------------------------------------------------------------------------
 
 
@@ -378,9 +384,9 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
     toolkit = Toolkit([add], sandbox=sandbox)
     toolkit.prompt()
     toolkit.tool_schema()
-    assert descendants(os.getpid()) - before == set()
+    assert families(os.getpid(), without=before) == set()
     toolkit.execute("1")
-    started = descendants(os.getpid()) - before
+    started = families(os.getpid(), without=before)
     assert started
     sandbox.close()
     assert all_gone(started, within=5)

@@ -189,7 +189,7 @@ class Exchange:
 
     def _encoded(self, call: CallFrame, output: object) -> tuple[tuple[str, str, str] | None, bytes | None]:
         try:
-            body = values.dumps(values.encode(output, _convert))
+            body = values.dumps(values.encode(output, _convert, 4 * self.limits.frame))
         except Exception as error:  # noqa: BLE001 - foreign code: a result's own attributes may raise anything
             return ("TypeError", "TypeError", f"{call.name} returned what cannot reach the program: {error}"), None
         if len(body) > self.limits.frame:

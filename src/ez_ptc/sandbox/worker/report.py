@@ -174,7 +174,8 @@ def _name_hint(error: NameError, signatures: Mapping[str, str], namespace: Mappi
     wanted = error.name or ""
     own = [name for name in namespace if not name.startswith("__") and name not in signatures]
     near = difflib.get_close_matches(wanted, [*signatures, *own, *vars(builtins)], n=3, cutoff=0.6)
-    parts = [f"did you mean {' or '.join(near)}?"] if near else []
+    # From 3.12 on CPython's own text has the suggestion.
+    parts = [f"did you mean {' or '.join(near)}?"] if near and sys.version_info < (3, 12) else []
     if wanted in sys.stdlib_module_names:
         parts = [f"write `import {wanted}` first"]
     parts.append(f"the tools are: {_names(signatures, wanted) or 'none'}")

@@ -35,6 +35,7 @@ _WHAT_CAN = (
 _BIG_INT_BITS = 10_000
 """Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
 _COLLISIONS = 50
+_MOST_TEXT = 1 << 30
 
 
 class CannotCrossError(TypeError):
@@ -49,21 +50,16 @@ def _describe(kind: type[object]) -> str:
     return f"{article} {kind.__name__}{hint}"
 
 
-def _json_as_is(values: Collection[object]) -> bool:
-    kinds = set(map(type, values))
-    if not kinds <= _SCALARS:
-        return False
-    return int not in kinds or not any(type(v) is int and v.bit_length() > _BIG_INT_BITS for v in values)
-
-
 class _Encoder:
     """One walk over one value: counts nodes, refuses what does not cross."""
 
-    __slots__ = ("_convert", "_nodes")
+    __slots__ = ("_convert", "_nodes", "_text_left", "_text_most")
 
-    def __init__(self, convert: Callable[[object], object] | None) -> None:
+    def __init__(self, convert: Callable[[object], object] | None, most_text: int) -> None:
         self._convert = convert
         self._nodes = 0
+        self._text_most = most_text
+        self._text_left = most_text
 
     def _spend(self, nodes: int, depth: int) -> None:
         self._nodes += nodes
@@ -74,11 +70,20 @@ class _Encoder:
             message = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
             raise CannotCrossError(message)
 
+    def _spend_text(self, size: int) -> None:
+        """Count text and bytes: one long text may stand in a value a thousand times without taking memory yet."""
+        self._text_left -= size
+        if self._text_left < 0:
+            message = f"the value is too large: it has more than {self._text_most:,} characters and bytes"
+            raise CannotCrossError(message)
+
     def tree(self, value: object, depth: int = 0) -> object:
         kind = type(value)
         if kind in _SCALARS:
             if kind is int and cast("int", value).bit_length() > _BIG_INT_BITS:
                 return {MARK: ["i", hex(cast("int", value))]}
+            if kind is str:
+                self._spend_text(len(cast("str", value)))
             return value
         if kind is dict:
             return self._dict(cast("dict[object, object]", value), depth)
@@ -86,10 +91,21 @@ class _Encoder:
             return self._items(cast("list[object]", value), depth)
         return self._special(value, depth)
 
+    def _json_as_is(self, values: Collection[object]) -> bool:
+        """Return whether JSON can carry all of `values` as they are: the common case, without a look at each."""
+        kinds = set(map(type, values))
+        if not kinds <= _SCALARS:
+            return False
+        if int in kinds and any(type(v) is int and v.bit_length() > _BIG_INT_BITS for v in values):
+            return False
+        if str in kinds:
+            self._spend_text(sum(len(v) for v in values if type(v) is str))
+        return True
+
     def _items(self, items: Iterable[object], depth: int) -> list[object]:
         values = list(items)
         self._spend(len(values) + 1, depth)
-        if _json_as_is(values):
+        if self._json_as_is(values):
             return values
         deeper = depth + 1
         return [self.tree(item, deeper) for item in values]
@@ -99,7 +115,7 @@ class _Encoder:
         deeper = depth + 1
         tree = self.tree
         if set(map(type, items)) <= {str} and MARK not in items:
-            if _json_as_is(items.values()):
+            if self._json_as_is(items.values()):
                 return items
             return {key: tree(value, deeper) for key, value in items.items()}
         return {MARK: ["m", [[tree(key, deeper), tree(value, deeper)] for key, value in items.items()]]}
@@ -108,6 +124,8 @@ class _Encoder:
         kind = type(value)
         if (plain := _PLAIN.get(kind)) is not None:
             mark, payload = plain
+            if isinstance(value, (bytes, bytearray)):
+                self._spend_text(len(value))
             return {MARK: [mark, payload(value)]}
         if (mark := _COLLECTIONS.get(kind)) is not None:
             return {MARK: [mark, self._items(cast("Iterable[object]", value), depth)]}
@@ -179,17 +197,18 @@ _BASES: Mapping[type, Callable[[Any], object]] = {
 }
 
 
-def encode(value: object, convert: Callable[[object], object] | None = None) -> object:
+def encode(value: object, convert: Callable[[object], object] | None = None, most_text: int = _MOST_TEXT) -> object:
     """Return ``value`` as a tree that JSON can carry.
 
     Args:
         value: What shall cross.
         convert: Asked for what is of no known type; returns a known one or raises :class:`CannotCrossError`.
+        most_text: How many characters and bytes it may have in all.
 
     Raises:
         CannotCrossError: A type, the depth (100) or the number of elements (500,000) does not cross.
     """
-    return _Encoder(convert).tree(value)
+    return _Encoder(convert, most_text).tree(value)
 
 
 _text = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
