@@ -69,7 +69,8 @@ def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str)
 )
 def test_a_name_misspelt_is_told_the_nearest(failing: Failing, code: str, meant: str) -> None:
     for text in (failing(code).error or "", failing(code).error_output):
-        assert f"did you mean {meant}" in text.partition("Hint: ")[2]
+        # CPython itself says it since 3.12, in its own way.
+        assert f"did you mean {meant}" in text.lower().replace(":", "").replace("'", "")
 
 
 @pytest.mark.parametrize(
