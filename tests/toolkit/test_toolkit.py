@@ -390,3 +390,8 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
     assert started
     sandbox.close()
     assert all_gone(started, within=5)
+
+
+def test_a_tool_in_place_of_a_list_of_tools_is_explained() -> None:
+    with pytest.raises(TypeError, match=r"write Toolkit\(\[abs\]\)"):
+        Toolkit(ez_tool(abs))  # pyright: ignore[reportArgumentType] - the mistake

@@ -69,6 +69,9 @@ class Toolkit:
             TypeError: Something is no tool.
             DuplicateToolError: Two tools have one name.
         """
+        if isinstance(self.tools, Tool):
+            message = f"a Toolkit takes a list of tools: write Toolkit([{self.tools.name}])"
+            raise TypeError(message)
         self.tools = tuple(self.tools)
         self._by_name = _by_name(self.tools)
         if self.timeout is not None:
