@@ -10,6 +10,7 @@ endif
 
 UV_VERSION := 0.13.9
 PEER_VERSION := 0.4.0
+SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
 
@@ -25,10 +26,10 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-security coverage bench bench-bfcl lint format clean
+.PHONY: help demo test test-security coverage bench bench-bfcl bench-bfcl-documents bench-schemas lint format clean
 
 help:  ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local model (downloads 1.1 GB once)
 	$(BIN)/ez-ptc demo
@@ -48,6 +49,12 @@ bench: $(STAMPS)/bench $(STAMPS)/peer  ## Measure this library beside its peers
 
 bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-calling leaderboard as programs
 	$(BIN)/python -m benchmarks.bfcl $(ARGS)
+
+bench-bfcl-documents: $(STAMPS)/bfcl-documents  ## Import, export and call the leaderboard's 9,144 function documents
+	$(BIN)/python -m benchmarks.bfcl --documents $(ARGS)
+
+bench-schemas: $(STAMPS)/schemas  ## Measure schemas and checked calls beside peers
+	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
 
 lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 	$(BIN)/ruff format --check .
@@ -75,12 +82,20 @@ $(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
 $(STAMPS)/test: SYNC_WITH := --extra cli --extra openai --group test
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
+$(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
 $(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
 
 # The peer of the same import name needs an environment of its own.
 $(STAMPS)/peer: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peer
 	$(BIN)/uv pip install --quiet --python $(VENV)/peer/bin/python ez-ptc==$(PEER_VERSION)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# So do peers that ask for other versions of what we lock.
+$(STAMPS)/schemas: | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/schemas
+	$(BIN)/uv pip install --quiet --python $(VENV)/schemas/bin/python -e . $(SCHEMA_PEERS)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

@@ -1,6 +1,6 @@
-"""Run the leaderboard's multi-turn entries: ``python -m benchmarks.bfcl [--only N] [--json]``.
+"""Run the leaderboard's multi-turn entries, or check its documents: ``python -m benchmarks.bfcl [--documents]``.
 
-Exit codes: 0 when everything agreed, 1 on a mismatch, 2 when the package is missing.
+Exit codes: 0 when everything agreed, 1 on a mismatch, 2 when a package is missing.
 """
 
 import argparse
@@ -22,6 +22,10 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the entries, print what differs and a summary, and return the exit code."""
     options = _options(arguments)
+    if options.documents:
+        from benchmarks.bfcl.documents_main import check_documents
+
+        return check_documents(options.only, as_json=options.json)
     try:
         entries = evenly(load_entries(), options.only)
         apis = load_apis(entries, as_shipped=options.as_shipped)
@@ -46,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bfcl", description=__doc__)
-    parser.add_argument("--only", type=int, metavar="N", help="run N entries, spread over all 800")
+    parser.add_argument(
+        "--documents",
+        action="store_true",
+        help="import the function documents instead, export them to every format and check the ground-truth calls",
+    )
+    parser.add_argument("--only", type=int, metavar="N", help="run N entries (or questions), spread over all")
     parser.add_argument("--json", action="store_true", help="print one JSON object in place of text")
     parser.add_argument(
         "--as-shipped",

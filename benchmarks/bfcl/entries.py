@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 __all__ = [
     "Call",
@@ -20,6 +20,8 @@ __all__ = [
     "methods",
     "parse_call",
 ]
+
+T = TypeVar("T")
 
 CATEGORIES = ("base", "long_context", "miss_func", "miss_param")
 """The multi-turn categories: 200 entries each."""
@@ -86,7 +88,7 @@ def methods(instances: Mapping[str, object]) -> dict[str, Callable[..., object]]
     return found
 
 
-def evenly(entries: Sequence[Entry], count: int | None) -> list[Entry]:
+def evenly(entries: Sequence[T], count: int | None) -> list[T]:
     """Return ``count`` of the entries, spread over all of them; all when there is no count."""
     if count is None or count >= len(entries):
         return list(entries)

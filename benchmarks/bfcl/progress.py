@@ -3,13 +3,14 @@
 import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
-
-from benchmarks.bfcl.entries import Entry
+from typing import TypeVar
 
 __all__ = ["shown"]
 
+T = TypeVar("T")
 
-def shown(entries: Sequence[Entry]) -> Iterator[Entry]:
+
+def shown(entries: Sequence[T]) -> Iterator[T]:
     """Yield the entries while a bar shows how far they are."""
     if importlib.util.find_spec("rich") is None:
         yield from _plainly(entries)
@@ -20,7 +21,7 @@ def shown(entries: Sequence[Entry]) -> Iterator[Entry]:
     yield from track(entries, description="BFCL entries", console=Console(stderr=True))
 
 
-def _plainly(entries: Sequence[Entry]) -> Iterator[Entry]:
+def _plainly(entries: Sequence[T]) -> Iterator[T]:
     step = max(1, len(entries) // 20)
     for done, entry in enumerate(entries, start=1):
         yield entry

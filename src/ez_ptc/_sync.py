@@ -5,11 +5,12 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterable, Callable, Coroutine, Generator
 from concurrent.futures import Future
+from queue import SimpleQueue
 from typing import TypeVar
 
-__all__ = ["in_forks", "run_coroutine", "to_thread"]
+__all__ = ["in_forks", "iterated", "run_coroutine", "to_thread"]
 
 R = TypeVar("R")
 
@@ -50,6 +51,33 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
 
     threading.Thread(target=run, name="ez-ptc-coroutine", daemon=True).start()
     return future.result()
+
+
+def iterated(events: AsyncIterable[R]) -> Generator[R]:
+    """Iterate over asynchronous events from blocking code; closing the generator cancels what gives them.
+
+    They come from an asyncio event loop in a thread of its own.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    given: SimpleQueue[tuple[R] | None] = SimpleQueue()
+
+    # All of the events are taken in one task, because cancel scopes may not move from one to another.
+    async def take() -> None:
+        try:
+            async for event in events:
+                given.put((event,))
+        finally:
+            given.put(None)
+
+    with start_blocking_portal() as portal:
+        taking = portal.start_task_soon(take)
+        try:
+            while (item := given.get()) is not None:
+                yield item[0]
+            taking.result()
+        finally:
+            taking.cancel()
 
 
 def in_forks(method: Callable[[], None]) -> None:

@@ -144,7 +144,15 @@ class ConnectionFailedError(ProviderError):
 
 
 class TurnLimitError(EzPtcError):
-    """A conversation took more turns than it may."""
+    """A conversation took more turns, calls or tokens than it may.
+
+    `entries` are what was said so far, in a form that can be continued; `continuation` is the builder that does so.
+    """
+
+    def __init__(self, message: str, *, entries: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.entries = entries
+        self.continuation: object = None
 
 
 class MissingExtraError(EzPtcError, ImportError):

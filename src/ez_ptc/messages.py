@@ -1,8 +1,29 @@
-"""What travels between a model and us."""
+"""What travels between a model and us.
 
+A conversation is a sequence of entries. What a person, a tool or a program says is a `Message`; what a model answered
+is an `Answer`: the messages in it, and the provider's own JSON, kept as it came. The next request to that provider
+sends that JSON back to the letter, with whatever is in it that we do not understand; a request to another provider is
+made from the messages.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
-__all__ = ["ToolCall", "ToolResult"]
+__all__ = [
+    "Answer",
+    "Entry",
+    "ImageMessage",
+    "Message",
+    "MessageRole",
+    "TextMessage",
+    "ToolCall",
+    "ToolCallMessage",
+    "ToolResult",
+    "ToolResultMessage",
+    "Usage",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +44,129 @@ class ToolResult:
     """How one call of a tool ended.
 
     A successful call has its `output`; a failed one has in `error` the text that a model may read, and in `exception`
-    what was raised. `duration_ms` is the time from the call to its end, checks included.
+    what was raised. `mended` has a sentence for each slip of the model that was put right before the function ran.
+    `duration_ms` is the time from the call to its end, checks included.
     """
 
     success: bool
     output: object = None
     error: str | None = None
     exception: Exception | None = field(default=None, compare=False)
+    mended: tuple[str, ...] = ()
     duration_ms: float = field(default=0.0, compare=False)
+
+
+class MessageRole(StrEnum):
+    """Who says something."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something that was said; `role` says by whom."""
+
+    role: MessageRole = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TextMessage(Message):
+    """Text."""
+
+    text: str
+    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMessage(Message):
+    """An image: its bytes, with their `media_type`, or the address at which the provider finds it."""
+
+    data: bytes | None = None
+    url: str | None = None
+    media_type: str = "image/png"
+    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallMessage(Message):
+    """A call that a model asks for."""
+
+    tool_name: str
+    tool_call_id: str
+    arguments: dict[str, Any] | str
+    role: MessageRole = field(default=MessageRole.ASSISTANT, kw_only=True)
+
+    @property
+    def call(self) -> ToolCall:
+        """The same as `tools.calls` and the formats take it."""
+        return ToolCall(self.tool_call_id, self.tool_name, self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultMessage(Message):
+    """How a call ended: what the tool returned or, where it failed, the text that a model may read."""
+
+    tool_call_id: str
+    result: Any
+    tool_name: str = field(default="", kw_only=True)
+    success: bool = field(default=True, kw_only=True)
+    role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How many tokens were read and written; those of `cached_tokens` and `reasoning_tokens` are counted there too."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a model answered.
+
+    Attributes:
+        messages: What it said: text and tool calls, in order.
+        stop_reason: Why it stopped: "end", "tool_calls", "length", "refusal", "pause", or the provider's own word.
+        usage: The tokens that it took.
+        provider: The format that `content` is in, as "anthropic".
+        model: The model that answered, as the provider names it.
+        content: The provider's own JSON of what it said, kept as it came.
+    """
+
+    messages: tuple[Message, ...]
+    stop_reason: str = "end"
+    usage: Usage = field(default_factory=Usage)
+    provider: str = ""
+    model: str = ""
+    content: Any = None
+    id: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def text(self) -> str:
+        """All that it wrote."""
+        return "".join(each.text for each in self.messages if isinstance(each, TextMessage))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls that it asks for."""
+        return tuple(each.call for each in self.messages if isinstance(each, ToolCallMessage))
+
+
+Entry = Message | Answer

@@ -55,13 +55,13 @@ BREAKS = [
     ),
     Break(
         "formats-independent",
-        {"formats/one.py": "", "formats/two.py": "from ez_ptc.formats import one"},
-        "ez_ptc.formats.two is not allowed to import ez_ptc.formats.one",
+        {"formats/gemini.py": "from ez_ptc.formats import openai"},
+        "ez_ptc.formats.gemini is not allowed to import ez_ptc.formats.openai",
     ),
     Break(
         "providers-independent",
-        {"providers/one.py": "", "providers/two.py": "from ez_ptc.providers import one"},
-        "ez_ptc.providers.two is not allowed to import ez_ptc.providers.one",
+        {"providers/gemini.py": "from ez_ptc.providers import anthropic"},
+        "ez_ptc.providers.gemini is not allowed to import ez_ptc.providers.anthropic",
     ),
     Break(
         "acyclic",

@@ -99,7 +99,8 @@ def test_a_list_where_one_is_wanted_is_a_call_for_each() -> None:
 
 
 def test_a_list_where_a_list_may_come_is_not() -> None:
-    assert about(int | list[str], [1]) == "'it' wants int | list[str], got list of 1 [1]"
+    assert about(int | list[str], [1]) == "'it[0]' wants str, got int 1"
+    assert about(list[int] | list[str], [None]) == "'it' wants list[int] | list[str], got list of 1 [None]"
     assert about(Tea | None, [1]) == "'it' wants one Tea | None (a dict), got a list of 1: pass the item itself"
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Literal
+from datetime import date, timedelta
+from enum import Enum, IntEnum
+from typing import Annotated, Any, Literal
 
 import pytest
 import typing_extensions
-from pydantic import Base64Bytes, BaseModel, TypeAdapter, ValidationError
+from pydantic import Base64Bytes, BaseModel, Field, ValidationError
 
 from ez_ptc.schema.decoding import decoding_validator
 from ez_ptc.schema.types import record_adapter
@@ -88,5 +89,39 @@ def test_what_cannot_be_decoded_is_refused(annotation: object, sent: object) -> 
         validated(annotation, sent)
 
 
-def test_a_type_with_nothing_to_decode_needs_no_validator_of_its_own() -> None:
-    assert decoding_validator(TypeAdapter(dict[str, list[int | None]]).core_schema) is None
+def test_what_needs_no_decoding_stays_as_it_is() -> None:
+    assert validated(dict[str, list[bool | None]], {"a": [True, None]}) == {"a": [True, None]}
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+NUMBERS = [int, float, timedelta, Literal[1, 2], Level, Annotated[int, Field(ge=0)], int | None]
+
+
+@pytest.mark.parametrize("annotation", NUMBERS)
+def test_a_truth_value_is_no_number(annotation: object) -> None:
+    with pytest.raises(ValidationError):
+        validated(annotation, True)
+    assert validated(Literal[True, 2], True) is True
+    assert validated(int | bool, True) is True
+
+
+class Corner(Enum):
+    ORIGIN = (0, 0)
+    DAY = date(2024, 5, 6)
+
+
+def test_a_member_is_found_by_the_json_of_its_value() -> None:
+    assert validated(Corner, [0, 0]) is Corner.ORIGIN
+    assert validated(Corner, "2024-05-06") is Corner.DAY
+    assert validated(Corner, Corner.DAY) is Corner.DAY
+
+
+def test_what_may_be_anything_is_no_deeper_than_json_may_be() -> None:
+    deep: list[object] = []
+    deep.append(deep)
+    for annotation in (Any, dict[str, Any], object):
+        with pytest.raises(ValidationError, match="nested more than 100 levels deep"):
+            validated(annotation, {"a": deep})

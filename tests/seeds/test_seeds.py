@@ -3,7 +3,6 @@
 import ast
 import inspect
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Optional, TypedDict
 
@@ -11,36 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from ez_ptc import ExecutionResult, Tool, Toolkit, ez_tool
+from tests.seeds.documents import Seed, read
 
 Names = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Seed:
-    """A document: its sections by heading, each with its text and its code blocks as (language, code)."""
-
-    sections: dict[str, str]
-    blocks: dict[str, list[tuple[str, str]]]
-
-    def python(self, heading: str, index: int = 0) -> str:
-        return [code for language, code in self.blocks[heading] if language == "python"][index]
-
-    def printed(self, heading: str, index: int = 0) -> str:
-        return [code for language, code in self.blocks[heading] if not language][index]
-
-    def rows(self, heading: str) -> list[list[str]]:
-        lines = [line for line in self.sections[heading].splitlines() if line.startswith("|")]
-        return [[cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
-
-
-def read(folder: Path, number: str) -> Seed:
-    (path,) = folder.glob(f"seeds/{number}_*.txt")
-    fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    text = path.read_text(encoding="utf-8")
-    hidden = fence.sub(lambda block: block[0].replace("\n#", "\n\0"), text)  # a comment is no heading
-    parts = re.split(r"^#+ (.+)$", hidden, flags=re.MULTILINE)
-    sections = {heading: body.replace("\n\0", "\n#") for heading, body in zip(parts[1::2], parts[2::2], strict=True)}
-    return Seed(sections, {heading: fence.findall(body) for heading, body in sections.items()})
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_a_toolkit_has_its_tools_in_their_order() -> None:
 
 
 def test_any_iterable_of_tools_will_do() -> None:
-    assert Toolkit(iter((greet, add))).tools == (greet, add)  # pyright: ignore[reportArgumentType] - for a caller without types
+    assert Toolkit(iter((greet, add))).tools == (greet, add)
     assert Toolkit([]).tools == ()
 
 
@@ -132,7 +132,7 @@ def test_a_schema_comes_in_each_providers_form() -> None:
 
 
 def test_an_unknown_format_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no format 'cohere'; there are: openai, anthropic, gemini, mistral, raw"):
+    with pytest.raises(ValueError, match="no format 'cohere'; there are: openai"):
         Toolkit([add]).tool_schema("cohere")
 
 
@@ -393,5 +393,5 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
 
 
 def test_a_tool_in_place_of_a_list_of_tools_is_explained() -> None:
-    with pytest.raises(TypeError, match=r"write Toolkit\(\[abs\]\)"):
+    with pytest.raises(TypeError, match=r"a list of tools is wanted: write \[abs\]"):
         Toolkit(ez_tool(abs))  # pyright: ignore[reportArgumentType] - the mistake

@@ -13,7 +13,8 @@ import pytest
 from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.tools.calls import arun_call, error_text, run_call
-from ez_ptc.tools.tool import Tool, ez_tool
+from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.tool import Tool
 
 USER: ContextVar[str] = ContextVar("USER", default="nobody")
 

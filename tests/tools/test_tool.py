@@ -9,7 +9,8 @@ from typing import Any, Literal, TypedDict, get_origin
 import pytest
 
 from ez_ptc.errors import ArgumentsError, SchemaError
-from ez_ptc.tools.tool import Tool, ez_tool
+from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.tool import Tool
 
 
 class Forecast(TypedDict):
@@ -267,7 +268,7 @@ def test_a_tool_can_be_spoken_of_by_its_types_at_run_time() -> None:
 def test_importing_tools_does_not_import_pydantic() -> None:
     code = """
 import sys
-from ez_ptc.tools.tool import ez_tool
+from ez_ptc.tools.decorators import ez_tool
 assert not {"pydantic", "docstring_parser", "anyio", "asyncio"} & set(sys.modules), "imported too early"
 tool = ez_tool(abs)
 assert "pydantic" in sys.modules

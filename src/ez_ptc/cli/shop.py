@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
-from ez_ptc.tools.tool import ez_tool
+from ez_ptc.tools.decorators import ez_tool
 
 if TYPE_CHECKING:
     from pathlib import Path

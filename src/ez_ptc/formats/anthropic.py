@@ -1,12 +1,65 @@
 """The JSON of Anthropic's Messages."""
 
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-__all__ = ["describe"]
+from ez_ptc.formats.answers import Answer, tool_call
+from ez_ptc.formats.content import as_text, error_text
+from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.keys import KeyRules, keys_of
+from ez_ptc.formats.lowering.portable import portable, without_one_of
+from ez_ptc.formats.lowering.strict import ANTHROPIC
+from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.names import Names, names_of
+from ez_ptc.formats.spelling import NameRules
+from ez_ptc.messages import ToolCall, ToolResult
+
+__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+
+NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
+KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-", longest=64), everywhere=False)
 
 
-def describe(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool as an element of a request's `tools`; `parameters` is a JSON Schema, of which it takes a copy."""
-    return {"name": name, "description": description, "input_schema": deepcopy(dict(parameters))}
+def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+    """Return a tool as an element of a request's `tools`.
+
+    A parameter with characters that Anthropic does not take has another name there, as `Names` has it. `strict` binds
+    the model to the schema; what it cannot say raises `SchemaError` that names the parameter.
+    """
+    if strict:
+        schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
+    else:
+        schema = without_one_of(portable(tool.name, tool.parameters))
+    described: dict[str, Any] = {
+        "name": names_of([tool], NAMES).to_provider(tool.name),
+        "description": tool.description,
+        "input_schema": keys_of(schema, KEYS).sent_schema(),
+    }
+    return {**described, "strict": True} if strict else described
+
+
+def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
+    """Return the calls that a model asks for in a message.
+
+    Raises `ProviderError` that says what is wrong where.
+    """
+    top = Answer(answer, "answer")
+    blocks = [] if isinstance(top.fields.get("content"), str) else top.objects("content")
+    used = [block for block in blocks if block.fields.get("type") == "tool_use"]
+    return [tool_call(block, block.text("id"), "input", names) for block in used]
+
+
+def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
+    """Return the one user message that answers all calls; `names` are not needed, for its blocks name no tool."""
+    del names
+    blocks = [_block(call, result) for call, result in answered]
+    return [{"role": "user", "content": blocks}] if blocks else []
+
+
+def _block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    return {
+        "type": "tool_result",
+        "tool_use_id": call.id,
+        "content": as_text(result.output) if result.success else error_text(result),
+        "is_error": not result.success,
+    }

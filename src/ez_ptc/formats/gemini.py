@@ -1,15 +1,69 @@
-"""The JSON of Gemini's function declarations."""
+"""The JSON of Gemini's function declarations.
 
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any
+Gemini takes a tool's parameters as a part of OpenAPI 3.0 (`parameters`) or as JSON Schema (`parameters_json_schema`).
+The first is used where it can say what the parameters are.
+"""
 
-__all__ = ["describe"]
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ez_ptc.formats.answers import Answer, tool_call
+from ez_ptc.formats.content import as_json, error_text
+from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.keys import KeyRules, keys_of
+from ez_ptc.formats.lowering.openapi import as_openapi
+from ez_ptc.formats.lowering.portable import portable, without_one_of
+from ez_ptc.formats.names import Names, names_of
+from ez_ptc.formats.spelling import NameRules
+from ez_ptc.messages import ToolCall, ToolResult
+
+__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+
+NAMES: Final = NameRules(characters="A-Za-z0-9_.:-", first="A-Za-z_", longest=128)
+KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_", first="A-Za-z_", longest=64), everywhere=True)
+
+_MADE_ID: Final = "ez-ptc-call-"
 
 
-def describe(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool as a function declaration; `parameters` is a JSON Schema, of which it takes a copy.
+def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+    """Return a tool as a function declaration. `strict` changes nothing: Gemini has no such mode.
 
-    Gemini takes a part of JSON Schema there: no `prefixItems`, `uniqueItems`, `const` or `$ref`.
+    A key with characters that Gemini does not take has another name there, as `Names` has it. A tool without
+    parameters has none in its declaration. What contains itself, takes any keys or may be of any type is described in
+    `parameters_json_schema`.
     """
-    return {"name": name, "description": description, "parameters": deepcopy(dict(parameters))}
+    del strict
+    declared = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.description}
+    schema = keys_of(portable(tool.name, tool.parameters), KEYS).sent_schema()
+    parameters = as_openapi(tool.name, schema)
+    if parameters is None:
+        return {**declared, "parameters_json_schema": without_one_of(schema)}
+    return {**declared, "parameters": parameters} if parameters.get("properties") else declared
+
+
+def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
+    """Return the calls that a model asks for, in a response, its first candidate, or that one's content.
+
+    Keys may be written as `functionCall` or as `function_call`. A call without an id gets one of its position. Raises
+    `ProviderError` that says what is wrong where.
+    """
+    top = Answer(answer, "answer")
+    candidates = top.objects("candidates")
+    candidate = candidates[0] if candidates else top
+    content = candidate.object("content") or candidate
+    found = [part.object("function_call", "functionCall") for part in content.objects("parts")]
+    asked = [call for call in found if call is not None]
+    return [tool_call(call, call.identifier(f"{_MADE_ID}{at}", "id"), "args", names) for at, call in enumerate(asked)]
+
+
+def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
+    """Return the one user content that answers all calls."""
+    known = Names() if names is None else names
+    parts = [{"function_response": _response(call, result, known)} for call, result in answered]
+    return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _response(call: ToolCall, result: ToolResult, names: Names) -> dict[str, Any]:
+    response = {"output": as_json(result.output)} if result.success else {"error": error_text(result)}
+    answer: dict[str, Any] = {"name": names.to_provider(call.name), "response": response}
+    return answer if call.id.startswith(_MADE_ID) else {"id": call.id, **answer}

@@ -1,13 +1,37 @@
 """The JSON of OpenAI's Chat Completions."""
 
-from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-__all__ = ["describe"]
+from ez_ptc.formats.chat import CHAT_NAMES, chat_calls, chat_tool, tool_message
+from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.names import Names
+from ez_ptc.messages import ToolCall, ToolResult
+
+__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+
+NAMES: Final = CHAT_NAMES
+KEYS: Final = None
 
 
-def describe(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool as an element of a request's `tools`; `parameters` is a JSON Schema, of which it takes a copy."""
-    function = {"name": name, "description": description, "parameters": deepcopy(dict(parameters))}
-    return {"type": "function", "function": function}
+def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+    """Return a tool as an element of a request's `tools`.
+
+    `strict` binds the model to the schema; what it cannot say raises `SchemaError` that names the parameter. What was
+    optional is null where the model leaves it out.
+    """
+    return chat_tool(tool, strict=strict)
+
+
+def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
+    """Return the calls that a model asks for, in a completion or in its message; arguments stay as they came.
+
+    Raises `ProviderError` that says what is wrong where.
+    """
+    return chat_calls(answer, names, "call_{}".format)
+
+
+def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
+    """Return one message for each call; `names` are not needed, for the messages name no tool."""
+    del names
+    return [tool_message(call, result) for call, result in answered]

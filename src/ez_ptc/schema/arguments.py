@@ -2,22 +2,29 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from pydantic import ValidationError
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.complaints import Complaints, Field
+from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.mending import mended
+from ez_ptc.schema.places import Places
 
 __all__ = ["ArgumentBinder", "BoundCall"]
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """What to call the function with: `function(*call.args, **call.kwargs)`."""
+    """What to call the function with: `function(*call.args, **call.kwargs)`.
+
+    `mended` has a sentence for each slip of the model that was put right.
+    """
 
     args: tuple[object, ...]
     kwargs: dict[str, object]
+    mended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,56 +32,91 @@ class ArgumentBinder:
     """Binds the arguments of a call to the parameters of one function.
 
     `fields` are its parameters in order, `positional` the names of those that may be passed by position, `nullable`
-    those that become None when they are left out although they have no default. `by_position_only` has those that must
-    be passed by position, with their defaults. `validate` is pydantic's validation of a dict of all arguments.
+    those that become None when they are left out although they have no default. `contexts` has those that the host
+    fills, with what they get from a host that passes no context, `by_position_only` those that must be passed by
+    position, with their defaults. `validate` is pydantic's validation of a dict of all arguments, `places` says what it
+    wants where.
     """
 
     tool: str
     fields: Mapping[str, Field]
     positional: tuple[str, ...]
+    contexts: Mapping[str, object]
     by_position_only: Mapping[str, object]
     nullable: tuple[str, ...]
     validate: Callable[[dict[str, Any]], dict[str, Any]]
+    places: Places
 
-    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> BoundCall:
-        """Check and convert what a caller passed by position and by name.
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
+        """Check and convert what a caller passed by position and by name, and add the host's context.
 
-        Every parameter may be passed by name. Raises `ArgumentsError` that names everything that is wrong at once.
+        Every parameter may be passed by name. Raises `ArgumentsError` that names everything that is wrong at once, and
+        TypeError for a host that passes no context where one is needed.
         """
-        values: dict[str, object] = dict(zip(self.positional, args, strict=False))
-        if kwargs:
-            if values and not values.keys().isdisjoint(kwargs):
-                self._refuse(args, kwargs)
-            values.update(kwargs)
-        if len(args) > len(self.positional) or not values.keys() <= self.fields.keys():
+        given = self._joined(args, kwargs) if args else cast("dict[str, object]", kwargs)
+        if not given.keys() <= self.fields.keys():
             self._refuse(args, kwargs)
+        sentences: tuple[str, ...] = ()
         try:
-            values = self.validate(values)
+            values = self.validate(given)
         except ValidationError as error:
-            self._refuse(args, kwargs, error)
+            values, sentences = self._mended(args, kwargs, error)
+        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+            self._refuse(args, kwargs)
         for name in self.nullable:
             values.setdefault(name, None)
-        return self._bound(values) if self.by_position_only else BoundCall((), values)
+        if self.contexts:
+            values.update(filled_contexts(self.tool, self.contexts, context))
+        return self._bound(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
 
-    def _bound(self, values: dict[str, object]) -> BoundCall:
+    def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+        if len(joined) != len(args) + len(kwargs):  # too many, or one of them twice
+            self._refuse(args, kwargs)
+        return joined
+
+    def _bound(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
         last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
         names = list(self.by_position_only)[: last + 1]
         args = tuple(values.pop(name, self.by_position_only[name]) for name in names)
-        return BoundCall(args, values)
+        return BoundCall(args, values, sentences)
 
-    def _refuse(
-        self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None = None
-    ) -> NoReturn:
-        # This is the slow way out, where a call may still be mended before it is refused.
+    def _mended(
+        self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError
+    ) -> tuple[dict[str, object], tuple[str, ...]]:
+        values: dict[str, object] = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+        try:
+            mending = mended(values, error, self.validate, self.places)
+        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+            self._refuse(args, kwargs)
+        if mending.result is None:
+            self._refuse(args, kwargs)
+        return mending.result, mending.sentences
+
+    def _refuse(self, args: Sequence[object], kwargs: Mapping[str, object]) -> NoReturn:
+        """Say everything that is wrong, of what could not be mended."""
         complaints = Complaints(self.fields)
         values = complaints.of_names(self.positional, args, kwargs)
-        if error is None:
-            try:
-                self.validate(values)
-            except ValidationError as found:
-                error = found
-        if error is not None:
-            complaints.of_values(error, values)
+        try:
+            self._complain(complaints, values)
+        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+            self._complain_of_each(complaints, values)
         problems = complaints.problems()
         message = f"{self.tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems) from None
+
+    def _complain(self, complaints: Complaints, values: dict[str, object]) -> None:
+        try:
+            self.validate(values)
+        except ValidationError as error:
+            mending = mended(values, error, self.validate, self.places)
+            if mending.error is not None:
+                complaints.of_values(mending.error, mending.values)
+
+    def _complain_of_each(self, complaints: Complaints, values: Mapping[str, object]) -> None:
+        # Missing arguments have been told of, and those of pydantic's errors that are about them are left out.
+        for name, value in values.items():
+            try:
+                self._complain(complaints, {name: value})
+            except Exception as error:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+                complaints.of_raised(name, value, error)

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, cast
 
 from pydantic import ValidationError
@@ -12,11 +13,12 @@ from pydantic_core import ErrorDetails
 
 from ez_ptc.schema.shown import shown, shown_with_type
 
-__all__ = ["Complaints", "Field"]
+__all__ = ["Complaints", "Field", "located", "where"]
 
 _AT_MOST: Final = 10
 _WORTH_DETAIL: Final = 500
 _MESSAGE_WIDTH: Final = 200
+_PATH_WIDTH: Final = 2 * _MESSAGE_WIDTH
 _NEAR: Final = 0.6
 # What pydantic calls a value of another type, and the type that was wanted.
 _WANTED: Final[Mapping[str, str]] = {
@@ -67,6 +69,8 @@ _WANTED: Final[Mapping[str, str]] = {
 }
 _WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
 _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
+_VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
+_KEYS: Final = 100
 _ITEMS: Final = (list, tuple, set, frozenset)
 
 _Path = tuple[int | str, ...]
@@ -121,23 +125,25 @@ class Complaints:
             self._found.append(f"more than {_WORTH_DETAIL} values are of the wrong type; it takes {_cut(takes)}")
             return
         details = error.errors(include_url=False)
-        located = [(_located(each, values), each) for each in details if not _is_missing_argument(each)]
-        branches: dict[_Path, dict[str, None]] = defaultdict(dict)
-        for places, _ in located:
-            for path, branch in places[:-1]:
-                branches[path][str(branch)] = None
+        found = [(located(each, values), each) for each in details if not _is_missing_argument(each)]
+        unions = _Unions.of([places for places, _ in found])
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
-        for places, each in located:
-            # Where the errors of several branches of a union meet, the value as a whole is wrong.
-            meeting = next((path for path, _ in places[:-1] if len(branches[path]) > 1), places[-1][0])
-            by_path[meeting].append(each)
+        for places, each in found:
+            if (path := unions.meeting(places)) is not None:
+                by_path[path].append(each)
         for path, errors in by_path.items():
-            if len(branches.get(path, ())) > 1:
-                is_root = len(path) == 1
-                wanted = self._field(path).type_text if is_root else " | ".join(branches[path])
+            if unions.are_all_wrong(path):
+                wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
                 self._found.append(self._other_type(path, wanted, _at(path, values)))
             else:
                 self._found.append(self._sentence(path, errors[0]))
+
+    def of_raised(self, name: str, value: object, error: Exception) -> None:
+        """Complain of a value at which a type's own validation failed, and did not say what was wrong."""
+        words: object = error.args[0] if error.args else ""
+        said = f": {_cut(words)}" if type(words) is str and words else ""
+        reason = f"{type(error).__name__}{said}"
+        self._found.append(f"{name!r} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})")
 
     def _instead(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -152,14 +158,16 @@ class Complaints:
         return f"it takes {_cut(', '.join(self._fields))}" if self._fields else "it takes no arguments"
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
-        where = _where(path)
+        place = where(path)
         if error["type"] == "missing":
-            return f"{where} is missing"
+            return f"{place} is missing{_misspelt(path[-1], error['input'])}"
+        if error["type"] == "string_unicode":
+            return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
         if error["type"] == "extra_forbidden":
-            return f"{where} is unknown"
+            return f"{place} is unknown"
         wanted = self._wanted(path, error)
         if wanted is None:
-            return f"{where}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
+            return f"{place}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
         reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
         return self._other_type(path, wanted, error["input"]) + (f" ({_cut(str(reason))})" if reason else "")
 
@@ -167,8 +175,8 @@ class Complaints:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
-            return f"{_where(path)} wants one {_cut(wanted)}, got a {type(value).__name__} of {count}: {instead}"
-        return f"{_where(path)} wants {_cut(wanted)}, got {shown_with_type(value)}"
+            return f"{where(path)} wants one {_cut(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+        return f"{where(path)} wants {_cut(wanted)}, got {shown_with_type(value)}"
 
     def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
         wanted = _wanted_by(error)
@@ -183,7 +191,48 @@ class Complaints:
         return self._fields[str(name)]
 
 
-def _located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
+@dataclass(frozen=True, slots=True)
+class _Unions:
+    """The places where several branches of a union refused a value, each with what pydantic calls them.
+
+    Of each branch it is known whether it refused the value itself, and not only something in it.
+    """
+
+    branches: Mapping[_Path, Mapping[str, bool]]
+
+    @classmethod
+    def of(cls, found: Sequence[list[tuple[_Path, int | str]]]) -> "_Unions":
+        branches: dict[_Path, dict[str, bool]] = defaultdict(dict)
+        for places in found:
+            for path, branch in places[:-1]:
+                at_root = places[-1][0] == path
+                branches[path][str(branch)] = branches[path].get(str(branch), False) or at_root
+        return cls(branches)
+
+    def are_all_wrong(self, path: _Path) -> bool:
+        """Whether the value as a whole is wrong there, as far as can be said."""
+        return len(self.branches.get(path, ())) > 1 and self._meant(path) is None
+
+    def meeting(self, places: list[tuple[_Path, int | str]]) -> _Path | None:
+        """Return where an error is to be told; None for one of a branch that was not meant."""
+        for path, branch in places[:-1]:
+            if self.are_all_wrong(path):
+                return path
+            if len(self.branches[path]) > 1 and self._meant(path) != str(branch):
+                return None
+        return places[-1][0]
+
+    def text(self, path: _Path) -> str:
+        """Return what is wanted there."""
+        return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
+
+    def _meant(self, path: _Path) -> str | None:
+        """Return the one branch that the value has the shape of."""
+        fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
+        return fitting[0] if len(fitting) == 1 else None
+
+
+def located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
     """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
 
     Pydantic mixes names of branches into the path; what the value at that place does not have is one of them.
@@ -220,6 +269,21 @@ def _at(path: _Path, values: Mapping[str, object]) -> object:
     return value
 
 
+def _branch_text(branch: str) -> str:
+    """Return the type in the name that pydantic gives a branch, which names validators and constraints as well."""
+    while (found := _VALIDATED.match(branch)) is not None:
+        branch = found["inner"] or found["function"]
+    return branch.removeprefix("constrained-")
+
+
+def _misspelt(key: object, siblings: object) -> str:
+    if not isinstance(key, str) or not isinstance(siblings, Mapping):
+        return ""
+    keys = [each for each in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(each) is str]
+    near = difflib.get_close_matches(key, [each for each in keys if len(each) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
+    return f" (did {near[0]!r} mean it?)" if near else ""
+
+
 def _is_missing_argument(error: ErrorDetails) -> bool:
     return error["type"] == "missing" and len(error["loc"]) == 1
 
@@ -241,13 +305,14 @@ def _pydantic_words(error: ErrorDetails) -> str:
     return f": {_cut(message)}"
 
 
-def _where(path: _Path) -> str:
+def where(path: Sequence[int | str]) -> str:
+    """Write a place as a quoted name, as in `'it.parts[0]'`."""
     first, *others = path
     text = str(first)
     for step in others:
         is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
         text += f".{step}" if is_plain else f"[{shown(step)}]"
-    return repr(text)
+    return repr(text if len(text) <= _PATH_WIDTH else f"{text[:_MESSAGE_WIDTH]}…{text[-_MESSAGE_WIDTH:]}")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,20 +1,22 @@
 """A function's signature as one parameters schema, and the validator for what a model sends."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, NotRequired, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin
 
 from pydantic import Field as ModelField
-from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments import ArgumentBinder
 from ez_ptc.schema.complaints import Field
+from ez_ptc.schema.context import context_default, takes_none
 from ez_ptc.schema.decoding import decoding_validator
+from ez_ptc.schema.places import Places
+from ez_ptc.schema.plain import PlainType, plain_type
 from ez_ptc.schema.signatures import EMPTY, Parameter, Signature, annotation_text
-from ez_ptc.schema.twins import twin
+from ez_ptc.schema.twins import own_text, twin
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
 
 __all__ = ["FunctionSchema", "function_schema"]
@@ -43,17 +45,11 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
 
     A parameter's description is the text in its annotation (`Annotated`, `Field`, `Doc`), or else what `texts` has for
     it. It is required where it has no default. A parameter of a type that JSON cannot carry is left out where it has a
-    default; where it has none, `SchemaError` names it and says what to write instead.
+    default; where it has none, `SchemaError` names it and says what to write instead. What the host fills is left out.
     """
-    inputs = [
-        _Input.of(parameter, texts.get(parameter.name), signature.namespace) for parameter in signature.parameters
-    ]
-    try:
-        adapter, described = _described(tool, inputs, signature.namespace)
-    except REFUSALS:
-        inputs = [each for each in inputs if _is_usable(tool, each, signature.namespace)]
-        adapter, described = _described(tool, inputs, signature.namespace)
-    parameters = _parameters(described, inputs)
+    candidates = [each for each in signature.parameters if not (each.hidden or each.is_context)]
+    described = _Described.of(tool, [_Input.of(each, texts.get(each.name)) for each in candidates], signature.namespace)
+    inputs, parameters = described.inputs, described.parameters()
     return FunctionSchema(
         parameters,
         replace(signature, parameters=tuple(each.parameter for each in inputs)),
@@ -61,67 +57,140 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
             tool=tool,
             fields={each.name: each.field(parameters["properties"][each.name]) for each in inputs},
             positional=tuple(each.name for each in inputs if each.parameter.positional),
+            contexts={
+                each.name: context_default(each.annotation, each.default)
+                for each in signature.parameters
+                if each.is_context
+            },
             by_position_only={each.name: each.default for each in signature.parameters if not each.by_name},
             nullable=tuple(each.name for each in inputs if each.becomes_none),
-            validate=decoding_validator(adapter.core_schema) or adapter.validator.validate_python,
+            validate=decoding_validator(described.core),
+            places=Places(described.core),
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """A parameter with the type that pydantic validates it by."""
+    """A parameter with what is said of it; `plain` is there where pydantic need not be asked for its type."""
 
     parameter: Parameter
-    entry: Any
-    has_default: bool
-    becomes_none: bool
+    text: str | None
+    infos: Sequence[FieldInfo]
+    plain: PlainType | None
 
     @classmethod
-    def of(cls, parameter: Parameter, text: str | None, namespace: dict[str, Any]) -> "_Input":
-        annotation = Any if parameter.annotation is EMPTY else _twin_of(parameter, namespace)
+    def of(cls, parameter: Parameter, text: str | None) -> "_Input":
+        annotation, default = parameter.annotation, parameter.default
+        if (plain := plain_type(annotation)) is not None and not isinstance(default, FieldInfo):
+            return cls(parameter, text, (), plain)
         infos = [each for each in _metadata(annotation) if isinstance(each, FieldInfo)]
-        default = parameter.default
         if isinstance(default, FieldInfo):  # as FastAPI writes it: limit: int = Field(5, ge=1)
-            annotation, infos = Annotated[annotation, default], [*infos, default]
-            parameter = replace(parameter, default=_field_default(default))
-        description = _own_text(annotation) or text
-        if description is not None or any(each.alias for each in infos):
-            annotation = Annotated[annotation, ModelField(alias=parameter.name, description=description)]
-        has_default = parameter.default is not EMPTY or not all(each.is_required() for each in infos)
-        becomes_none = not has_default and _takes_none(parameter.annotation)
-        entry = NotRequired[annotation] if has_default or becomes_none else annotation
-        return cls(parameter, entry, has_default=has_default, becomes_none=becomes_none)
+            annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
+            parameter = replace(parameter, annotation=annotation, default=_field_default(default))
+        return cls(parameter, own_text(annotation) or text, infos, None)
 
     @property
     def name(self) -> str:
         return self.parameter.name
 
+    @property
+    def has_default(self) -> bool:
+        return self.parameter.default is not EMPTY or not all(each.is_required() for each in self.infos)
+
+    @property
+    def becomes_none(self) -> bool:
+        return not self.has_default and takes_none(self.parameter.annotation)
+
+    @property
+    def is_required(self) -> bool:
+        return not self.has_default and not self.becomes_none
+
+    def entry(self, namespace: dict[str, Any]) -> Any:  # noqa: ANN401 - any form of type
+        """Return the type that pydantic validates it by."""
+        annotation = self.parameter.annotation
+        entry = Any if annotation is EMPTY else twin(annotation, namespace=namespace)
+        if any(each.alias for each in self.infos):
+            entry = Annotated[entry, ModelField(alias=self.name)]
+        return entry if self.is_required else NotRequired[entry]
+
+    def described(self, others: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its JSON Schema; `others` has those that pydantic made."""
+        described = others[self.name] if self.plain is None else self.plain.described
+        if self.text is not None:
+            described = {**described, "description": self.text}
+        default = json_default(self.parameter.default)
+        return described if default is NO_DEFAULT else {**described, "default": default}
+
     def field(self, schema: Mapping[str, Any]) -> Field:
         annotation = self.parameter.annotation
         text = "Any" if annotation is EMPTY else annotation_text(annotation)
-        return Field(text, required=not self.has_default and not self.becomes_none, many=_takes_many(schema))
+        return Field(text, required=self.is_required, many=_takes_many(schema))
 
 
-def _described(
-    tool: str, inputs: Iterable[_Input], namespace: dict[str, Any]
-) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    adapter = record_adapter(tool, {each.name: each.entry for each in inputs}, namespace)
-    return adapter, json_schema(adapter)
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """All parameters together: what validates them, and the JSON Schema that pydantic made of some."""
+
+    inputs: Sequence[_Input]
+    core: CoreSchema
+    schema: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
+        """Describe them; leave out those of unknown types that have a default."""
+        try:
+            return cls._of(tool, inputs, namespace)
+        except REFUSALS:
+            usable = [each for each in inputs if _is_usable(tool, each, namespace)]
+            return cls._of(tool, usable, namespace)
+
+    @classmethod
+    def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
+        others = {each.name: each.entry(namespace) for each in inputs if each.plain is None}
+        if not others:
+            return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
+        adapter = record_adapter(tool, others, namespace)
+        core = adapter.core_schema
+        record: Any = core["schema"] if core["type"] == "definitions" else core
+        record = {**record, "fields": _core_fields(inputs, record["fields"])}
+        whole: Any = {**core, "schema": record} if core["type"] == "definitions" else record
+        return cls(inputs, whole, json_schema(adapter))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON Schema of all of them."""
+        others: Mapping[str, Any] = self.schema.get("properties", {})
+        required = [each.name for each in self.inputs if not each.has_default]
+        parameters: dict[str, Any] = {
+            "type": "object",
+            "properties": {each.name: each.described(others) for each in self.inputs},
+        }
+        if required:
+            parameters["required"] = required
+        return {**parameters, "$defs": self.schema["$defs"]} if "$defs" in self.schema else parameters
+
+
+def _core_fields(
+    inputs: Iterable[_Input], others: Mapping[str, core_schema.TypedDictField]
+) -> dict[str, core_schema.TypedDictField]:
+    return {
+        each.name: others[each.name]
+        if each.plain is None
+        else core_schema.typed_dict_field(each.plain.core, required=each.is_required)
+        for each in inputs
+    }
 
 
 def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
+    if each.plain is not None:
+        return True
     try:
-        _described(tool, [each], namespace)
+        json_schema(record_adapter(tool, {each.name: each.entry(namespace)}, namespace))
     except REFUSALS as error:
         if not each.has_default:
             raise _refusal(tool, each.parameter, error) from error
         return False
     return True
-
-
-def _twin_of(parameter: Parameter, namespace: dict[str, Any]) -> Any:  # noqa: ANN401 - any form of type
-    return twin(parameter.annotation, namespace=namespace)
 
 
 def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
@@ -131,48 +200,14 @@ def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
     return SchemaError(f"{tool}: parameter {parameter.name!r} cannot be of type {text} ({reason}): {_INSTEAD}")
 
 
-def _parameters(described: Mapping[str, Any], inputs: Iterable[_Input]) -> dict[str, Any]:
-    properties: dict[str, dict[str, Any]] = described["properties"]
-    for each in inputs:
-        default = json_default(each.parameter.default)
-        if default is not NO_DEFAULT:
-            properties[each.name]["default"] = default
-    required = [each.name for each in inputs if not each.has_default]
-    parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        parameters["required"] = required
-    return {**parameters, "$defs": described["$defs"]} if "$defs" in described else parameters
-
-
 def _metadata(annotation: object) -> tuple[object, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-
-
-def _own_text(annotation: object) -> str | None:
-    texts = [_text_of(each) for each in _metadata(annotation)]
-    return next((text for text in reversed(texts) if text), None)
-
-
-def _text_of(metadata: object) -> str | None:
-    if isinstance(metadata, str):
-        return metadata
-    text = getattr(metadata, "description" if isinstance(metadata, FieldInfo) else "documentation", None)
-    return text if isinstance(text, str) else None
 
 
 def _field_default(info: FieldInfo) -> object:
     if info.is_required():
         return EMPTY
     return object() if info.default_factory is not None else cast("object", info.default)
-
-
-def _takes_none(annotation: object) -> bool:
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _takes_none(get_args(annotation)[0])
-    if origin in (Union, UnionType):
-        return any(map(_takes_none, get_args(annotation)))
-    return annotation is None or annotation is NoneType
 
 
 def _takes_many(schema: Mapping[str, Any]) -> bool:

@@ -9,13 +9,14 @@ from typing import Final, NoReturn, cast
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.shown import shown, shown_with_type
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "parse_arguments"]
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "parse_arguments", "parse_value"]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_HALF_A_PAIR: Final = "there is half a surrogate pair in them, which is no character: send the character itself"
 
 
 class _RefusedError(Exception):
@@ -43,17 +44,45 @@ def parse_arguments(tool: str, text: str) -> dict[str, object]:
     raise ArgumentsError(message, problems=[problem]) from None
 
 
+def parse_value(text: str) -> object:
+    """Read JSON text that came in place of a value, with the same care; None where it is none, as for `null`."""
+    try:
+        return _value(text)
+    except (_RefusedError, ValueError, RecursionError):
+        return None
+
+
+def check_value(value: object) -> object:
+    """Return a value that may be anything; raise ValueError for what JSON text would not be let pass with.
+
+    That is a dict or list that is too deep, as one that contains itself, and half a surrogate pair.
+    """
+    if type(value) not in (str, dict, list, tuple):
+        return value
+    try:
+        _check_depth(value)
+        if _has_surrogate(value):
+            _refuse(_HALF_A_PAIR)
+    except _RefusedError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
 def _object(text: str) -> dict[str, object]:
+    value = _value(text)
+    if not isinstance(value, dict):
+        _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
+    return cast("dict[str, object]", value)
+
+
+def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
     value: object = _DECODER.decode(text)
-    if not isinstance(value, dict):
-        _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
-    arguments = cast("dict[str, object]", value)
-    _check_depth(arguments)
-    if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(arguments)):
-        _refuse("there is half a surrogate pair in them, which is no character: send the character itself")
-    return arguments
+    _check_depth(value)
+    if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(value)):
+        _refuse(_HALF_A_PAIR)
+    return value
 
 
 def _check_depth(value: object) -> None:

@@ -1,22 +1,40 @@
 """A function's signature: its parameters with their types resolved, and the line of Python that a model reads."""
 
-import functools
 import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, Union, cast, get_args, get_origin
 
-from ez_ptc.errors import SchemaError
+import typing_extensions
 
-__all__ = ["EMPTY", "Parameter", "Signature", "annotation_text", "innermost", "read_signature", "signature_text"]
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.context import Context, is_context
+from ez_ptc.schema.generics import given_by_arguments, given_by_owner, is_hashable, substituted
+from ez_ptc.schema.records import typed_dict_entry
+from ez_ptc.schema.resolving import innermost, names_around, resolved, resolved_leniently
+
+__all__ = [
+    "EMPTY",
+    "LEFT_OUT",
+    "Parameter",
+    "Signature",
+    "annotation_text",
+    "innermost",
+    "read_signature",
+    "signature_text",
+]
 
 EMPTY: Final = inspect.Parameter.empty
 """Stands where there is no annotation or no default."""
 
+LEFT_OUT: Final = object()
+"""Stands for the default of what may be left out and has none."""
+
+_UNPACKS: Final = (typing.Unpack, typing_extensions.Unpack)
 _DEFAULT_WIDTH: Final = 80
 _MODULE_PREFIX: Final = re.compile(r"\b(?:\w+\.)+(?=\w)")
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -29,13 +47,23 @@ _AnyCallable = Callable[..., object]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a model may pass: `annotation` and `default` are `EMPTY` where there is none."""
+    """One parameter: `annotation` and `default` are `EMPTY` where there is none.
+
+    No model may pass a `hidden` one, whose annotation names a type that is not there, nor one that the host fills
+    (`is_context`).
+    """
 
     name: str
     annotation: object
     default: object
     positional: bool
     by_name: bool
+    hidden: bool = False
+
+    @property
+    def is_context(self) -> bool:
+        """Whether the host fills it."""
+        return not self.hidden and is_context(self.annotation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,39 +91,13 @@ def read_signature(function: _AnyCallable, *, name: str) -> Signature:
     except (TypeError, ValueError) as error:
         message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
         raise SchemaError(message) from error
-    inner = innermost(function)
     _refuse_unbound(function, signature, name=name)
-    namespace = _namespace(inner)
+    reader = _Reader(name, names_around(innermost(function), owner=getattr(function, "__self__", None)), function)
     return Signature(
-        tuple(
-            Parameter(
-                name=each.name,
-                annotation=_resolved(each, namespace, name=name),
-                default=each.default,
-                positional=each.kind is not inspect.Parameter.KEYWORD_ONLY,
-                by_name=each.kind is not inspect.Parameter.POSITIONAL_ONLY,
-            )
-            for each in signature.parameters.values()
-            if each.kind not in _VARIADIC
-        ),
-        _resolved_return(signature.return_annotation, namespace),
-        namespace,
+        tuple(found for each in signature.parameters.values() for found in reader.parameters(each)),
+        reader.returned(signature.return_annotation),
+        reader.names,
     )
-
-
-def innermost(function: _AnyCallable) -> _AnyCallable:
-    """Return the function in which the code is: behind `partial`, `functools.wraps`, bound methods and `__call__`."""
-    while True:
-        if isinstance(function, functools.partial):
-            function = cast("functools.partial[object]", function).func
-        elif inspect.ismethod(function):
-            function = function.__func__
-        elif (wrapped := getattr(function, "__wrapped__", None)) is not None:
-            function = wrapped
-        elif inspect.isroutine(function) or isinstance(function, type):
-            return function
-        else:
-            function = type(function).__call__
 
 
 def signature_text(name: str, signature: Signature) -> str:
@@ -108,6 +110,8 @@ def signature_text(name: str, signature: Signature) -> str:
     by_position_only = False
     by_name_only = False
     for parameter in signature.parameters:
+        if parameter.hidden or parameter.is_context:
+            continue
         if by_position_only and parameter.by_name:
             parts.append("/")
         if not parameter.positional and not by_name_only:
@@ -127,7 +131,7 @@ def annotation_text(annotation: object) -> str:
     A `NewType` is what it stands for, since its name is known to nobody who reads the text.
     """
     annotation = _unwrapped(annotation)
-    if (text := _SPELLED.get(annotation) if isinstance(annotation, Hashable) else None) is not None:
+    if (text := _SPELLED.get(annotation) if is_hashable(annotation) else None) is not None:
         return text
     if isinstance(annotation, list):
         return f"[{', '.join(map(annotation_text, cast('list[object]', annotation)))}]"
@@ -198,60 +202,74 @@ def _refuse_unbound(function: _AnyCallable, signature: inspect.Signature, *, nam
         raise SchemaError(message)
 
 
-def _resolved(parameter: inspect.Parameter, namespace: dict[str, Any], *, name: str) -> object:
+class _Reader:
+    """Reads the parameters of one function."""
+
+    def __init__(self, tool: str, names: dict[str, Any], function: _AnyCallable) -> None:
+        self._tool = tool
+        self.names = names
+        self._given = given_by_owner(function)
+        self._is_by_position = _passes_by_position(function)
+
+    def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
+        """Return what a parameter is to a caller: itself, the entries of a TypedDict, or nothing for other `**more`."""
+        if parameter.kind in _VARIADIC:
+            return self._entries(parameter)
+        annotation, hidden = self._resolved(parameter)
+        positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+        by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+        if self._is_by_position and positional:
+            by_name = False
+        return [Parameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
+
+    def returned(self, annotation: object) -> object:
+        try:
+            return substituted(resolved(annotation, self.names), self._given)
+        except Exception:  # noqa: BLE001 - an expression may raise anything, and what is returned can do without a schema
+            return annotation
+
+    def _entries(self, parameter: inspect.Parameter) -> list[Parameter]:
+        lenient = resolved_leniently(parameter.annotation, self.names, {})
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL or get_origin(lenient) not in _UNPACKS:
+            return []
+        kind: Any = get_args(lenient)[0]
+        cls = get_origin(kind) or kind
+        entries = {
+            name: typed_dict_entry(cls, name, substituted(hint, given_by_arguments(kind)))
+            for name, hint in typing.get_type_hints(cls, localns=self.names, include_extras=True).items()
+        }
+        return [
+            Parameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
+            for name, (hint, is_required) in entries.items()
+        ]
+
+    def _resolved(self, parameter: inspect.Parameter) -> tuple[object, bool]:
+        """Return the type of a parameter, and whether it is unknown and kept from the model for that."""
+        try:
+            return substituted(resolved(parameter.annotation, self.names), self._given), False
+        except Exception as error:  # the text of an annotation is an expression and may raise anything
+            lenient = resolved_leniently(parameter.annotation, self.names, {"Context": Context})
+            if is_context(lenient):
+                return lenient, False
+            if parameter.default is not EMPTY:
+                return parameter.annotation, True
+            message = (
+                f"{self._tool}: the annotation {annotation_text(parameter.annotation)!r} of parameter "
+                f"{parameter.name!r} cannot be resolved ({type(error).__name__}: {error}): define or import the type "
+                f"above the function, not only under TYPE_CHECKING"
+            )
+            raise SchemaError(message) from error
+
+
+def _passes_by_position(function: _AnyCallable) -> bool:
+    """Whether a wrapper takes by position only what the function in it takes by name as well."""
+    if not hasattr(function, "__wrapped__"):
+        return False
+    if hasattr(function, "dispatch") and hasattr(function, "registry"):  # `singledispatch` looks at the first one
+        return True
     try:
-        return _evaluated(parameter.annotation, namespace)
-    except Exception as error:  # the text of an annotation is an expression and may raise anything
-        message = (
-            f"{name}: the annotation {annotation_text(parameter.annotation)!r} of parameter {parameter.name!r} cannot "
-            f"be resolved ({type(error).__name__}: {error}): define or import the type above the function, not only "
-            f"under TYPE_CHECKING"
-        )
-        raise SchemaError(message) from error
-
-
-def _resolved_return(annotation: object, namespace: dict[str, Any]) -> object:
-    try:
-        return _evaluated(annotation, namespace)
-    except Exception:  # noqa: BLE001 - an expression may raise anything, and what is returned can do without a schema
-        return annotation
-
-
-def _evaluated(annotation: object, namespace: dict[str, Any]) -> object:
-    if annotation is EMPTY or annotation is None:
-        return annotation
-    if isinstance(annotation, type) and get_origin(annotation) is None:
-        return annotation
-    holder = types.SimpleNamespace(__annotations__={"it": annotation})
-    return typing.get_type_hints(holder, namespace, include_extras=True)["it"]
-
-
-def _namespace(function: _AnyCallable) -> dict[str, Any]:
-    """Return every name that an annotation of the function may use; nearer definitions hide farther ones."""
-    names: dict[str, Any] = dict(getattr(function, "__globals__", {}))
-    for frame in reversed([*_frames_around(function)]):
-        names.update(frame.f_locals)
-    names.update((each.__name__, each) for each in getattr(function, "__type_params__", ()))
-    if inspect.isfunction(function):
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                names[name] = cell.cell_contents
-            except ValueError:  # a variable that has no value yet
-                continue
-    return names
-
-
-def _frames_around(function: _AnyCallable) -> Iterator[types.FrameType]:
-    """Yield the running frames of the functions and classes in whose text the function stands, nearest first."""
-    around: set[str] = set()
-    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
-    while outer:
-        around.add(outer)
-        outer = outer.removesuffix(".<locals>")
-        around.add(outer)
-        outer = outer.rpartition(".")[0]
-    current = inspect.currentframe()
-    while current is not None and around:
-        if current.f_code.co_qualname in around and current.f_globals is getattr(function, "__globals__", None):
-            yield current
-        current = current.f_back
+        own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = {each.kind for each in own}
+    return inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD not in kinds

@@ -8,7 +8,7 @@ JSON. Definitions that a schema refers to lie in its root.
 import json
 import math
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, Flag
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
@@ -30,6 +30,9 @@ REFUSALS: Final = (
     ValueError,
     LookupError,
     AttributeError,
+    NameError,
+    RecursionError,
+    ImportError,
 )
 """What pydantic raises for a type that it cannot validate or describe, hooks of the type's own included."""
 
@@ -59,8 +62,8 @@ class NativeJsonSchema(GenerateJsonSchema):
     def generate(
         self, schema: core_schema.CoreSchema, mode: Literal["validation", "serialization"] = "validation"
     ) -> JsonSchemaValue:
-        """Generate as pydantic does, then drop what no model needs to read."""
-        return _without_titles(super().generate(schema, mode))
+        """Generate as pydantic does, then drop what no model needs to read: titles, and items that may be anything."""
+        return _tidied(super().generate(schema, mode))
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         """Keep the order in which keywords come up: the type first."""
@@ -87,24 +90,17 @@ class NativeJsonSchema(GenerateJsonSchema):
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         """List the members by their values, with what the class says of itself."""
         described = super().enum_schema(schema)
+        if issubclass(schema["cls"], Flag):
+            listed: JsonSchemaValue = {"type": "integer"}
+            sum_of = ", ".join(f"{each.value} ({each.name})" for each in schema["cls"])
+            texts = (described.get("description"), f"A sum of {sum_of}")
+            return {**listed, "description": "\n\n".join(text for text in texts if text)}
         listed = _enumeration(described["enum"])
         return {**listed, "description": described["description"]} if "description" in described else listed
 
-    def list_schema(self, schema: core_schema.ListSchema) -> JsonSchemaValue:
-        """Leave `items` out where they may be anything."""
-        return _without_empty_items(super().list_schema(schema))
-
-    def set_schema(self, schema: core_schema.SetSchema) -> JsonSchemaValue:
-        """Leave `items` out where they may be anything."""
-        return _without_empty_items(super().set_schema(schema))
-
-    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> JsonSchemaValue:
-        """Leave `items` out where they may be anything."""
-        return _without_empty_items(super().frozenset_schema(schema))
-
-    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
-        """Leave `items` out where they may be anything."""
-        return _without_empty_items(super().tuple_schema(schema))
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        """Refuse a class as a value: no JSON is one."""
+        return self.handle_invalid_for_json_schema(schema, f"core_schema.IsSubclassSchema ({schema['cls']})")
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         """Leave `additionalProperties` out where the annotation says nothing of the values."""
@@ -120,6 +116,13 @@ class NativeJsonSchema(GenerateJsonSchema):
         """Describe a discriminated union as any other: each branch says which values its tag has."""
         described = super().tagged_union_schema(schema)
         return {"anyOf": described["oneOf"]} if "oneOf" in described else described
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
+        """Leave out of what goes in the fields that the class fills itself."""
+        if self.mode == "validation":
+            fields = [field for field in schema["fields"] if field.get("init", True)]
+            schema = {**schema, "fields": fields}
+        return super().dataclass_args_schema(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """Emit a default of what goes in, and only where it is plain JSON."""
@@ -185,30 +188,33 @@ def _plain(value: object) -> object:
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:
+    # A member of an Enum may have several names and is listed with each.
     kinds = {_KINDS.get(type(value)) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else None
-    return {"enum": values} if kind is None else {"type": kind, "enum": values}
+    unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
+    return {"enum": unique} if kind is None else {"type": kind, "enum": unique}
 
 
-def _without_empty_items(described: JsonSchemaValue) -> JsonSchemaValue:
-    if described.get("items") in ({}, True):
-        del described["items"]
-    return described
+def _pair(value: object) -> tuple[type, object]:
+    # To Python, True and 1 are equal.
+    return type(value), value
 
 
-def _without_titles(schema: JsonSchemaValue) -> JsonSchemaValue:
+def _tidied(schema: JsonSchemaValue) -> JsonSchemaValue:
     kept = {key: value for key, value in schema.items() if key != "title"}
     for keyword in _NAMED:
         if keyword in kept:
-            kept[keyword] = {name: _untitled(inner) for name, inner in kept[keyword].items()}
+            kept[keyword] = {name: _tidied_part(inner) for name, inner in kept[keyword].items()}
     for keyword in _LISTED:
         if keyword in kept:
-            kept[keyword] = [_untitled(inner) for inner in kept[keyword]]
+            kept[keyword] = [_tidied_part(inner) for inner in kept[keyword]]
     for keyword in _SINGLE:
         if keyword in kept:
-            kept[keyword] = _untitled(kept[keyword])
+            kept[keyword] = _tidied_part(kept[keyword])
+    if kept.get("items") in ({}, True):
+        del kept["items"]
     return kept
 
 
-def _untitled(schema: object) -> object:
-    return _without_titles(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema
+def _tidied_part(schema: object) -> object:
+    return _tidied(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import threading
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc.errors import DuplicateToolError, SandboxError, ToolNotFoundError
+from ez_ptc.errors import SandboxError
+from ez_ptc.formats.catalog import format_named
+from ez_ptc.formats.describable import ToolShape
 from ez_ptc.sandbox.execution import Grant, Grants, Limits
+from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.toolkit.extract import extract_code
 from ez_ptc.toolkit.guide import Guide
 from ez_ptc.toolkit.shared import shared
-from ez_ptc.tools.calls import arun_call, run_call
-from ez_ptc.tools.tool import Tool
+from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
     from types import TracebackType
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
+    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.tool import Tool
 
 __all__ = ["Toolkit"]
 
 R = TypeVar("R")
-
-_FORMATS = ("openai", "anthropic", "gemini", "mistral")
 
 
 @dataclass(eq=False, slots=False)
@@ -40,7 +41,7 @@ class Toolkit:
     Toolkits without a `sandbox` of their own share one. A toolkit may be used from any thread and any event loop.
 
     Attributes:
-        tools: What programs may call, as `@ez_tool` makes them; each name once.
+        tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
         assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
@@ -49,9 +50,12 @@ class Toolkit:
         limits: What else a program may use; its `timeout` is overruled by `timeout` where that is given.
         on_tool_call: Called with the record of each tool call as it ends, from whichever thread ran the tool.
         sandbox: Where programs run, instead of the shared sandbox. Closing the toolkit does not close it.
+        context: What the `Context` parameters of the tools get.
+        approve: Who is asked about the calls of tools that require approval: it gets a `ToolCall`, and returns True, a
+            dict of other arguments to run it with, or text that says why not. Without it, such calls are refused.
     """
 
-    tools: Sequence[Tool[..., Any]]
+    tools: Iterable[Tool[..., Any]]
     preamble: str | None = None
     _: KW_ONLY
     postamble: str | None = None
@@ -61,6 +65,8 @@ class Toolkit:
     limits: Limits = field(default_factory=Limits)
     on_tool_call: Callable[[dict[str, Any]], None] | None = None
     sandbox: Sandbox | None = None
+    context: object = NO_CONTEXT
+    approve: Approve | None = None
 
     def __post_init__(self) -> None:
         """Check the tools.
@@ -69,11 +75,8 @@ class Toolkit:
             TypeError: Something is no tool.
             DuplicateToolError: Two tools have one name.
         """
-        if isinstance(self.tools, Tool):
-            message = f"a Toolkit takes a list of tools: write Toolkit([{self.tools.name}])"
-            raise TypeError(message)
-        self.tools = tuple(self.tools)
-        self._by_name = _by_name(self.tools)
+        self._registry = ToolRegistry(self.tools)
+        self.tools = tuple(self._registry)
         if self.timeout is not None:
             self.limits = replace(self.limits, timeout=self.timeout)
         self.timeout = self.limits.timeout
@@ -89,17 +92,14 @@ class Toolkit:
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self.tools)
+        return len(self._registry)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
-        return iter(self.tools)
+        return iter(self._registry)
 
     def get_tool(self, name: str) -> Tool[..., Any]:
         """Return the tool called `name`. Raises ToolNotFoundError with the names there are, nearest first."""
-        found = self._by_name.get(name)
-        if found is None:
-            raise ToolNotFoundError(_not_found(name, self._by_name))
-        return found
+        return self._registry[name]
 
     # What a model reads -----------------------------------------------------------------------------------------------
 
@@ -115,7 +115,8 @@ class Toolkit:
         """Return the definition of `execute_tools` as a provider takes it.
 
         Args:
-            format: "openai", "anthropic", "gemini", "mistral", or "raw" (name, description and parameters).
+            format: "openai", "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw" (name, description
+                and parameters).
 
         Raises:
             ValueError: No format has that name.
@@ -125,7 +126,10 @@ class Toolkit:
             "properties": {"code": {"type": "string", "description": "The Python program to run."}},
             "required": ["code"],
         }
-        return _describe(format, "execute_tools", self._guide.description(), parameters)
+        name, description = "execute_tools", self._guide.description()
+        if format == "raw":
+            return {"name": name, "description": description, "parameters": parameters}
+        return format_named(format).describe(ToolShape(name, description, parameters))
 
     def extract_code(self, text: str) -> str | None:
         """Return the program in a model's answer, or None when there is none."""
@@ -188,11 +192,11 @@ class Toolkit:
 
     @cached_property
     def _has_async_tools(self) -> bool:
-        return any(tool.is_async for tool in self.tools)
+        return any(tool.is_async for tool in self._registry)
 
     @cached_property
     def _channel(self) -> _ToolChannel:
-        return _ToolChannel(self._by_name, self.on_tool_call)
+        return _ToolChannel(self._registry, CallSettings(self.context, self.approve), self.on_tool_call)
 
     def _limits(self, timeout: float | None) -> Limits:
         return self.limits if timeout is None else replace(self.limits, timeout=timeout)
@@ -237,46 +241,20 @@ class Toolkit:
 class _ToolChannel:
     """Where a program's calls reach the tools."""
 
-    def __init__(self, tools: Mapping[str, Tool[..., Any]], listener: Callable[[dict[str, Any]], None] | None) -> None:
-        self._tools = tools
+    def __init__(
+        self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._settings = settings
         self._listener = listener
-        self.grants = Grants(Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools.values())
+        self.grants = Grants(Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools)
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        return run_call(self._tools[name], args, kwargs)
+        return run_call(self._tools[name], args, kwargs, self._settings)
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        return await arun_call(self._tools[name], args, kwargs)
+        return await arun_call(self._tools[name], args, kwargs, self._settings)
 
     def ended(self, record: dict[str, Any]) -> None:
         if self._listener is not None:
             self._listener(record)
-
-
-def _by_name(tools: Sequence[object]) -> dict[str, Tool[..., Any]]:
-    found: dict[str, Tool[..., Any]] = {}
-    for item in tools:
-        if not isinstance(item, Tool):
-            name = getattr(item, "__name__", None) or type(item).__name__
-            message = f"a Toolkit takes tools, and {name} is none: write @ez_tool above it, or ez_tool({name})"
-            raise TypeError(message)
-        if item.name in found:
-            message = f"two tools are called {item.name!r}: give one another name, @ez_tool(name=...)"
-            raise DuplicateToolError(message)
-        found[item.name] = item
-    return found
-
-
-def _not_found(name: str, names: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, names, n=len(names) or 1, cutoff=0)
-    return f"there is no tool {name!r}; there are: {', '.join(near) or 'none'}"
-
-
-def _describe(format_name: str, name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    if format_name == "raw":
-        return {"name": name, "description": description, "parameters": parameters}
-    if format_name not in _FORMATS:
-        message = f"there is no format {format_name!r}; there are: {', '.join(_FORMATS)}, raw"
-        raise ValueError(message)
-    module = importlib.import_module(f"ez_ptc.formats.{format_name}")
-    return module.describe(name, description, parameters)

@@ -1,16 +1,20 @@
-"""The one place where a tool runs, whoever asked for it: check the arguments, call, and say how it ended."""
+"""The one place where a tool runs, whoever asked for it: check the arguments, ask, call, and say how it ended."""
 
 import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
-from typing import Final, Protocol, cast
+from typing import Final, NoReturn, Protocol, cast
 
 from ez_ptc._sync import to_thread
-from ez_ptc.errors import ArgumentsError, ToolError
+from ez_ptc.errors import ArgumentsError, ToolError, ToolNotFoundError
 from ez_ptc.messages import ToolResult
+from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.tools.approval import Approve, decided, question, someone_to_ask
 
-__all__ = ["CallableTool", "arun_call", "error_text", "run_call"]
+__all__ = ["CallSettings", "CallableTool", "arun_call", "error_text", "failure", "returned", "run_call"]
 
 _MESSAGE_WIDTH: Final = 4000
 
@@ -19,11 +23,26 @@ _log = logging.getLogger("ez_ptc.tools")
 _log.addHandler(logging.NullHandler())
 
 
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """What the host adds to a call: the value that its `Context` parameters get, and who approves of it."""
+
+    context: object = NO_CONTEXT
+    approve: Approve | None = None
+
+
+_NO_SETTINGS: Final = CallSettings()
+_PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
+"""What most functions return; whether it can be awaited need not be asked."""
+
+
 class _Bound(Protocol):
     @property
     def args(self) -> tuple[object, ...]: ...
     @property
     def kwargs(self) -> dict[str, object]: ...
+    @property
+    def mended(self) -> tuple[str, ...]: ...
 
 
 class CallableTool(Protocol):
@@ -44,12 +63,27 @@ class CallableTool(Protocol):
         """Whether calling the function gives something to await."""
         ...
 
-    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> _Bound:
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a person must say yes to each call."""
+        ...
+
+    @property
+    def positional_names(self) -> tuple[str, ...]:
+        """The names of the arguments that may be passed by position, in order."""
+        ...
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> _Bound:
         """Check and convert the arguments of a call."""
         ...
 
 
-def run_call(tool: CallableTool, args: Sequence[object], kwargs: Mapping[str, object]) -> ToolResult:
+def run_call(
+    tool: CallableTool,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings = _NO_SETTINGS,
+) -> ToolResult:
     """Check a call's arguments, run the tool in this thread, and return how it ended.
 
     Whatever the tool or its caller did wrong is a result, and is logged. An asynchronous tool is such a mistake here:
@@ -57,31 +91,70 @@ def run_call(tool: CallableTool, args: Sequence[object], kwargs: Mapping[str, ob
     """
     started = perf_counter()
     try:
-        if tool.is_async:
-            _refuse_async(tool)
-        bound = tool.bind(args, kwargs)
-        output = _collected(tool.fn(*bound.args, **bound.kwargs))
-        if inspect.isawaitable(output) or inspect.isasyncgen(output):
-            _discard(output)
-            _refuse_async(tool)
+        output, bound = _ran(tool, args, kwargs, settings)
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return _failed(tool, error, started)
-    return ToolResult(success=True, output=output, duration_ms=_milliseconds_since(started))
+        return failure(tool.name, error, duration_ms=_milliseconds_since(started))
+    return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
 
 
-async def arun_call(tool: CallableTool, args: Sequence[object], kwargs: Mapping[str, object]) -> ToolResult:
+def returned(tool: CallableTool, kwargs: Mapping[str, object], settings: CallSettings = _NO_SETTINGS) -> object:
+    """Do the same as `run_call`, but return what the function returns, and raise what goes wrong once it is logged."""
+    try:
+        return _ran(tool, (), kwargs, settings)[0]
+    except Exception as error:
+        failure(tool.name, error)
+        raise
+
+
+def _ran(
+    tool: CallableTool, args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
+) -> tuple[object, _Bound]:
+    if tool.is_async:
+        _refuse_async(tool.name)
+    bound = tool.bind(args, kwargs, context=settings.context)
+    if tool.requires_approval:
+        approve = someone_to_ask(tool.name, settings.approve)
+        answer = approve(question(tool.name, tool.positional_names, args, kwargs))
+        bound = _rebound(tool, _blocking(answer, f"the approval of {tool.name}"), bound, settings)
+    output = tool.fn(*bound.args, **bound.kwargs)
+    return output if type(output) in _PLAIN else _blocking(_collected(output), tool.name), bound
+
+
+async def arun_call(
+    tool: CallableTool,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings = _NO_SETTINGS,
+) -> ToolResult:
     """Do the same as `run_call`, but await asynchronous tools, and run others in a worker thread.
 
     The thread sees the caller's context variables. When the call is cancelled, the thread is left to itself.
     """
     started = perf_counter()
     try:
-        bound = tool.bind(args, kwargs)
-        outcome = _outcome(tool, bound) if tool.is_async else await to_thread(_outcome, tool, bound)
+        bound = tool.bind(args, kwargs, context=settings.context)
+        if tool.requires_approval:
+            approve = someone_to_ask(tool.name, settings.approve)
+            call = question(tool.name, tool.positional_names, args, kwargs)
+            # In a thread, because a person takes their time and the event loop must not wait for them.
+            answer = await _awaited((await to_thread(_outcome, partial(approve, call)))())
+            bound = _rebound(tool, answer, bound, settings)
+        run = partial(tool.fn, *bound.args, **bound.kwargs)
+        outcome = _outcome(run) if tool.is_async else await to_thread(_outcome, run)
         output = await _awaited(outcome())
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
-        return _failed(tool, error, started)
-    return ToolResult(success=True, output=output, duration_ms=_milliseconds_since(started))
+        return failure(tool.name, error, duration_ms=_milliseconds_since(started))
+    return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+
+
+def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:
+    """Log what a call ended with, and return it as a result."""
+    text = error_text(error)
+    if isinstance(error, ArgumentsError | ToolNotFoundError):
+        _log.warning("call refused: %s", text)
+    else:
+        _log.warning("%s failed: %s", tool, text, exc_info=error)
+    return ToolResult(success=False, error=text, exception=error, duration_ms=duration_ms)
 
 
 def error_text(error: BaseException) -> str:
@@ -101,10 +174,15 @@ def error_text(error: BaseException) -> str:
     return f"{name}: {message}" if isinstance(error, KeyError) else message
 
 
-def _outcome(tool: CallableTool, bound: _Bound) -> Callable[[], object]:
-    """Run a tool and return how to go on: a way around `StopIteration`, which no future carries."""
+def _rebound(tool: CallableTool, answer: object, bound: _Bound, settings: CallSettings) -> _Bound:
+    instead = decided(tool.name, answer)
+    return bound if instead is None else tool.bind((), instead, context=settings.context)
+
+
+def _outcome(run: Callable[[], object]) -> Callable[[], object]:
+    """Run foreign code and return how to go on: a way around `StopIteration`, which no future carries."""
     try:
-        output = _collected(tool.fn(*bound.args, **bound.kwargs))
+        output = _collected(run())
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         raised = error
 
@@ -125,23 +203,17 @@ def _collected(output: object) -> object:
     return list(cast("Generator[object]", output)) if inspect.isgenerator(output) else output
 
 
-def _discard(output: object) -> None:
+def _blocking(output: object, subject: str) -> object:
+    if not (inspect.isawaitable(output) or inspect.isasyncgen(output)):
+        return output
     if isinstance(output, Coroutine):
         output.close()
+    return _refuse_async(subject)
 
 
-def _refuse_async(tool: CallableTool) -> None:
-    message = f"{tool.name} is asynchronous and cannot run in a blocking call: await it instead"
+def _refuse_async(subject: str) -> NoReturn:
+    message = f"{subject} is asynchronous and cannot run in a blocking call: await it instead"
     raise ToolError(message)
-
-
-def _failed(tool: CallableTool, error: Exception, started: float) -> ToolResult:
-    text = error_text(error)
-    if isinstance(error, ArgumentsError):
-        _log.warning("call refused: %s", text)
-    else:
-        _log.warning("%s failed: %s", tool.name, text, exc_info=error)
-    return ToolResult(success=False, error=text, exception=error, duration_ms=_milliseconds_since(started))
 
 
 def _milliseconds_since(started: float) -> float:

@@ -1,20 +1,24 @@
 """What a function is as a tool: everything that a model, a validator and a caller need to know of it."""
 
+import difflib
 import inspect
 import re
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments import ArgumentBinder
 from ez_ptc.schema.docstrings import parameter_texts, prose
-from ez_ptc.schema.functions import function_schema
+from ez_ptc.schema.functions import FunctionSchema, function_schema
+from ez_ptc.schema.imported import ImportedSchema, imported_schema
+from ez_ptc.schema.imported_calls import SchemaBinder
 from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
+from ez_ptc.tools.parameters import ToolParameter, parameters_schema
 
-__all__ = ["Definition", "Options", "define"]
+__all__ = ["Definition", "Options", "define", "define_by_hand"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
 
@@ -27,6 +31,19 @@ class Options:
     description: str | None = None
     return_schema: dict[str, Any] | None = None
     category: str | None = None
+    requires_approval: bool = False
+    idempotent: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Options":
+        """Return options given by name. Raises TypeError for one that there is not, with the nearest that there is."""
+        known = [each.name for each in fields(cls)]
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+                message = f"a tool has no option {name!r}: did you mean {near[0]!r}? There are {', '.join(known)}"
+                raise TypeError(message)
+        return cls(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +55,27 @@ class Definition:
     description: str
     docstring: str
     parameters: dict[str, Any]
-    parameter_names: tuple[str, ...]
     signature: str
     return_schema: dict[str, Any] | None
     is_async: bool
     category: str | None
-    binder: ArgumentBinder
+    requires_approval: bool
+    idempotent: bool
+    binder: ArgumentBinder | SchemaBinder
+
+    def renamed(self, name: str) -> "Definition":
+        """Return the same under another name."""
+        _check_name(name)
+        signature = name + self.signature.removeprefix(self.name)
+        return replace(self, name=name, signature=signature, binder=replace(self.binder, tool=name))
 
 
-def define(function: Callable[..., object], options: Options, *, stacklevel: int) -> Definition:
+def define(
+    function: Callable[..., object], options: Options, *, stacklevel: int, nullable_is_optional: bool = False
+) -> Definition:
     """Read a function as a tool.
+
+    With `nullable_is_optional`, a parameter that takes None is not required, also where it has no default.
 
     Raises `SchemaError` where it cannot be one. Warns, at the caller `stacklevel` frames up, where neither a docstring
     nor the options say what it does.
@@ -61,20 +89,69 @@ def define(function: Callable[..., object], options: Options, *, stacklevel: int
         description = f"Tool: {name}"
         message = f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    if nullable_is_optional:
+        _drop_from_required(described.parameters, described.binder.nullable)
     given = options.return_schema
+    returned = return_schema(read.returns, namespace=read.namespace) if given is None else given
+    settled = replace(options, name=name, description=description, return_schema=returned)
+    return _definition(function, described, settled, docstring=docstring)
+
+
+def define_by_hand(
+    function: Callable[..., object],
+    parameters: Mapping[str, Any] | Sequence[ToolParameter],
+    options: Options,
+) -> Definition:
+    """Make a tool of a function and the parameters that somebody gave it: a JSON Schema, or a list.
+
+    Raises `SchemaError` for what is no such schema, and for a function that cannot be called by it.
+    """
+    name = _name(function, options.name)
+    if not isinstance(options.description, str):
+        message = f"{name}: its description is text, got {type(options.description).__name__}"
+        raise SchemaError(message)
+    listed = isinstance(parameters, list | tuple)
+    schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
+    described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
+    docstring = _written_docstring(options.description, described.parameters["properties"])
+    return _definition(function, described, replace(options, name=name), docstring=docstring)
+
+
+def _definition(
+    function: Callable[..., object],
+    described: FunctionSchema | ImportedSchema,
+    options: Options,
+    *,
+    docstring: str,
+) -> Definition:
+    name, description = str(options.name), str(options.description)
     return Definition(
         function=function,
         name=name,
         description=description,
         docstring=docstring,
         parameters=described.parameters,
-        parameter_names=tuple(described.binder.fields),
         signature=signature_text(name, described.signature),
-        return_schema=return_schema(read.returns, namespace=read.namespace) if given is None else given,
+        return_schema=options.return_schema,
         is_async=_is_async(function),
         category=options.category,
+        requires_approval=options.requires_approval,
+        idempotent=options.idempotent,
         binder=described.binder,
     )
+
+
+def _written_docstring(description: str, properties: Mapping[str, Any]) -> str:
+    dicts = {name: cast("dict[str, object]", each) for name, each in properties.items() if isinstance(each, dict)}
+    texts = {name: str(each.get("description") or "") for name, each in dicts.items()}
+    lines = [f"    {name}: {' '.join(text.split())}" for name, text in texts.items() if text]
+    return "\n".join([description, "", "Args:", *lines]) if lines else description
+
+
+def _drop_from_required(parameters: dict[str, Any], names: Sequence[str]) -> None:
+    required = [name for name in parameters.pop("required", ()) if name not in names]
+    if required:
+        parameters["required"] = required
 
 
 def _name(function: Callable[..., object], given: str | None) -> str:
@@ -84,12 +161,16 @@ def _name(function: Callable[..., object], given: str | None) -> str:
     inner = innermost(function)
     own = getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__)
     name = given if given is not None else type(function).__name__ if own == "__call__" else own
+    _check_name(name)
+    return name
+
+
+def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = (
             f"{name!r} is no name for a tool: give one of letters, digits and '_', as in ez_tool(name='find_order')"
         )
         raise SchemaError(message)
-    return name
 
 
 def _docstring(function: Callable[..., object]) -> str:

@@ -1,4 +1,4 @@
-"""`Tool`, a function that a model may call, and `@ez_tool`, which makes one.
+"""`Tool`, a function that a model may call.
 
 Pydantic is imported when the first tool is made, not before: what reads a function is in `tools.definition`.
 """
@@ -6,18 +6,24 @@ Pydantic is imported when the first tool is made, not before: what reads a funct
 import functools
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ArgumentsError, SchemaError
-from ez_ptc.tools.calls import arun_call, run_call
+from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.tools.calls import CallSettings, arun_call, failure, returned, run_call
+from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import ParamSpec, TypeVar
 
-    from ez_ptc.messages import ToolResult
+    from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.schema.arguments import BoundCall
+    from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.definition import Definition
+    from ez_ptc.tools.options import FunctionOptions, HandmadeOptions, SynonymOptions
 
     P = ParamSpec("P", default=...)
     R_co = TypeVar("R_co", default=object, covariant=True)
@@ -25,24 +31,94 @@ else:  # the same without defaults, which need Python 3.13 or typing_extensions
     P = typing.ParamSpec("P")
     R_co = typing.TypeVar("R_co", covariant=True)
 
-__all__ = ["Tool", "ez_tool"]
+__all__ = ["Tool"]
+
+_NO_SETTINGS: Final = CallSettings()
 
 
 class Tool(Generic[P, R_co]):
     """A function that a model may call, with all that a model, a validator and a caller need to know of it.
 
-    `ez_tool` makes one. It is still the function: calling it calls the function with what it was given, unchecked, and
-    an asynchronous function gives its coroutine. `call` and `execute` are for what a model sends.
+    `ez_tool` makes one from a function, and so does `Tool.from_function`. Made by hand, it takes a `name`, a
+    `description`, the `function`, and its `parameters` as `ToolParameter`s or as a JSON Schema (`schema` is another
+    name for them, as `fn` is for the function). A tool is still the function: calling it calls the function with what
+    it was given, unchecked, and an asynchronous function gives its coroutine. `call` and `execute` are for what a model
+    sends.
+
+    Raises `SchemaError` for parameters that are no JSON Schema of an object, and for a function that does not take
+    them.
     """
 
     __wrapped__: Callable[P, R_co]
 
-    def __init__(self, definition: "Definition") -> None:
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        parameters: Sequence[ToolParameter] | Mapping[str, Any] | None = None,
+        function: Callable[P, R_co] | None = None,
+        **options: "Unpack[SynonymOptions]",
+    ) -> None:
+        from ez_ptc.tools.definition import Options, define_by_hand
+
+        given: dict[str, Any] = dict(options)
+        schema, called = given.pop("schema", None), given.pop("fn", None)
+        settings = Options.of({"name": name, "description": description, **given})
+        definition = define_by_hand(
+            cast("Callable[..., object]", _one_of(name, "function", function, called)),
+            cast("Mapping[str, Any]", _one_of(name, "parameters", parameters, schema) or []),
+            settings,
+        )
+        self._take(definition)
+
+    @classmethod
+    def from_function(cls, function: Callable[P, R_co], /, **options: "Unpack[FunctionOptions]") -> "Self":
+        """Make a tool of a function, as `@ez_tool` does; a parameter that takes None need not be passed.
+
+        `options` are those of `ToolOptions` without `registry`. Raises and warns as `ez_tool` does.
+        """
+        from ez_ptc.tools.definition import Options, define
+
+        return cls.of_definition(define(function, Options.of(options), stacklevel=2, nullable_is_optional=True))
+
+    @classmethod
+    def from_schema(
+        cls,
+        name: str,
+        description: str,
+        schema: Mapping[str, Any],
+        function: Callable[P, R_co],
+        **options: "Unpack[HandmadeOptions]",
+    ) -> "Self":
+        """Make a tool of a function whose parameters are described elsewhere, by a JSON Schema of an object.
+
+        Calls are checked against the schema; the function gets JSON's own types, by name. The schema is of any draft,
+        with OpenAPI's `nullable`; nothing is fetched for it. Raises SchemaError for what is no such schema.
+        """
+        return cls(name, description, schema, function, **options)
+
+    @classmethod
+    def of_definition(cls, definition: "Definition") -> "Self":
+        """Make a tool of what `tools.definition` has read."""
+        made = cls.__new__(cls)
+        made._take(definition)  # noqa: SLF001 - it is one of its own
+        return made
+
+    def _take(self, definition: "Definition") -> None:
         functools.update_wrapper(self, definition.function, updated=())
         attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
         # A function's own attributes come along, but none may stand before what a tool is.
         vars(self).update({name: each for name, each in attributes.items() if not hasattr(Tool, name)})
-        self._definition: Final = definition
+        self._definition = definition
+
+    def changed(self, *, name: str | None = None, requires_approval: bool | None = None) -> "Self":
+        """Return the same tool under another name, or one that does or does not require approval."""
+        from dataclasses import replace
+
+        definition = self._definition if name is None else self._definition.renamed(name)
+        if requires_approval is not None:
+            definition = replace(definition, requires_approval=requires_approval)
+        return self.of_definition(definition)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function."""
@@ -77,9 +153,19 @@ class Tool(Generic[P, R_co]):
         return self._definition.parameters
 
     @property
+    def parameter_list(self) -> list[ToolParameter]:
+        """The same as `parameters`, as far as a list of `ToolParameter` can say it."""
+        return parameter_list(self._definition.parameters)
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
         """The names of the arguments that a model may pass, in order."""
-        return self._definition.parameter_names
+        return tuple(self._definition.binder.fields)
+
+    @property
+    def positional_names(self) -> tuple[str, ...]:
+        """The names of the arguments that may be passed by position, in order."""
+        return self._definition.binder.positional
 
     @property
     def signature(self) -> str:
@@ -111,38 +197,113 @@ class Tool(Generic[P, R_co]):
         """What kind of tool it is, to choose tools by."""
         return self._definition.category
 
-    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> "BoundCall":
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a person must say yes to each call."""
+        return self._definition.requires_approval
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether calling it twice does what calling it once does."""
+        return self._definition.idempotent
+
+    def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
+        """Return the tool as a provider takes it.
+
+        Args:
+            format: "openai", "openai-responses", "anthropic", "gemini", "mistral" or "mcp".
+            strict: Have the provider hold its model to the schema, where it can.
+
+        Raises:
+            ValueError: No format has that name.
+            SchemaError: The provider would refuse the schema; the message names the parameter and the keyword.
+        """
+        from ez_ptc.formats.catalog import format_named
+
+        return format_named(format).describe(self, strict=strict)
+
+    def to_openai_format(self) -> dict[str, Any]:
+        """Return the tool as an element of `tools` in OpenAI's Chat Completions."""
+        return self.to_format("openai")
+
+    def to_anthropic_format(self) -> dict[str, Any]:
+        """Return the tool as an element of `tools` in Anthropic's Messages."""
+        return self.to_format("anthropic")
+
+    def bind(
+        self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT
+    ) -> "BoundCall":
         """Check what a program passes by position and by name, and convert it to the annotated types.
 
-        Raises `ArgumentsError`, which names everything that is wrong at once.
+        `context` is the value of its `Context` parameters. Raises `ArgumentsError`, which names everything that is
+        wrong at once.
         """
-        return self._definition.binder.bind(args, kwargs)
+        return self._definition.binder.bind(args, kwargs, context=context)
 
-    def call(self, arguments: dict[str, object] | str, /) -> object:
+    def call(
+        self,
+        arguments: dict[str, object] | str,
+        /,
+        *,
+        context: object = NO_CONTEXT,
+        approve: "Approve | None" = None,
+    ) -> object:
         """Check the arguments that a model sent, a dict or JSON text, and return what the function returns for them.
 
-        An asynchronous function runs to its end, on an event loop of its own. Raises `ArgumentsError` that names
-        everything that is wrong at once, and whatever the function raises.
-        """
-        kwargs = self._read(arguments)
-        return _output(self._run(kwargs))
+        An asynchronous function runs to its end, on an event loop of its own.
 
-    async def acall(self, arguments: dict[str, object] | str, /) -> object:
+        Args:
+            arguments: What the model sent.
+            context: The value of the function's `Context` parameters.
+            approve: Who is asked about the call, where the tool requires approval.
+
+        Raises:
+            ArgumentsError: The arguments are wrong; it names everything that is, at once.
+            ToolError: The call was not approved.
+            Exception: Whatever the function raises.
+        """
+        settings = _NO_SETTINGS if context is NO_CONTEXT and approve is None else CallSettings(context, approve)
+        if self.is_async:
+            return _output(self._run(self._read(arguments), settings))
+        return returned(self, self._read(arguments), settings)
+
+    async def acall(
+        self,
+        arguments: dict[str, object] | str,
+        /,
+        *,
+        context: object = NO_CONTEXT,
+        approve: "Approve | None" = None,
+    ) -> object:
         """Do the same as `call`, but await; a function that is not asynchronous runs in a worker thread."""
-        return _output(await arun_call(self, (), self._read(arguments)))
+        return _output(await arun_call(self, (), self._read(arguments), CallSettings(context, approve)))
 
     def execute(self, /, **arguments: object) -> "ToolResult":
         """Do the same as `call`, but never raise: whatever goes wrong is in the result, and is logged."""
-        return self._run(arguments)
+        return self._run(arguments, CallSettings())
 
     async def aexecute(self, /, **arguments: object) -> "ToolResult":
         """Do the same as `execute`, but await; a function that is not asynchronous runs in a worker thread."""
         return await arun_call(self, (), arguments)
 
-    def _run(self, arguments: Mapping[str, object]) -> "ToolResult":
+    def _run(self, arguments: Mapping[str, object], settings: CallSettings) -> "ToolResult":
         if self.is_async:
-            return run_coroutine(arun_call, self, (), arguments)
-        return run_call(self, (), arguments)
+            return run_coroutine(arun_call, self, (), arguments, settings)
+        return run_call(self, (), arguments, settings)
+
+    def run(self, call: "ToolCall", settings: CallSettings | None = None) -> "ToolResult":
+        """Run a call as a provider's answer has it, and return how it ended; nothing is raised."""
+        try:
+            return self._run(self._read(call.arguments), settings or CallSettings())
+        except ArgumentsError as error:
+            return failure(self.name, error)
+
+    async def arun(self, call: "ToolCall", settings: CallSettings | None = None) -> "ToolResult":
+        """Do the same as `run`, but await; a function that is not asynchronous runs in a worker thread."""
+        try:
+            return await arun_call(self, (), self._read(call.arguments), settings or CallSettings())
+        except ArgumentsError as error:
+            return failure(self.name, error)
 
     def _read(self, arguments: dict[str, object] | str) -> dict[str, object]:
         if isinstance(arguments, str):
@@ -162,44 +323,8 @@ def _output(result: "ToolResult") -> object:
     return result.output
 
 
-@overload
-def ez_tool(function: Callable[P, R_co], /) -> Tool[P, R_co]: ...
-@overload
-def ez_tool(
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_schema: dict[str, Any] | None = None,
-    category: str | None = None,
-) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
-def ez_tool(
-    function: Callable[P, R_co] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    return_schema: dict[str, Any] | None = None,
-    category: str | None = None,
-) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
-    """Make a tool of a function, as `@ez_tool` or with arguments, as `@ez_tool(category="shop")`.
-
-    `name` and `description` stand in for the function's name and docstring. `return_schema` says what the function
-    returns where its annotation cannot; it is kept as it is. `category` is for choosing tools by.
-
-    Raises `SchemaError` for a function that cannot be a tool, naming the parameter and what to write instead. Warns
-    where neither a docstring nor `description` says what it does.
-    """
-    from ez_ptc.tools.definition import Options, define
-
-    options = Options(name=name, description=description, return_schema=return_schema, category=category)
-    stacklevel = 2 if function is None else 3  # a decorator that is applied at once is one frame further in
-
-    def decorate(function: Callable[P, R_co], /) -> Tool[P, R_co]:
-        if isinstance(function, Tool):
-            message = (
-                f"{function!r} is a tool already: make another one from its function, as in ez_tool({function.name}.fn)"
-            )
-            raise SchemaError(message)
-        return Tool(define(function, options, stacklevel=stacklevel))
-
-    return decorate if function is None else decorate(function)
+def _one_of(tool: object, name: str, value: object, other: object) -> object:
+    if value is not None and other is not None:
+        message = f"{tool}: its {name} is given twice, under both of its names"
+        raise SchemaError(message)
+    return other if value is None else value

@@ -1,0 +1,40 @@
+"""What the formats need to know of a tool, and nothing more."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Describable", "ToolShape"]
+
+
+class Describable(Protocol):
+    """A tool as a format sees it; `Tool` is one."""
+
+    @property
+    def name(self) -> str:
+        """The name that a model calls it by."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it does, for a model to read."""
+        ...
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments, an object."""
+        ...
+
+    @property
+    def return_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of what it returns, where there is one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolShape:
+    """A tool that is nothing but what a format sees."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    return_schema: dict[str, Any] | None = None

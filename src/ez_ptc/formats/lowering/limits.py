@@ -1,0 +1,103 @@
+"""How large a schema may be in strict mode."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.formats.lowering.keywords import Schema
+from ez_ptc.formats.lowering.references import PREFIX
+
+__all__ = ["check_limits", "check_unions", "unions"]
+
+# OpenAI's guide to structured outputs, "Supported schemas".
+_PROPERTIES: Final = 5000
+_LEVELS: Final = 10
+_CHARACTERS: Final = 120_000
+_VALUES: Final = 1000
+_LONG_ENUM: Final = 250
+_ENUM_CHARACTERS: Final = 15_000
+
+
+def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> None:
+    """Refuse a strict schema that is too large, or that contains itself where it may not.
+
+    Raises `SchemaError` that says which limit it is beyond.
+    """
+    parts = list(_parts(schema))
+    names = [name for each in parts for name in each.get("properties", {})]
+    enums: list[list[object]] = [each["enum"] for each in parts if "enum" in each]
+    values = [value for each in enums for value in each]
+    texts = [*names, *schema.get("$defs", {}), *(str(value) for value in values)]
+    _at_most(tool, len(names), _PROPERTIES, "properties")
+    _at_most(tool, len(values), _VALUES, "enum values")
+    _at_most(tool, sum(map(len, texts)), _CHARACTERS, "characters of names and enum values")
+    for each in enums:
+        if len(each) > _LONG_ENUM:
+            _at_most(tool, sum(len(str(value)) for value in each), _ENUM_CHARACTERS, "characters in one enum")
+    _Levels(tool, schema.get("$defs", {}), recursive=recursive).of(cast("Schema", schema), (), 0)
+
+
+def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional: int) -> None:
+    """Refuse a strict schema with more unions, or more properties that are not required, than a provider takes."""
+    parts = list(_parts(schema))
+    left = sum(len(each["properties"]) - len(each["required"]) for each in parts if "properties" in each)
+    _at_most(tool, sum("anyOf" in each for each in parts), unions, "parameters that may be of several types")
+    _at_most(tool, left, optional, "optional parameters")
+
+
+def unions(schema: Mapping[str, Any]) -> int:
+    """Return how many unions there are in a strict schema."""
+    return sum("anyOf" in each for each in _parts(schema))
+
+
+def _at_most(tool: str, found: int, most: int, things: str) -> None:
+    if found > most:
+        _refuse(tool, f"its schema has {found} {things}, and strict mode takes at most {most}")
+
+
+def _refuse(tool: str, problem: str) -> NoReturn:
+    message = f"{tool}: {problem}: describe it with a smaller schema, or use strict=False"
+    raise SchemaError(message)
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[Schema]:
+    yield from schema.get("anyOf", ())
+    yield from schema.get("properties", {}).values()
+    if "items" in schema:
+        yield schema["items"]
+
+
+def _parts(schema: Mapping[str, Any]) -> Iterator[Schema]:
+    waiting: list[Schema] = [cast("Schema", schema), *schema.get("$defs", {}).values()]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting.extend(_inner(part))
+
+
+class _Levels:
+    """Counts the levels of objects, each definition once at each depth that is new to it."""
+
+    def __init__(self, tool: str, definitions: Mapping[str, Schema], *, recursive: bool) -> None:
+        self._tool = tool
+        self._definitions = definitions
+        self._recursive = recursive
+        self._deepest: dict[str, int] = {}
+
+    def of(self, schema: Schema, inside: tuple[str, ...], level: int) -> None:
+        if "$ref" in schema:
+            self._definition(schema["$ref"].removeprefix(PREFIX), inside, level)
+        level += schema.get("type") == "object"
+        _at_most(self._tool, level, _LEVELS, "levels of objects in each other")
+        for each in _inner(schema):
+            self.of(each, inside, level)
+
+    def _definition(self, name: str, inside: tuple[str, ...], level: int) -> None:
+        if name in inside:
+            if not self._recursive:
+                _refuse(
+                    self._tool, f"its schema contains itself ($ref to {name!r}), and strict mode takes none that does"
+                )
+        elif self._deepest.get(name, -1) < level:
+            self._deepest[name] = level
+            self.of(self._definitions[name], (*inside, name), level)

@@ -1,0 +1,115 @@
+"""Schemas that hold at once, as one schema: what `allOf` says, and a `$ref` with keywords beside it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, cast
+
+from ez_ptc.formats.lowering.keywords import Schema
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.sentences import described, sentences
+
+__all__ = ["flattened", "merged", "types_of"]
+
+_LARGER: Final = frozenset(
+    {"exclusiveMinimum", "minContains", "minItems", "minLength", "minProperties", "minimum", "uniqueItems"}
+)
+_SMALLER: Final = frozenset({"exclusiveMaximum", "maxItems", "maxLength", "maxProperties", "maximum"})
+_FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "writeOnly"})
+
+
+def flattened(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
+    """Return a schema with no `$ref` and no `allOf` at its own level: what they say is merged into it.
+
+    What cannot be said in one schema is left out and written into the description: the result may allow more than the
+    schema does, never less.
+    """
+    seen = set() if seen is None else seen
+    flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
+    parts: list[Schema] = [*schema.get("allOf", ())]
+    name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else None
+    if name is not None and name not in seen:
+        seen.add(name)
+        parts.insert(0, definitions[name])
+    for part in parts:
+        flat = merged(flat, flattened(part, definitions, seen))
+    return flat
+
+
+def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
+    """Return what holds where both hold, as far as one schema can say it; `one` has its way where it cannot."""
+    one, other = _with_enum(one, other)
+    both = dict(one)
+    lost: Schema = {}
+    for key, value in other.items():
+        if key not in both:
+            both[key] = value
+        elif key in _COMBINED:
+            both[key] = _COMBINED[key](both[key], value)
+        elif both[key] != value and key not in _FIRST:
+            lost[key] = value
+    return described(both, sentences(lost)) if lost else both
+
+
+def types_of(schema: Mapping[str, Any]) -> list[str]:
+    """Return the types that a schema lists itself."""
+    kind: str | list[str] = schema.get("type", [])
+    return [kind] if isinstance(kind, str) else kind
+
+
+def _with_enum(*schemas: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if all("const" not in each for each in schemas):
+        return schemas[0], schemas[1]
+    one, other = ({**_without_const(each), "enum": [each["const"]]} if "const" in each else each for each in schemas)
+    return one, other
+
+
+def _without_const(schema: Mapping[str, Any]) -> Schema:
+    return {key: value for key, value in schema.items() if key != "const"}
+
+
+def _both_types(one: str | list[str], other: str | list[str]) -> str | list[str]:
+    first, second = types_of({"type": one}), types_of({"type": other})
+    shared = [each for each in first if each in second or (each == "integer" and "number" in second)]
+    if "number" in first and "integer" in second and "integer" not in shared:
+        shared.append("integer")
+    return one if not shared else shared[0] if len(shared) == 1 else shared
+
+
+def _both_enums(one: list[object], other: list[object]) -> list[object]:
+    return [each for each in one if any(each == value and type(each) is type(value) for value in other)] or one
+
+
+def _both_properties(one: Mapping[str, Schema], other: Mapping[str, Schema]) -> dict[str, Schema]:
+    shared = {name: _both(one[name], each) for name, each in other.items() if name in one}
+    return {**one, **other, **shared}
+
+
+def _both(one: Schema, other: Schema) -> Schema:
+    return one if one == other else {"allOf": [one, other]}
+
+
+def _both_additional(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: FBT001 - a keyword's value may be a flag
+    if isinstance(one, bool) or isinstance(other, bool):
+        return False if one is False or other is False else other if one is True else one
+    return _both(one, other)
+
+
+def _both_texts(one: str, other: str) -> str:
+    return one if other in one else f"{one} {other}"
+
+
+def _united(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
+
+
+_COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    **dict.fromkeys(_LARGER, cast("Callable[[Any, Any], Any]", max)),
+    **dict.fromkeys(_SMALLER, cast("Callable[[Any, Any], Any]", min)),
+    "additionalProperties": _both_additional,
+    "description": _both_texts,
+    "enum": _both_enums,
+    "items": _both,
+    "patternProperties": _both_properties,
+    "properties": _both_properties,
+    "required": _united,
+    "type": _both_types,
+}

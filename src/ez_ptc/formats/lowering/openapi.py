@@ -1,0 +1,142 @@
+"""A JSON Schema as the part of OpenAPI 3.0 that Gemini takes, where that can say it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.formats.lowering.keywords import Schema
+from ez_ptc.formats.lowering.plain import Plain
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.strict import has_lookaround
+
+__all__ = ["as_openapi"]
+
+_STRUCTURE: Final = frozenset(
+    {"additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "type"}
+)
+_KEYWORDS: Final = frozenset(
+    {
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "pattern",
+    }
+)
+_FORMATS: Final = frozenset({"date-time", "double", "float", "int32", "int64"})
+_LARGEST: Final = 2_000
+
+
+class _CannotSayError(Exception):
+    """This part of OpenAPI has no way to say it."""
+
+
+def as_openapi(tool: str, schema: Mapping[str, Any]) -> Schema | None:
+    """Return an object's schema in the OpenAPI that Gemini takes, or None where that cannot say it.
+
+    It has no `$ref` (which is written out), no `null` but `nullable`, nothing beside `anyOf`, enums of text only, and
+    no object without keys. It cannot say what contains itself, an object with any keys, and a value of any type.
+    """
+    body = {key: value for key, value in schema.items() if key != "$defs"}
+    definitions: dict[str, Schema] = schema.get("$defs", {})
+    writer = _Writer(Plain(tool, definitions), definitions)
+    try:
+        return writer.root(body)
+    except (_CannotSayError, SchemaError, RecursionError):
+        return None
+
+
+class _Writer:
+    def __init__(self, plain: Plain, definitions: Mapping[str, Schema]) -> None:
+        self._plain = plain
+        self._definitions = definitions
+        self._made = 0
+
+    def root(self, schema: Schema) -> Schema:
+        if not schema["properties"] and schema.get("additionalProperties", False) is False:
+            return {"type": "object"}
+        return self._made_of(self._plain.of(schema, ""), ())
+
+    def _made_of(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        self._made += 1
+        if self._made > _LARGEST:
+            raise _CannotSayError
+        if "$ref" in plain:
+            return self._written_out(plain, inside)
+        if "anyOf" in plain:
+            return self._union(plain, inside)
+        if "type" not in plain:
+            raise _CannotSayError
+        return self._typed(plain, inside)
+
+    def _written_out(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        name = plain["$ref"].removeprefix(PREFIX)
+        if name in inside:
+            raise _CannotSayError
+        target = self._plain.of(self._definitions[name], name)
+        notes = {key: value for key, value in plain.items() if key != "$ref"}
+        whole = described({**target, **notes}, target.get("description", ""))
+        return self._made_of(whole, (*inside, name))
+
+    def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        made = [self._made_of(each, inside) for each in plain["anyOf"] if each.get("type") != "null"]
+        nullable = len(made) < len(plain["anyOf"])
+        flat: list[Schema] = []
+        for each in made:
+            flat += [part for part in each.get("anyOf", [each]) if part not in flat]
+        if not flat:
+            return _null(plain)
+        first = _told({**flat[0]}, plain, flat[0].get("description", ""))
+        branches = [first, *flat[1:]]
+        if nullable:
+            branches = [{**each, "nullable": True} for each in branches]
+        # Nothing may stand beside anyOf, so that the union's description is its first member's.
+        return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+    def _typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        kind = plain["type"]
+        if kind == "null":
+            return _null(plain)
+        made = _told({"type": kind, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, "")
+        if texts := _texts(plain):
+            made["enum"] = texts
+        if kind == "array":
+            made["items"] = self._made_of(plain["items"], inside)
+        return {**made, **self._object(plain, inside)} if kind == "object" else made
+
+    def _object(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        properties: dict[str, Schema] = plain["properties"]
+        if not properties:
+            raise _CannotSayError
+        made = {name: self._made_of(each, inside) for name, each in properties.items()}
+        return {"properties": made, **({"required": plain["required"]} if plain["required"] else {})}
+
+
+def _takes(key: str, value: Any) -> bool:  # noqa: ANN401 - a keyword's value is any JSON
+    if key == "format":
+        return value in _FORMATS
+    return key in _KEYWORDS and not (key == "pattern" and has_lookaround(value))
+
+
+def _null(plain: Schema) -> Schema:
+    return described({"type": "string", "nullable": True}, plain.get("description", ""), "Always null.")
+
+
+def _texts(plain: Schema) -> list[object]:
+    """Return the values of an enum, where all are texts that Gemini takes: none of them empty."""
+    values: list[object] = plain.get("enum", [])
+    return values if all(isinstance(each, str) and each for each in values) else []
+
+
+def _told(made: Schema, plain: Schema, own: str) -> Schema:
+    """Return a schema with the description of `plain`, and a sentence for each keyword that is not taken."""
+    untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not _takes(key, value)}
+    if "enum" in plain and len(_texts(plain)) < len(plain["enum"]):
+        untold["enum"] = plain["enum"]
+    bare = {key: value for key, value in made.items() if key != "description"}
+    return described(bare, plain.get("description", ""), sentences(untold) if untold else "", own)

@@ -1,0 +1,218 @@
+"""A JSON Schema as a tree in which each schema is one thing: a type, a union, a reference, or anything at all."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, json_type
+from ez_ptc.formats.lowering.merging import flattened, types_of
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.sentences import described, sentences
+
+__all__ = ["Plain"]
+
+_LARGEST: Final = 20_000
+_DEEPEST: Final = 40
+_UNSAID: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "additionalItems"})
+_STRUCTURE: Final = frozenset({"items", "prefixItems", "properties", "required", "additionalProperties"})
+_FURTHER: Final = frozenset(
+    {
+        "contains",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "patternProperties",
+        "propertyNames",
+    }
+)
+_ANY_TYPE: Final = frozenset({"else", "if", "not", "then"})
+
+
+class Plain:
+    """Makes the schemas of one document plain.
+
+    A plain schema is one of these, each with annotations (`description`, `default`, `examples`, …) beside it:
+    `{"$ref": "#/$defs/…"}`; `{"anyOf": […]}`; `{"type": …}` with one type, the keywords of that type, and an `enum`
+    of values of that type; or `{}`, which is anything. What it cannot say is a sentence in its description.
+    """
+
+    def __init__(self, tool: str, definitions: Mapping[str, Schema]) -> None:
+        self._tool = tool
+        self._definitions = definitions
+        self._made = 0
+
+    def of(self, schema: Mapping[str, Any], path: str, inside: frozenset[str] = frozenset()) -> Schema:
+        """Return a schema of the document, made plain; `inside` names the definitions it was written out of.
+
+        Raises `SchemaError` for one that grows beyond all measure.
+        """
+        self._made += 1
+        if self._made > _LARGEST:
+            self._refuse(path)
+        alone = _reference(schema)
+        if alone is not None:
+            return alone
+        written_out: set[str] = set()
+        flat = flattened(schema, self._definitions, written_out)
+        if (again := self._again(written_out, inside)) is not None:
+            return _only_reference(again, schema)
+        inside |= written_out
+        if "anyOf" in flat or "oneOf" in flat:
+            return self._union(flat, path, inside)
+        kinds = _types(flat)
+        if len(kinds) == 1:
+            return self._typed(flat, kinds[0], path, inside)
+        notes = {key: flat[key] for key in ANNOTATIONS if key in flat}
+        if not kinds:
+            return described(notes, *_leftover(flat, _ANY_TYPE))
+        without = {key: value for key, value in flat.items() if key not in ANNOTATIONS}
+        return _one_of_many([self._typed(without, kind, path, inside) for kind in kinds], notes)
+
+    def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
+        """Name a definition that would be written out within itself, or so deep within others that it must end."""
+        found = written_out & inside if len(inside) < _DEEPEST else written_out
+        return min(found) if found else None
+
+    def _union(self, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
+        keyword = "anyOf" if "anyOf" in schema else "oneOf"
+        base = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key not in (keyword, "oneOf")}
+        notes = {key: schema[key] for key in ANNOTATIONS if key in schema}
+        if keyword == "anyOf" and "oneOf" in schema:
+            notes = described(notes, sentences({"oneOf": schema["oneOf"]}))
+        branches: list[Schema] = schema[keyword]
+        if base and all(each.keys() <= {"description", "required"} for each in branches):
+            wanted = "; or ".join(", ".join(each.get("required", ())) for each in branches)
+            return self.of({**base, **described(notes, f"At least one of: {wanted}.")}, path, inside)
+        if not base:
+            return _one_of_many([self.of(each, path, inside) for each in branches], notes)
+        whole = [flattened(each, self._definitions) for each in branches]
+        agreeing = [
+            {"allOf": [base, branch]} for branch, flat in zip(branches, whole, strict=True) if _agree(base, flat)
+        ]
+        return _one_of_many([self.of(each, path, inside) for each in agreeing or [base]], notes)
+
+    def _typed(self, schema: Schema, kind: str, path: str, inside: frozenset[str]) -> Schema:
+        kept = (BY_TYPE[kind] - _FURTHER - _STRUCTURE - _UNSAID) | ANNOTATIONS
+        typed: Schema = {"type": kind, **{key: value for key, value in schema.items() if key in kept}}
+        values = _values(schema)
+        if values is not None:
+            of_kind = [each for each in values if _is_of(kind, each)]
+            if kind in ("object", "array"):
+                typed = described(typed, sentences({"enum": of_kind}))
+            elif of_kind and kind != "null":
+                typed["enum"] = of_kind
+        typed = described(typed, *_leftover(schema, (_FURTHER & BY_TYPE[kind]) | _ANY_TYPE))
+        if kind == "array":
+            return self._array(typed, schema, path, inside)
+        return self._object(typed, schema, path, inside) if kind == "object" else typed
+
+    def _array(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
+        prefix: list[Schema] = schema.get("prefixItems", [])
+        if not prefix:
+            return {**typed, "items": self.of(schema.get("items", {}), f"{path}[]", inside)}
+        each = [self.of(part, f"{path}[{at}]", inside) for at, part in enumerate(prefix)]
+        closed = "maxItems" in schema and schema["maxItems"] <= len(prefix)
+        rest = [] if closed else [self.of(schema.get("items", {}), f"{path}[]", inside)]
+        order = ", ".join(_brief(part) for part in each)
+        return described({**typed, "items": _one_of_many([*each, *rest], {})}, f"The items in order: {order}.")
+
+    def _object(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
+        properties: dict[str, Schema] = schema.get("properties", {})
+        required: Sequence[str] = schema.get("required", ())
+        typed["properties"] = {
+            name: self.of(each, f"{path}.{name}" if path else name, inside) for name, each in properties.items()
+        }
+        typed["required"] = [name for name in required if name in properties]
+        typed["additionalProperties"] = _additional(schema)
+        if missing := [name for name in required if name not in properties]:
+            return described(typed, f"These keys are required too: {', '.join(missing)}.")
+        return typed
+
+    def _refuse(self, path: str) -> NoReturn:
+        message = (
+            f"{self._tool}: parameter {path!r}: written out without $ref and allOf its schema has more than {_LARGEST} "
+            "parts: describe the tool with a smaller schema, or use strict=False"
+        )
+        raise SchemaError(message)
+
+
+def _reference(schema: Mapping[str, Any]) -> Schema | None:
+    beside = schema.keys() - ANNOTATIONS
+    notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
+    if beside == {"allOf"} and len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"}:
+        return {**schema["allOf"][0], **notes}
+    return {"$ref": schema["$ref"], **notes} if beside == {"$ref"} else None
+
+
+def _only_reference(name: str, schema: Mapping[str, Any]) -> Schema:
+    notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
+    rest = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key != "$ref"}
+    return {"$ref": PREFIX + name, **described(notes, sentences(rest) if rest else "")}
+
+
+def _types(schema: Schema) -> list[str]:
+    values = _values(schema)
+    listed = types_of(schema)
+    if values is not None:
+        found = list(dict.fromkeys(kind for each in values if (kind := json_type(each))))
+        if not listed:
+            return _without_integer(found)
+        return [kind for kind in listed if any(_is_of(kind, each) for each in values)] or listed
+    if listed:
+        return _without_integer(listed)
+    implied = [kind for kind in TYPES if kind != "integer" and schema.keys() & (BY_TYPE[kind] - {"format"})]
+    return implied if len(implied) == 1 else ["string"] if "format" in schema and not implied else []
+
+
+def _without_integer(kinds: list[str]) -> list[str]:
+    return [kind for kind in kinds if kind != "integer" or "number" not in kinds]
+
+
+def _values(schema: Mapping[str, Any]) -> list[object] | None:
+    return [schema["const"]] if "const" in schema else schema.get("enum")
+
+
+def _is_of(kind: str, value: object) -> bool:
+    found = json_type(value)
+    return found == kind or (kind == "number" and found == "integer")
+
+
+def _agree(base: Schema, branch: Schema) -> bool:
+    first, second = types_of(base), types_of(branch)
+    return (
+        not first or not second or any(each in second for each in first) or {"integer", "number"} <= {*first, *second}
+    )
+
+
+def _additional(schema: Schema) -> object:
+    patterns: dict[str, Schema] = schema.get("patternProperties", {})
+    if patterns:
+        return next(iter(patterns.values())) if len(patterns) == 1 else True
+    return schema.get("additionalProperties", True)
+
+
+def _leftover(schema: Schema, keywords: frozenset[str]) -> list[str]:
+    found = {key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}}
+    return [sentences(found)] if found else []
+
+
+def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
+    unique: list[Schema] = []
+    for branch in branches:
+        inner = branch["anyOf"] if branch.keys() == {"anyOf"} else [branch]
+        unique += [each for each in inner if each not in unique]
+    if any(not each.keys() - ANNOTATIONS for each in unique):
+        return described(notes)  # a branch that takes anything takes everything
+    if len(unique) > 1:
+        return {"anyOf": unique, **notes}
+    [only] = unique
+    return described({**only, **notes}, only.get("description", ""))
+
+
+def _brief(schema: Schema) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_brief(each) for each in schema["anyOf"])
+    name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else schema.get("type", "anything")
+    text = str(schema.get("description", "")).rstrip(".")
+    return f"{name} ({text})" if text else str(name)

@@ -1,0 +1,45 @@
+"""A tool's parameters as JSON Schema that every provider takes which is not strict."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ez_ptc.formats.lowering.keywords import Schema, rebuilt
+from ez_ptc.formats.lowering.merging import types_of
+from ez_ptc.formats.lowering.roots import rooted
+
+__all__ = ["portable", "without_one_of"]
+
+
+def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
+    """Return a tool's parameters as an object of JSON Schema, draft 2020-12, in which every array has `items`.
+
+    Raises `SchemaError` for what is no schema of an object.
+    """
+    return rebuilt(rooted(tool, schema), _with_items)
+
+
+def without_one_of(schema: Schema) -> Schema:
+    """Return a schema with each `oneOf` as an `anyOf`."""
+    return rebuilt(schema, _with_any_of)
+
+
+def _with_items(schema: Schema) -> Schema:
+    if "array" not in types_of(schema) or "items" in schema:
+        return schema
+    prefix: list[Schema] = schema.get("prefixItems", [])
+    if not prefix or len(prefix) != schema.get("maxItems"):
+        return {**schema, "items": {}}
+    kinds = [each for at, each in enumerate(prefix) if each not in prefix[:at]]
+    return {**schema, "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}}
+
+
+def _with_any_of(schema: Schema) -> Schema:
+    if "oneOf" not in schema:
+        return schema
+    branches = schema["oneOf"]
+    rest = {key: value for key, value in schema.items() if key != "oneOf"}
+    return (
+        {**rest, "allOf": [*rest.get("allOf", ()), {"anyOf": branches}]}
+        if "anyOf" in rest
+        else {**rest, "anyOf": branches}
+    )

@@ -1,0 +1,130 @@
+"""Where the `$ref`s of a JSON Schema lead, and what they are called in `$defs`."""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.shown import shown
+
+__all__ = ["PREFIX", "References"]
+
+PREFIX: Final = "#/$defs/"
+
+_UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
+_LONGEST_NAME: Final = 60
+_NOTHING: Final = object()
+
+
+class References:
+    """The references of one document, each leading into `$defs`; their targets wait there to be read."""
+
+    def __init__(self, tool: str, root: Mapping[str, Any]) -> None:
+        self._tool = tool
+        self._root = root
+        self._identified: dict[str, object] | None = None
+        self._names: dict[int, str] = {}
+        self._taken: set[str] = set()
+        self._waiting: deque[tuple[str, object]] = deque()
+
+    def renamed(self, ref: object, path: str) -> str:
+        """Return a reference into `$defs`. Raises `SchemaError` where it leads nowhere."""
+        if not isinstance(ref, str):
+            self._refuse(path, f"a $ref is text, got {shown(ref)}")
+        target = self._target(ref, path)
+        name = self._names.get(id(target))
+        if name is None:
+            name = self._names[id(target)] = self._free_name(ref)
+            self._waiting.append((name, target))
+        return PREFIX + name
+
+    def next(self) -> tuple[str, object] | None:
+        """Return the name and the schema of a definition that has not been read yet, or None."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def _target(self, ref: str, path: str) -> object:
+        target, seen = self._found(ref, path), {ref}
+        while (further := _only_reference(target)) is not None:
+            if further in seen:
+                self._refuse(path, f"{shown(ref)} leads back to itself: write what it stands for")
+            seen.add(further)
+            target = self._found(further, path)
+        return target
+
+    def _found(self, ref: str, path: str) -> object:
+        document, _, fragment = ref.partition("#")
+        start: object = self._identifier(document, ref, path) if document else self._root
+        if fragment and not fragment.startswith("/"):
+            return self._identifier(f"#{fragment}", ref, path)
+        for segment in fragment[1:].split("/") if fragment else ():
+            keys = [_unescaped(each) for each in (segment, _decoded(segment))]
+            found = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
+            if not found:
+                self._refuse(path, f"{shown(ref)} leads nowhere: put what it refers to into the schema's $defs")
+            start = found[0]
+        return start
+
+    def _identifier(self, name: str, ref: str, path: str) -> object:
+        if self._identified is None:
+            self._identified = dict(_identified(self._root))
+        if name not in self._identified:
+            self._refuse(path, f"{shown(ref)} leads out of the schema: put what it refers to into its $defs")
+        return self._identified[name]
+
+    def _free_name(self, ref: str) -> str:
+        last = _UNUSUAL.sub("_", _decoded(ref).rpartition("/")[2].lstrip("#"))[:_LONGEST_NAME] or "root"
+        name, count = last, 1
+        while name in self._taken:
+            count += 1
+            name = f"{last}_{count}"
+        self._taken.add(name)
+        return name
+
+    def _refuse(self, path: str, problem: str) -> NoReturn:
+        message = f"{self._tool}: its schema at {path}: {problem}"
+        raise SchemaError(message)
+
+
+def _only_reference(part: object) -> str | None:
+    if not isinstance(part, Mapping):
+        return None
+    fields = cast("Mapping[str, object]", part)
+    ref = fields.get("$ref")
+    return ref if len(fields) == 1 and isinstance(ref, str) else None
+
+
+def _child(part: object, key: str) -> object:
+    if isinstance(part, Mapping):
+        return cast("Mapping[str, object]", part).get(key, _NOTHING)
+    items = cast("list[object]", part) if isinstance(part, list) else []
+    return items[int(key)] if key.isascii() and key.isdecimal() and int(key) < len(items) else _NOTHING
+
+
+def _unescaped(segment: str) -> str:
+    return segment.replace("~1", "/").replace("~0", "~")
+
+
+def _decoded(text: str) -> str:
+    return _PERCENT.sub(lambda found: bytes([int(found[1], 16)]), text.encode(errors="replace")).decode(
+        errors="replace"
+    )
+
+
+def _identified(root: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    waiting: list[object] = [root]
+    seen: set[int] = set()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Mapping):
+            fields = cast("Mapping[str, object]", part)
+            for keyword, prefix in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
+                if isinstance(name := fields.get(keyword), str):
+                    yield prefix + name.removesuffix("#"), fields
+            waiting.extend(fields.values())
+        elif isinstance(part, list):
+            waiting.extend(cast("list[object]", part))

@@ -1,0 +1,89 @@
+"""The schema of a tool's arguments as an object: at the root every provider wants one, and no union."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, Schema
+from ez_ptc.formats.lowering.merging import flattened, merged, types_of
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.upgrade import upgraded
+
+__all__ = ["rooted"]
+
+_UNIONS: Final = ("anyOf", "oneOf")
+_KEPT: Final = ANNOTATIONS | BY_TYPE["object"] | {"type"}
+
+
+def rooted(tool: str, schema: Mapping[str, Any]) -> Schema:
+    """Return a tool's parameters as plain JSON Schema that is an object with `properties` at its root.
+
+    A `$ref`, an `allOf` and a union at the root are merged into one object, in which an argument is required where
+    every member of the union requires it; what that leaves out is a sentence in the description. Raises `SchemaError`
+    where the schema allows no object.
+    """
+    document = upgraded(tool, schema)
+    definitions: dict[str, Schema] = document.pop("$defs", {})
+    root = _object(tool, flattened(document, definitions), definitions)
+    if rest := {key: value for key, value in root.items() if key not in _KEPT}:
+        root = described({key: value for key, value in root.items() if key in _KEPT}, sentences(rest))
+    root = {**root, "type": "object", "properties": root.get("properties", {})}
+    used = _reachable(root, definitions)
+    return {**root, "$defs": used} if used else root
+
+
+def _object(tool: str, schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    if (kinds := types_of(schema)) and "object" not in kinds:
+        message = (
+            f"{tool}: its parameters are of type {' or '.join(kinds)}, and a model passes its arguments as an object: "
+            "write {'type': 'object', 'properties': {...}}"
+        )
+        raise SchemaError(message)
+    for keyword in _UNIONS:
+        if keyword in schema:
+            branches: list[Schema] = schema.pop(keyword)
+            schema = _united(tool, schema, [flattened(each, definitions) for each in branches], definitions)
+    return schema
+
+
+def _united(tool: str, base: Schema, branches: Sequence[Schema], definitions: Mapping[str, Schema]) -> Schema:
+    objects = [each for each in branches if not types_of(each) or "object" in types_of(each)]
+    if not objects:
+        _object(tool, {"type": [kind for each in branches for kind in types_of(each)]}, definitions)
+    objects = [_object(tool, each, definitions) for each in objects]
+    properties: dict[str, list[Schema]] = {}
+    for each in objects:
+        for name, value in each.get("properties", {}).items():
+            known = properties.setdefault(name, [])
+            if value not in known:
+                known.append(value)
+    required = [
+        name for name in objects[0].get("required", ()) if all(name in each.get("required", ()) for each in objects)
+    ]
+    one: Schema = {
+        "properties": {name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in properties.items()},
+        **({"required": required} if required else {}),
+    }
+    if all(each.get("additionalProperties") is False for each in objects):
+        one["additionalProperties"] = False
+    sets = [", ".join(each.get("required", ())) for each in objects]
+    told = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
+    return described(merged(base, one), told)
+
+
+def _reachable(schema: Schema, definitions: Mapping[str, Schema]) -> dict[str, Schema]:
+    found: dict[str, Schema] = {}
+    waiting: list[object] = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(cast("list[object]", part))
+        elif isinstance(part, dict):
+            keywords = cast("Schema", part)
+            waiting.extend(keywords.values())
+            name = str(keywords.get("$ref", "")).removeprefix(PREFIX)
+            if name in definitions and name not in found:
+                found[name] = definitions[name]
+                waiting.append(definitions[name])
+    return {name: definitions[name] for name in definitions if name in found}

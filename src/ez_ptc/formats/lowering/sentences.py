@@ -1,0 +1,83 @@
+"""Constraints of a JSON Schema as sentences, for a provider that takes them in no other form."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+__all__ = ["described", "sentences", "without_surrogates"]
+
+_LONGEST: Final = 600
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_TEXTS: Final[Mapping[str, str]] = {
+    "default": "Default: {}.",
+    "enum": "One of: {}.",
+    "format": "Format: {}.",
+    "pattern": "Matches the regular expression {}",
+    "minLength": "At least {} characters.",
+    "maxLength": "At most {} characters.",
+    "minimum": "At least {}.",
+    "maximum": "At most {}.",
+    "exclusiveMinimum": "More than {}.",
+    "exclusiveMaximum": "Less than {}.",
+    "multipleOf": "A multiple of {}.",
+    "minItems": "At least {} items.",
+    "maxItems": "At most {} items.",
+    "minProperties": "At least {} keys.",
+    "maxProperties": "At most {} keys.",
+    "contentEncoding": "Encoded as {}.",
+    "contentMediaType": "Content of type {}.",
+    "examples": "For example: {}.",
+}
+_FLAGS: Final[Mapping[str, str]] = {
+    "uniqueItems": "No item twice.",
+    "deprecated": "Deprecated.",
+    "readOnly": "Read only.",
+    "writeOnly": "Write only.",
+}
+_LISTS: Final = frozenset({"enum", "examples"})
+_WORDS: Final = frozenset({"format", "pattern", "contentEncoding", "contentMediaType"})
+
+
+def sentences(keywords: Mapping[str, Any]) -> str:
+    """Write keywords and their values as sentences; those that have none of their own are written as JSON."""
+    known = [_TEXTS[key].format(_value(key, value)) for key, value in keywords.items() if key in _TEXTS]
+    flags = [_FLAGS[key] for key, value in keywords.items() if key in _FLAGS and value is True]
+    rest = {key: value for key, value in keywords.items() if key not in _TEXTS and key not in _FLAGS}
+    further = [f"Further rules, as JSON Schema: {_json(rest)}"] if rest else []
+    return " ".join([*known, *flags, *further])
+
+
+def described(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
+    """Return a schema with texts added to its description, each once."""
+    given = schema.get("description")
+    description = given if isinstance(given, str) else ""
+    for text in texts:
+        if text and text not in description:
+            description = f"{description} {text}" if description else text
+    return {**schema, "description": description} if description else dict(schema)
+
+
+def without_surrogates(text: str) -> str:
+    """Return text that has a UTF-8 form: half a surrogate pair becomes the replacement character."""
+    return _SURROGATE.sub("�", text)
+
+
+def _value(key: str, value: object) -> str:
+    if key in _WORDS and isinstance(value, str):
+        return value
+    if key in _LISTS and isinstance(value, list):
+        return _cut(", ".join(_all_json(cast("list[object]", value))))
+    return _json(value)
+
+
+def _all_json(values: Iterable[object]) -> Iterable[str]:
+    return map(_json, values)
+
+
+def _json(value: object) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,199 @@
+"""What "strict" asks of a schema, as one transformation.
+
+The rules are those of OpenAI's structured outputs: every property is required, and one that was not may be null;
+`additionalProperties` is false; a union is `anyOf`; a `$ref` stands alone; there is no `oneOf`, `allOf`, `not` or
+`default`. Anthropic takes fewer keywords. What can be told to a model in words is put into the description; what cannot
+be is refused. An object that names its keys and takes others beside them takes none but those.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.formats.lowering.keywords import Schema
+from ez_ptc.formats.lowering.limits import check_limits, check_unions, unions
+from ez_ptc.formats.lowering.plain import Plain
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.lowering.sentences import described, sentences
+
+__all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "has_lookaround", "strict"]
+
+_STRUCTURE: Final = frozenset(
+    {"$ref", "additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "type"}
+)
+_LOOKAROUND: Final = re.compile(r"\(\?(?!:)|\\[1-9]")
+
+
+_ANY: Final = "of any type, and strict mode wants a 'type': annotate what it is"
+_ANY_ITEMS: Final = "of any type ('items'), and strict mode wants a 'type': annotate what they are, as in list[str]"
+
+
+@dataclass(frozen=True, slots=True)
+class StrictRules:
+    """What one provider's strict mode takes.
+
+    Attributes:
+        keywords: The keywords that it takes beside those of structure.
+        formats: The values of `format` that it takes.
+        min_items: The largest `minItems` that it takes, or None for any.
+        recursive: Whether a schema may contain itself.
+        unions: How many unions it takes, or None for any number. A tool with more keeps its optional properties
+            optional, instead of letting them be null.
+        optional: How many optional properties it takes then.
+    """
+
+    keywords: frozenset[str]
+    formats: frozenset[str]
+    min_items: int | None = None
+    recursive: bool = True
+    unions: int | None = None
+    optional: int = 0
+
+
+_FORMATS: Final = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
+OPENAI: Final = StrictRules(
+    keywords=frozenset(
+        {
+            "exclusiveMaximum",
+            "exclusiveMinimum",
+            "format",
+            "maxItems",
+            "maximum",
+            "minItems",
+            "minimum",
+            "multipleOf",
+            "pattern",
+        }
+    ),
+    formats=_FORMATS,
+)
+ANTHROPIC: Final = StrictRules(
+    keywords=frozenset({"format", "minItems"}),
+    formats=_FORMATS | {"uri"},
+    min_items=1,
+    recursive=False,
+    unions=16,
+    optional=24,
+)
+
+
+def strict(tool: str, schema: Mapping[str, Any], *, rules: StrictRules = OPENAI) -> Schema:
+    """Return a tool's parameters as strict mode takes them.
+
+    Raises `SchemaError` that names the tool, the parameter and the keyword for what strict mode cannot say: an object
+    with any keys, a value of any type, and what is beyond the provider's limits.
+    """
+    root = rooted(tool, schema)
+    definitions: dict[str, Schema] = root.pop("$defs", {})
+    if not root["properties"]:
+        root.setdefault("additionalProperties", False)  # a tool without parameters
+    try:
+        done = _Strict(tool, rules, Plain(tool, definitions)).document(root, definitions)
+        if rules.unions is not None and unions(done) > rules.unions:
+            done = _Strict(tool, rules, Plain(tool, definitions), nullable=False).document(root, definitions)
+            check_unions(tool, done, unions=rules.unions, optional=rules.optional)
+        check_limits(tool, done, recursive=rules.recursive)
+    except RecursionError:
+        message = f"{tool}: its schema is nested too deep: describe it with a flatter schema"
+        raise SchemaError(message) from None
+    return done
+
+
+def has_lookaround(pattern: str) -> bool:
+    """Say whether a regular expression looks around itself or back, which no engine of linear time can do."""
+    return _LOOKAROUND.search(pattern) is not None
+
+
+class _Strict:
+    def __init__(self, tool: str, rules: StrictRules, plain: Plain, *, nullable: bool = True) -> None:
+        self._referred: dict[str, None] = {}
+        self._tool = tool
+        self._rules = rules
+        self._plain = plain
+        self._nullable = nullable  # what is optional, which is then required
+
+    def document(self, root: Schema, definitions: Mapping[str, Schema]) -> Schema:
+        body = self._made(self._plain.of(root, ""), "")
+        written: dict[str, Schema] = {}
+        while (name := next((each for each in self._referred if each not in written), None)) is not None:
+            written[name] = self._made(self._plain.of(definitions[name], name), name)
+        return {**body, "$defs": written} if written else body
+
+    def _made(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
+        told = self._told(plain)
+        if "$ref" in plain:
+            self._referred[plain["$ref"].removeprefix(PREFIX)] = None
+            alone = {"$ref": plain["$ref"]}
+            return _with_null(alone, told) if nullable else {"anyOf": [alone], **told} if told else alone
+        if "anyOf" in plain:
+            return self._union(plain["anyOf"], told, path, nullable=nullable)
+        if "type" not in plain:
+            self._refuse(path, _ANY_ITEMS if path.endswith("[]") else _ANY)
+        if nullable and plain["type"] != "null":
+            return _with_null(
+                self._typed({key: each for key, each in plain.items() if key != "description"}, path), told
+            )
+        return {**self._typed(plain, path), **told}
+
+    def _union(self, branches: list[Schema], told: Schema, path: str, *, nullable: bool) -> Schema:
+        made = [self._made(each, path) for each in branches]
+        if nullable and all(each.get("type") != "null" for each in made):
+            made.append({"type": "null"})
+        return {"anyOf": made, **told}
+
+    def _told(self, plain: Schema) -> Schema:
+        """Return the description, with a sentence for each keyword that the provider does not take."""
+        untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not self._takes(key, value)}
+        return described(
+            {key: plain[key] for key in ("description",) if key in plain}, sentences(untold) if untold else ""
+        )
+
+    def _takes(self, key: str, value: Any) -> bool:  # noqa: ANN401 - a keyword's value is any JSON
+        if key not in self._rules.keywords:
+            return False
+        fits: Mapping[str, Callable[[Any], bool]] = {
+            "format": lambda value: value in self._rules.formats,
+            "minItems": lambda value: self._rules.min_items is None or value <= self._rules.min_items,
+            "pattern": lambda value: not has_lookaround(value),
+        }
+        return key not in fits or fits[key](value)
+
+    def _typed(self, plain: Schema, path: str) -> Schema:
+        kept = {key: value for key, value in plain.items() if key in ("type", "enum") or self._kept(key, value)}
+        if plain["type"] == "array":
+            return {**kept, "items": self._made(plain["items"], f"{path}[]")}
+        if plain["type"] == "object":
+            return {**kept, **self._object(plain, path)}
+        return kept
+
+    def _kept(self, key: str, value: object) -> bool:
+        return key not in _STRUCTURE and self._takes(key, value)
+
+    def _object(self, plain: Schema, path: str) -> Schema:
+        properties: dict[str, Schema] = plain["properties"]
+        if not properties and plain["additionalProperties"] is not False:
+            self._refuse(
+                path,
+                "an object with any keys (additionalProperties), and strict mode wants each key by name: annotate a "
+                "TypedDict or a dataclass",
+            )
+        required: list[str] = [*properties] if self._nullable else plain["required"]
+        made = {
+            name: self._made(
+                each, f"{path}.{name}" if path else name, nullable=name in {*required} - {*plain["required"]}
+            )
+            for name, each in properties.items()
+        }
+        return {"properties": made, "required": required, "additionalProperties": False}
+
+    def _refuse(self, path: str, problem: str) -> NoReturn:
+        where = f"parameter {path!r} is" if path else "its parameters are"
+        message = f"{self._tool}: {where} {problem}, or use strict=False"
+        raise SchemaError(message)
+
+
+def _with_null(schema: Schema, told: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}], **told}

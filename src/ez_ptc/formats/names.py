@@ -1,0 +1,80 @@
+"""Names as a provider takes them, and back: of tools, and of their parameters."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ez_ptc.errors import DuplicateToolError, SchemaError
+from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.keys import KeyRules, Keys, keys_of
+from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.spelling import NameRules, fitted
+
+__all__ = ["Names", "names_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What tools and their parameters are called at a provider, where that is not what they are called here.
+
+    Attributes:
+        sent: What each tool is called there, by its name.
+        received: The tools' names, by what they are called there.
+        keys: The keys of each tool that has one of another name there.
+    """
+
+    sent: Mapping[str, str] = field(default_factory=dict[str, str])
+    received: Mapping[str, str] = field(default_factory=dict[str, str])
+    keys: Mapping[str, Keys] = field(default_factory=dict[str, Keys])
+
+    def to_provider(self, name: str) -> str:
+        """Return what the provider calls a tool; a name that nobody knows stays as it is."""
+        return self.sent.get(name, name)
+
+    def to_tool(self, name: str) -> str:
+        """Return the name of the tool that the provider calls so; a name that nobody knows stays as it is."""
+        return self.received.get(name, name)
+
+    def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the parameters' own names, given those that the provider knows."""
+        return self.keys[tool].to_own(arguments) if tool in self.keys else dict(arguments)
+
+    def to_sent(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the names that the provider knows, given the parameters' own."""
+        return self.keys[tool].to_sent(arguments) if tool in self.keys else dict(arguments)
+
+
+def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules | None = None) -> Names:
+    """Return what a provider calls tools, and their parameters where it restricts those (`keys`).
+
+    Raises:
+        DuplicateToolError: Two tools have one name there.
+        SchemaError: Nothing is left of a name, or a tool's parameters are no schema of an object.
+    """
+    sent: dict[str, str] = {}
+    received: dict[str, str] = {}
+    known: dict[str, Keys] = {}
+    for tool in tools:
+        near = fitted(tool.name, rules)
+        if not near:
+            message = (
+                f"{tool.name!r}: the provider takes no such name for a tool: give it one with letters of the English "
+                "alphabet, @ez_tool(name=...)"
+            )
+            raise SchemaError(message)
+        if near in received:
+            raise DuplicateToolError(_collision(received[near], tool.name, near))
+        received[near] = tool.name
+        sent[tool.name] = near
+        if keys is not None and (own := keys_of(rooted(tool.name, tool.parameters), keys)).sent:
+            known[tool.name] = own
+    return Names(sent, received, known)
+
+
+def _collision(first: str, second: str, near: str) -> str:
+    if first == second:
+        return f"two tools are called {first!r}: give one another name, @ez_tool(name=...)"
+    return (
+        f"the tools {first!r} and {second!r} are both called {near!r} at this provider, which takes few characters: "
+        "give one another name, @ez_tool(name=...)"
+    )

@@ -1,0 +1,98 @@
+"""What a core schema of pydantic wants at a place within a value."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, cast
+
+__all__ = ["Place", "Places"]
+
+_Schema = Mapping[str, Any]
+_Path = tuple[int | str, ...]
+
+# Where a core schema that stands around another one has that.
+_INNER: Final = ("schema", "lax_schema", "python_schema")
+_ITEMS: Final = ("items_schema", "values_schema")
+_FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is wanted at one place: the members of Enums that may stand there, and whether it may be left out."""
+
+    members: Sequence[Enum] = field(default=())
+    is_optional: bool = False
+
+
+class Places:
+    """Looks places up in the core schema of a call's arguments."""
+
+    def __init__(self, schema: _Schema) -> None:
+        self._root = schema
+
+    def at(self, path: _Path) -> Place:
+        """Return what is wanted at a path of keys and indices, in any branch of a union."""
+        definitions = {each["ref"]: each for each in self._root.get("definitions", ())}
+        current: list[_Schema] = [self._root]
+        is_optional = False
+        for step in path:
+            opened = [each for schema in current for each in _opened(schema, definitions)]
+            found = [each for schema in opened for each in _inner(schema, step)]
+            is_optional = any(map(_may_be_left_out, found))
+            current = [each.get("schema", each) if _is_field(each) else each for each in found]
+        wanted = [each for schema in current for each in _opened(schema, definitions)]
+        return Place([member for schema in wanted for member in _members(schema)], is_optional)
+
+
+def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
+    """Yield the schemas of values behind unions, defaults, validators and references."""
+    kind = schema["type"]
+    if kind == "definition-ref":
+        yield from _opened(definitions[schema["schema_ref"]], definitions)
+    elif kind in ("union", "tagged-union"):
+        choices: list[Any] = list(schema["choices"].values() if kind == "tagged-union" else schema["choices"])
+        for each in choices:
+            yield from _opened(cast("Any", each)[0] if isinstance(each, tuple) else each, definitions)
+    elif kind == "chain":
+        yield from _opened(schema["steps"][0], definitions)
+    elif inner := next((schema[key] for key in _INNER if key in schema and kind not in _FIELDS), None):
+        yield from _opened(inner, definitions)
+    else:
+        yield schema
+
+
+def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
+    """Yield the fields, items or values of a schema that a step of a path leads to."""
+    if schema["type"] in _FIELDS:
+        fields: Any = schema.get("fields", schema.get("arguments_schema", ()))
+        is_named = schema["type"] in ("model-fields", "typed-dict")
+        named: list[tuple[str, _Schema]] = [*fields.items()] if is_named else [(each["name"], each) for each in fields]
+        for number, (name, each) in enumerate(named):
+            if step in (name, number) or step in _aliases(each):
+                yield each
+        return
+    for key in _ITEMS:
+        items: Any = schema.get(key)
+        if isinstance(items, Mapping):
+            yield cast("_Schema", items)
+        elif isinstance(items, list) and isinstance(step, int) and items:
+            yield items[min(step, len(cast("list[_Schema]", items)) - 1)]
+
+
+def _is_field(schema: _Schema) -> bool:
+    return "schema" in schema and (schema.get("type", "").endswith("-field") or "type" not in schema)
+
+
+def _aliases(each: _Schema) -> list[object]:
+    alias = each.get("validation_alias", each.get("alias"))
+    paths: list[Any] = cast("list[Any]", alias) if isinstance(alias, list) else [alias]
+    return [path[0] if isinstance(path, list) else path for path in paths]
+
+
+def _may_be_left_out(found: _Schema) -> bool:
+    return _is_field(found) and (found.get("required") is False or found["schema"].get("type") == "default")
+
+
+def _members(schema: _Schema) -> list[Enum]:
+    values: list[object] = schema.get("members", schema.get("expected", []))
+    return [each for each in values if isinstance(each, Enum)]

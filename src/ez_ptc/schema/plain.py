@@ -1,0 +1,46 @@
+"""The commonest types of parameters, described and validated without asking pydantic, which takes its time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import GenericAlias, NoneType, UnionType
+from typing import Any, Final, Union, get_args, get_origin
+
+from pydantic_core import CoreSchema, core_schema
+
+__all__ = ["PlainType", "plain_type"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainType:
+    """A type as pydantic's core validates it, and as JSON Schema."""
+
+    core: CoreSchema
+    described: dict[str, Any]
+
+
+_PLAIN: Final[Mapping[object, PlainType]] = {
+    str: PlainType(core_schema.str_schema(), {"type": "string"}),
+    int: PlainType(core_schema.int_schema(), {"type": "integer"}),
+    float: PlainType(core_schema.float_schema(), {"type": "number"}),
+    bool: PlainType(core_schema.bool_schema(), {"type": "boolean"}),
+}
+
+
+def plain_type(annotation: object) -> PlainType | None:
+    """Return what is the same for a type as what pydantic says of it; None for all but the commonest types.
+
+    Those are `str`, `int`, `float` and `bool`, a list of these, and each of them or None.
+    """
+    if isinstance(annotation, type) and not isinstance(annotation, GenericAlias):
+        found = _PLAIN.get(annotation)
+        return found and PlainType(found.core, dict(found.described))
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is list and arguments:
+        inner = plain_type(arguments[0])
+        return inner and PlainType(core_schema.list_schema(inner.core), {"type": "array", "items": inner.described})
+    if origin in (Union, UnionType) and arguments[1:] == (NoneType,):
+        inner = plain_type(arguments[0])
+        return inner and PlainType(
+            core_schema.nullable_schema(inner.core), {"anyOf": [inner.described, {"type": "null"}]}
+        )
+    return None

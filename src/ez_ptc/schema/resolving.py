@@ -1,0 +1,132 @@
+"""Annotations as the types that they name, looked up where a function was defined."""
+
+import builtins
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, Final, ForwardRef, cast, get_origin
+
+__all__ = ["innermost", "names_around", "resolved", "resolved_leniently"]
+
+_EMPTY: Final = inspect.Parameter.empty
+_AnyCallable = Callable[..., object]
+
+
+def innermost(function: _AnyCallable) -> _AnyCallable:
+    """Return the function in which the code is: behind `partial`, `functools.wraps`, bound methods and `__call__`."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = cast("functools.partial[object]", function).func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif (wrapped := getattr(function, "__wrapped__", None)) is not None:
+            function = wrapped
+        elif inspect.isroutine(function) or isinstance(function, type):
+            return function
+        else:
+            function = type(function).__call__
+
+
+def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, Any]:
+    """Return every name that an annotation of an innermost function may use; nearer definitions hide farther ones.
+
+    They are its module's, those of the functions and classes around it that are running now, and the variables that it
+    closes over. Classes within the class of `owner`, whose method it is, are there where nothing else has their name.
+    """
+    names: dict[str, Any] = _classes_within(owner)
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    names.update(getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace()))
+    for frame in reversed([*_frames_around(function)]):
+        names.update(frame.f_locals)
+    names.update((each.__name__, each) for each in getattr(function, "__type_params__", ()))
+    if inspect.isfunction(function):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:  # a variable that has no value yet
+                continue
+    return names
+
+
+def resolved(annotation: object, names: dict[str, Any]) -> object:
+    """Evaluate an annotation, and what is still text within it.
+
+    The text is an expression: this raises whatever that raises.
+    """
+    if annotation is _EMPTY or annotation is None:
+        return annotation
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return annotation
+    if isinstance(annotation, str):
+        # As in the body of a class, where `Final` may stand too.
+        annotation = ForwardRef(annotation, is_argument=False, is_class=True)
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    return typing.get_type_hints(holder, names, include_extras=True)["it"]
+
+
+def resolved_leniently(annotation: object, names: dict[str, Any], known: dict[str, Any]) -> object:
+    """Evaluate an annotation in which names may be missing, as those imported for type checkers only are.
+
+    What is missing is looked for in `known`, whatever module it would be of, and is else a class of its own. Returns
+    the annotation as it is where that does not help.
+    """
+    try:
+        return resolved(annotation, _LenientNames(names, known))
+    except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
+        return annotation
+
+
+class _LenientNames(dict[str, Any]):
+    def __init__(self, names: dict[str, Any], known: dict[str, Any]) -> None:
+        # Builtins are looked up in here first, so they must be in here.
+        super().__init__({**vars(builtins), **names})
+        self._known = known
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401 - what a name stands for
+        return _stand_in(name, self._known)
+
+
+class _StandIn(type):
+    """The class of stand-ins, which have every attribute and can be subscribed."""
+
+    known: dict[str, Any]
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401 - what a name stands for
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _stand_in(name, cls.known)
+
+    def __getitem__(cls, _: object) -> "_StandIn":
+        return cls
+
+
+def _stand_in(name: str, known: dict[str, Any]) -> Any:  # noqa: ANN401 - what a name stands for
+    return known[name] if name in known else _StandIn(name, (), {"known": known})
+
+
+def _classes_within(owner: object) -> dict[str, Any]:
+    if owner is None or inspect.ismodule(owner):
+        return {}
+    found: dict[str, Any] = {}
+    for each in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
+        found.update((name, inner) for name, inner in vars(each).items() if isinstance(inner, type))
+    return found
+
+
+def _frames_around(function: _AnyCallable) -> Iterator[types.FrameType]:
+    """Yield the running frames of the functions and classes in whose text the function stands, nearest first."""
+    around: set[str] = set()
+    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
+    while outer:
+        around.add(outer)
+        outer = outer.removesuffix(".<locals>")
+        around.add(outer)
+        outer = outer.rpartition(".")[0]
+    current = inspect.currentframe()
+    while current is not None and around:
+        if current.f_code.co_qualname in around and current.f_globals is getattr(function, "__globals__", None):
+            yield current
+        current = current.f_back

@@ -1,0 +1,130 @@
+"""Parameters written by hand, one by one, and a JSON Schema read back as such a list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, cast
+
+from ez_ptc.errors import SchemaError
+
+__all__ = ["ParameterType", "ToolParameter", "parameter_list", "parameters_schema"]
+
+
+class ParameterType(Enum):
+    """The types of JSON Schema that a parameter may have."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ARRAY = "array"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolParameter:
+    """One parameter of a tool that is made by hand.
+
+    Attributes:
+        name: What the function calls it.
+        param_type: Its type.
+        description: What a person would say of it; a model reads it.
+        required: Whether a call must pass it.
+        enum: The values that it may have, or None for any.
+        default: What the model is told it is when it is left out; None says nothing.
+        items_type: The type of an array's items, or None for any.
+    """
+
+    name: str
+    param_type: ParameterType
+    description: str
+    required: bool = True
+    enum: list[str] | None = None
+    default: Any = None
+    items_type: ParameterType | None = None
+
+
+_TYPES: Final = {each.value: each for each in ParameterType}
+
+
+def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these parameters. Raises SchemaError for what is no list of them."""
+    properties: dict[str, Any] = {}
+    for each in parameters:
+        _check(tool, each)
+        if each.name in properties:
+            message = f"{tool}: two parameters are called {each.name!r}: give one another name"
+            raise SchemaError(message)
+        properties[each.name] = _property(each)
+    required = [each.name for each in parameters if each.required]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
+    """Return the properties of an object's JSON Schema as far as `ToolParameter` can say them.
+
+    A type that it has no word for is STRING; of a union, the first type that it has a word for.
+    """
+    properties = cast("Mapping[str, object]", schema.get("properties", {}))
+    required = cast("Sequence[str]", schema.get("required", ()))
+    return [_parameter(name, _mapping(each), name in required) for name, each in properties.items()]
+
+
+def _check(tool: str, parameter: object) -> None:
+    if not isinstance(parameter, ToolParameter):
+        message = (
+            f"{tool}: a parameter is a ToolParameter, got {type(parameter).__name__}: write ToolParameter(name=...)"
+        )
+        raise SchemaError(message)
+    for kind in (parameter.param_type, parameter.items_type or ParameterType.STRING):
+        if not isinstance(kind, ParameterType):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            names = ", ".join(each.name for each in ParameterType)
+            message = (
+                f"{tool}: parameter {parameter.name!r} has the type {kind!r}: write ParameterType.STRING or another of "
+                f"its members ({names})"
+            )
+            raise SchemaError(message)
+
+
+def _property(parameter: ToolParameter) -> dict[str, Any]:
+    described: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
+    if parameter.enum is not None:
+        described["enum"] = list(parameter.enum)
+    if parameter.items_type is not None:
+        described["items"] = {"type": parameter.items_type.value}
+    if parameter.default is not None:
+        described["default"] = parameter.default
+    return described
+
+
+def _parameter(name: str, schema: Mapping[str, object], required: bool) -> ToolParameter:  # noqa: FBT001 - a private step
+    choices = schema.get("enum")
+    values = cast("list[object]", choices) if isinstance(choices, list) else []
+    kind = _kind(schema)
+    items = _mapping(schema.get("items"))
+    return ToolParameter(
+        name=name,
+        param_type=kind or ParameterType.STRING,
+        description=str(schema.get("description", "")),
+        required=required,
+        enum=[each for each in values if isinstance(each, str)] or None,
+        default=schema.get("default"),
+        items_type=(_kind(items) or ParameterType.STRING) if kind is ParameterType.ARRAY and items else None,
+    )
+
+
+def _kind(schema: Mapping[str, object]) -> ParameterType | None:
+    kinds = schema.get("type")
+    for kind in cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]:
+        if isinstance(kind, str) and kind in _TYPES:
+            return _TYPES[kind]
+    for keyword in ("anyOf", "oneOf"):
+        branches = schema.get(keyword)
+        for branch in cast("list[object]", branches) if isinstance(branches, list) else []:
+            if (found := _kind(_mapping(branch))) is not None:
+                return found
+    return None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,79 @@
+"""What Python 3.12 can write: type parameters and type statements."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from tests.callables.cases import alike, called, described, refusal
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is of Python 3.12")
+
+SOURCE = """
+from dataclasses import dataclass
+from typing import TypedDict
+from pydantic import BaseModel
+
+type Numbers = list[int]
+type Pair[T] = tuple[T, T]
+type Tree = int | list[Tree]
+
+@dataclass
+class Box[T]:
+    content: T
+
+class Page[T](BaseModel):
+    items: list[T]
+
+class Tea(TypedDict):
+    name: str
+
+class Shelf[T]:
+    def put(self, item: T) -> T:
+        return item
+
+class NumberShelf(Shelf[int]):
+    pass
+
+def first[T](items: list[T], default: T) -> T: return items[0] if items else default
+def bounded[N: int](it: N) -> N: return it
+def chosen[C: (int, bool)](it: C) -> C: return it
+def aliased(it: Numbers): return it
+def paired(it: Pair[int]): return it
+def nested(it: Tree): return it
+def boxed(it: Box[int]): return it.content
+def paged(it: Page[Tea]): return it.items
+def shelved(it: int): return it
+put = NumberShelf().put
+"""
+CALLS: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
+    ("first", {"items": [1, "a"], "default": None}, 1, {"items": "x", "default": 1}),
+    ("bounded", {"it": 5}, 5, {"it": "x"}),
+    ("chosen", {"it": True}, True, {"it": "x"}),
+    ("aliased", {"it": [1]}, [1], {"it": ["x"]}),
+    ("paired", {"it": [1, 2]}, (1, 2), {"it": [1]}),
+    ("nested", {"it": [1, [2]]}, [1, [2]], {"it": "x"}),
+    ("boxed", {"it": {"content": 1}}, 1, {"it": {"content": "x"}}),
+    ("paged", {"it": {"items": [{"name": "a"}]}}, [{"name": "a"}], {"it": {"items": [{}]}}),
+    ("put", {"item": 5}, 5, {"item": "x"}),
+]
+
+
+@pytest.fixture(scope="module")
+def functions() -> dict[str, Any]:
+    # As text, because this file is read by tools for Python 3.11 as well.
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(SOURCE, names)
+    return names
+
+
+@pytest.mark.parametrize(("name", "valid", "result", "invalid"), CALLS, ids=[name for name, *_ in CALLS])
+def test_what_newer_syntax_says_is_validated(
+    functions: dict[str, Any], name: str, valid: dict[str, Any], result: object, invalid: dict[str, Any]
+) -> None:
+    function = cast("Callable[..., object]", functions[name])
+    schema = described(function)
+
+    assert alike(called(function, schema, valid), result)
+    assert refusal(schema, invalid)

@@ -1,0 +1,139 @@
+"""The specification of tools, tables first: each public name has what its table says."""
+
+import dataclasses
+import inspect
+import logging
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from ez_ptc import ParameterType, Tool, ToolParameter, ToolRegistry, ToolResult, create_calculator_tool, tool
+from ez_ptc.tools.builtin import create_datetime_tool
+from tests.seeds.documents import Seed, read
+
+
+@pytest.fixture(scope="module")
+def specification(shared_folder: Path) -> Seed:
+    return read(shared_folder, "002")
+
+
+def hex_of(**arguments: int) -> list[str]:
+    return [hex(each) for each in arguments.values()]
+
+
+def words(row: list[str]) -> list[str]:
+    return [cell.replace("`", "") for cell in row]
+
+
+def parameters(cell: str) -> list[str]:
+    return [each.split(":")[0].strip().lstrip("*") for each in cell.split(",") if each.strip("- ")]
+
+
+def test_a_tool_has_the_methods_of_its_table(specification: Seed) -> None:
+    rows = [words(row) for row in specification.rows("`Tool`")]
+    assert {row[0]: row[2] for row in rows} == {
+        "to_openai_format": "dict",
+        "to_anthropic_format": "dict",
+        "execute": "ToolResult",
+    }
+    made = Tool("show", "Show it.", [ToolParameter("object", ParameterType.INTEGER, "A number")], hex_of)
+    assert type(made.to_openai_format()) is dict
+    assert type(made.to_anthropic_format()) is dict
+    assert isinstance(made.execute(object=2), ToolResult)
+
+
+def test_a_parameter_has_the_fields_of_its_table(specification: Seed) -> None:
+    fields = {each.name: each for each in dataclasses.fields(ToolParameter)}
+    hints = get_type_hints(ToolParameter)
+    rows = [words(row) for row in specification.rows("`ToolParameter`")]
+    assert [row[0] for row in rows] == list(fields)
+    for name, kind, default, _ in rows:
+        expected = dataclasses.MISSING if default == "--" else {"True": True, "None": None}[default]
+        assert fields[name].default is expected
+        assert kind.split("[")[0] in str(hints[name])
+
+
+def test_a_registry_has_the_methods_of_its_table(specification: Seed) -> None:
+    for name, taken, _, _ in map(words, specification.rows("`ToolRegistry`")):
+        signature = inspect.signature(getattr(ToolRegistry, name))
+        assert set(parameters(taken)) - {"kwargs"} <= set(signature.parameters)
+
+
+def test_a_registry_finds_lists_and_executes_by_name() -> None:
+    registry = ToolRegistry()
+    calculator, clock = create_calculator_tool(), create_datetime_tool()
+    registry.register(calculator)
+    registry.register(clock)
+    assert registry.get("calculator") is calculator
+    assert registry.list_tools() == [calculator, clock]
+    assert registry.list_tools(category=str(clock.category)) == [clock]
+    assert registry.to_openai_format() == [calculator.to_openai_format(), clock.to_openai_format()]
+    assert registry.to_anthropic_format(category=str(clock.category)) == [clock.to_anthropic_format()]
+    assert registry.execute("calculator", expression="2 + 3 * 4").output == 14
+
+
+def test_the_decorator_takes_what_its_table_says(specification: Seed) -> None:
+    registry = ToolRegistry()
+    values: dict[str, Any] = {"name": "double", "description": "Double.", "category": "math", "registry": registry}
+    assert [words(row)[0] for row in specification.rows("`@tool` Decorator")] == list(values)
+
+    @tool(**values)
+    def twice(x: int) -> int:
+        """Something else."""
+        return x * 2
+
+    assert (twice.name, twice.description, twice.category) == ("double", "Double.", "math")
+    assert registry.get("double") is twice
+
+
+def test_the_decorator_needs_none_of_them() -> None:
+    @tool()
+    def twice(x: int) -> int:
+        """Double it."""
+        return x * 2
+
+    assert (twice.name, twice.description, twice.category) == ("twice", "Double it.", None)
+
+
+def test_the_types_of_parameters_are_those_listed(specification: Seed) -> None:
+    listed = specification.sections["`ParameterType` (Enum)"].partition("Values:")[2].partition(".")[0]
+    assert [each.strip(" `\n") for each in listed.split(",")] == [each.name for each in ParameterType]
+
+
+def test_the_factories_make_tools_of_the_names_in_their_table(specification: Seed) -> None:
+    made = {"create_calculator_tool()": create_calculator_tool, "create_datetime_tool()": create_datetime_tool}
+    rows = [words(row) for row in specification.rows("Built-in Tools")]
+    assert {factory: made[factory]().name for factory, _, _ in rows} == {factory: name for factory, name, _ in rows}
+
+
+def test_an_unknown_tool_is_an_error_result() -> None:
+    result = ToolRegistry().execute("nothing", x=1)
+    assert not result.success
+    assert "nothing" in (result.error or "")
+
+
+def test_every_exception_is_wrapped_with_its_text_and_logged_before(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        message = "the disk is full"
+        raise OSError(message)
+
+    with caplog.at_level(logging.WARNING):
+        result = Tool("fail", "Fail.", [], fail).execute()
+    assert (result.success, result.error) == (False, "the disk is full")
+    assert "the disk is full" in caplog.text
+
+
+def test_the_calculator_raises_for_what_is_no_arithmetic() -> None:
+    calculator = create_calculator_tool()
+    with pytest.raises(ValueError, match=r"\w"):
+        calculator("__import__('os')")
+    assert calculator.execute(expression="__import__('os')").success is False
+
+
+def test_a_type_that_has_no_word_is_a_string() -> None:
+    def find(thing: object) -> object:
+        return thing
+
+    (parameter,) = Tool.from_function(find, description="Find.").parameter_list
+    assert parameter.param_type is ParameterType.STRING

@@ -1,0 +1,103 @@
+"""What the host adds to the calls of a program: the context, and a person's yes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ez_ptc import Context, Tool, ToolCall, Toolkit, ToolRegistry, ez_tool
+
+
+@ez_tool
+def whoami(greeting: str, user: Context[dict[str, str]]) -> str:
+    """Greet who asks."""
+    return f"{greeting} {user['name']}"
+
+
+@ez_tool
+async def whoami_later(user: Context[dict[str, str] | None]) -> str:
+    """Tell who asks."""
+    return user["name"] if user else "nobody"
+
+
+@ez_tool(requires_approval=True)
+def pay(to: str, amount: int = 1) -> str:
+    """Pay somebody."""
+    return f"{to} got {amount}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared() -> Iterator[None]:
+    """Keep the shared sandbox from being started anew for each test."""
+    with Toolkit([pay]) as keeper:
+        keeper.execute("1")
+        yield
+
+
+def test_a_program_neither_sees_nor_passes_the_context() -> None:
+    with Toolkit([whoami], context={"name": "Ada"}) as toolkit:
+        assert toolkit.execute("whoami('Hello')").return_value == "Hello Ada"
+        assert toolkit.execute("import inspect; 'user' in str(whoami.__doc__)").return_value is False
+        forged = toolkit.execute("whoami('Hello', user={'name': 'Eve'})")
+        assert "unknown argument 'user'" in (forged.error or "")
+        assert not toolkit.execute("whoami('Hello', {'name': 'Eve'})").success
+        assert "user" not in toolkit.prompt()
+        assert whoami.signature == "whoami(greeting: str) -> str"
+
+
+def test_a_toolkit_without_a_context_says_what_to_pass() -> None:
+    with Toolkit([whoami, whoami_later]) as toolkit:
+        assert "pass context=..." in (toolkit.execute("whoami('Hello')").error or "")
+        assert toolkit.execute("whoami_later()").return_value == "nobody"
+
+
+@pytest.mark.parametrize("more", [[], [whoami_later]])
+def test_a_program_goes_on_with_a_persons_yes_and_reads_why_not(more: list[Tool]) -> None:
+    asked: list[ToolCall] = []
+
+    def approve(call: ToolCall) -> bool | str | dict[str, object]:
+        asked.append(call)
+        arguments = call.arguments
+        assert isinstance(arguments, dict)
+        if arguments["to"] == "Eve":
+            return "Eve gets nothing"
+        return {**arguments, "amount": 2} if arguments.get("amount") == 9 else True
+
+    program = """
+said = [pay("Ada"), pay("Bob", amount=9)]
+try:
+    pay("Eve", 5)
+except Exception as error:
+    said.append(str(error))
+said
+"""
+    with Toolkit([pay, *more], approve=approve) as toolkit:
+        result = toolkit.execute(program)
+    assert result.return_value == ["Ada got 1", "Bob got 2", "pay was not approved: Eve gets nothing"], result.error
+    assert [call.arguments for call in asked] == [
+        {"to": "Ada"},
+        {"to": "Bob", "amount": 9},
+        {"to": "Eve", "amount": 5},
+    ]
+
+
+def test_a_program_cannot_run_what_nobody_approves() -> None:
+    with Toolkit([pay]) as toolkit:
+        assert "pay needs a person's approval" in (toolkit.execute("pay('Ada')").error or "")
+
+
+def test_a_registry_is_a_toolkits_tools() -> None:
+    registry = ToolRegistry([whoami, pay]).prefixed("bank_")
+    with Toolkit(registry, context={"name": "Ada"}) as toolkit:
+        assert toolkit.execute("bank_whoami('Hi')").return_value == "Hi Ada"
+
+
+def test_a_tool_made_by_hand_is_called_from_a_program() -> None:
+    def find(**arguments: object) -> list[str]:
+        return sorted(map(str, arguments.items()))
+
+    schema = {"type": "object", "properties": {"city": {"type": "string"}, "limit": {"type": "integer"}}}
+    found = Tool.from_schema("find", "Find.", schema | {"required": ["city"]}, find)
+    with Toolkit([found]) as toolkit:
+        assert toolkit.execute("find('Oslo', limit=3)").return_value == ["('city', 'Oslo')", "('limit', 3)"]
+        assert "'limit' wants int, got str 'x'" in (toolkit.execute("find('Oslo', 'x')").error or "")
+        assert "find(city: str, limit: int = None)" in toolkit.prompt()

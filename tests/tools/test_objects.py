@@ -1,0 +1,91 @@
+"""The methods of an object as tools."""
+
+import pytest
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.tools.objects import tools_from
+
+
+class Account:
+    """An account."""
+
+    limit = 10
+
+    def __init__(self) -> None:
+        self.balance = 0
+
+    def deposit(self, amount: int) -> int:
+        """Put money in.
+
+        Args:
+            amount: In euros
+        """
+        self.balance += amount
+        return self.balance
+
+    @staticmethod
+    def currency() -> str:
+        """Tell the currency."""
+        return "EUR"
+
+    @classmethod
+    def kind(cls) -> str:
+        """Tell the kind."""
+        return cls.__name__
+
+    @property
+    def secret(self) -> str:
+        raise AssertionError
+
+    def _audit(self) -> None:
+        """Look."""
+
+
+class Savings(Account):
+    """Another account."""
+
+    async def interest(self, rate: float) -> float:
+        """Tell the interest."""
+        return self.balance * rate
+
+    def deposit(self, amount: int) -> int:
+        """Put savings in."""
+        return super().deposit(amount * 2)
+
+
+def test_public_methods_are_tools_with_their_names_and_docstrings() -> None:
+    account = Account()
+    deposit, currency, kind = tools_from(account, category="bank")
+    assert [each.name for each in (deposit, currency, kind)] == ["deposit", "currency", "kind"]
+    assert deposit.description == "Put money in."
+    assert deposit.category == "bank"
+    assert deposit.parameters == {
+        "type": "object",
+        "properties": {"amount": {"type": "integer", "description": "In euros"}},
+        "required": ["amount"],
+    }
+    assert deposit.call({"amount": 5}) == 5
+    assert account.balance == 5
+    assert (currency.call({}), kind.call({})) == ("EUR", "Account")
+
+
+def test_methods_of_the_base_come_first_and_as_they_are_overridden() -> None:
+    tools = tools_from(Savings())
+    assert [each.name for each in tools] == ["deposit", "currency", "kind", "interest"]
+    assert tools[0].description == "Put savings in."
+    assert tools[0].call({"amount": 5}) == 10
+    assert tools[3].is_async
+
+
+def test_methods_are_chosen_by_name() -> None:
+    assert [each.name for each in tools_from(Account(), include=["kind", "deposit"])] == ["deposit", "kind"]
+    assert [each.name for each in tools_from(Account(), exclude=["kind", "deposit"])] == ["currency"]
+    with pytest.raises(LookupError, match="there is no public method '_audit'; there are: "):
+        tools_from(Account(), include=["_audit"])
+
+
+def test_a_class_and_an_object_without_methods_are_refused() -> None:
+    with pytest.raises(SchemaError, match=r"got the class Account: make one, as in Account\(\.\.\.\)"):
+        tools_from(Account)
+    with pytest.raises(SchemaError, match="object has no public methods"):
+        tools_from(object())

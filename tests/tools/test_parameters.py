@@ -1,0 +1,95 @@
+"""Tools whose parameters are written by hand."""
+
+from typing import Any, Literal, cast
+
+import pytest
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.parameters import ParameterType, ToolParameter, parameter_list, parameters_schema
+
+
+def test_the_types_are_those_of_json_schema() -> None:
+    assert {each.name: each.value for each in ParameterType} == {
+        "STRING": "string",
+        "INTEGER": "integer",
+        "NUMBER": "number",
+        "BOOLEAN": "boolean",
+        "ARRAY": "array",
+        "OBJECT": "object",
+    }
+
+
+def test_a_parameter_is_required_and_takes_anything_of_its_type_unless_told_otherwise() -> None:
+    parameter = ToolParameter("city", ParameterType.STRING, "Where")
+    assert (parameter.required, parameter.enum, parameter.default, parameter.items_type) == (True, None, None, None)
+
+
+def test_a_list_of_parameters_is_the_schema_of_an_object() -> None:
+    listed = [
+        ToolParameter("city", ParameterType.STRING, "Where", enum=["Oslo", "Rome"]),
+        ToolParameter("days", ParameterType.ARRAY, "When", required=False, items_type=ParameterType.INTEGER),
+        ToolParameter("limit", ParameterType.INTEGER, "How many", required=False, default=5),
+    ]
+    schema = parameters_schema("find", listed)
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "Where", "enum": ["Oslo", "Rome"]},
+            "days": {"type": "array", "description": "When", "items": {"type": "integer"}},
+            "limit": {"type": "integer", "description": "How many", "default": 5},
+        },
+        "required": ["city"],
+    }
+    assert parameter_list(schema) == listed
+
+
+def test_a_list_in_which_nothing_is_required_says_nothing_of_it() -> None:
+    schema = parameters_schema("find", [ToolParameter("limit", ParameterType.INTEGER, "", required=False)])
+    assert "required" not in schema
+    assert parameters_schema("ping", []) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        (["city"], "find: a parameter is a ToolParameter, got str"),
+        (
+            [ToolParameter("city", cast("Any", "string"), "")],
+            r"parameter 'city' has the type 'string': write Parameter",
+        ),
+        (
+            [ToolParameter("cities", ParameterType.ARRAY, "", items_type=cast("Any", str))],
+            "parameter 'cities' has the type <class 'str'>",
+        ),
+        ([ToolParameter("city", ParameterType.STRING, "")] * 2, "two parameters are called 'city'"),
+    ],
+)
+def test_what_is_no_list_of_parameters_is_refused(parameters: list[Any], complaint: str) -> None:
+    with pytest.raises(SchemaError, match=complaint):
+        parameters_schema("find", parameters)
+
+
+def test_every_tool_tells_its_parameters_as_a_list() -> None:
+    @ez_tool
+    def book(
+        room: Literal["small", "large"], nights: int | None = None, guests: list[str] | None = None, note: object = ""
+    ) -> str:
+        """Book a room.
+
+        Args:
+            room: Which one
+        """
+        return room
+
+    assert book.parameter_list == [
+        ToolParameter("room", ParameterType.STRING, "Which one", enum=["small", "large"]),
+        ToolParameter("nights", ParameterType.INTEGER, "", required=False),
+        ToolParameter("guests", ParameterType.ARRAY, "", required=False),
+        ToolParameter("note", ParameterType.STRING, "", required=False, default=""),
+    ]
+
+
+def test_a_type_of_several_is_the_first_that_there_is_a_word_for() -> None:
+    schema = {"properties": {"size": {"type": ["null", "number"]}, "other": {"oneOf": [{}, {"type": "boolean"}]}}}
+    assert [each.param_type for each in parameter_list(schema)] == [ParameterType.NUMBER, ParameterType.BOOLEAN]
