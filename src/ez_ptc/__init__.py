@@ -6,6 +6,8 @@ Every public name is here and is resolved on its first use, so that `import ez_p
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+    from ez_ptc.conversation.history import History
     from ez_ptc.errors import (
         ArgumentsError,
         AuthenticationError,
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
         ConnectionFailedError,
         DuplicateToolError,
         EzPtcError,
+        HistoryError,
         IsolationUnavailableError,
         JournalCorruptError,
         JournalError,
@@ -29,7 +32,24 @@ if TYPE_CHECKING:
         TurnLimitError,
         WorkerDiedError,
     )
-    from ez_ptc.messages import ToolCall, ToolResult
+    from ez_ptc.formats.prompt import Prompt, TextDelta
+    from ez_ptc.messages import (
+        Answer,
+        ImageMessage,
+        Message,
+        MessageRole,
+        TextMessage,
+        ToolCall,
+        ToolCallMessage,
+        ToolResult,
+        ToolResultMessage,
+        Usage,
+    )
+    from ez_ptc.providers.anthropic import AnthropicProvider
+    from ez_ptc.providers.gemini import GeminiProvider
+    from ez_ptc.providers.openai import OpenAIChatProvider
+    from ez_ptc.providers.responses import OpenAIProvider
+    from ez_ptc.providers.scripted import ScriptedProvider
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.process.backend import ProcessSandbox
     from ez_ptc.schema.context import Context
@@ -43,6 +63,8 @@ if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
 __all__ = [
+    "Answer",
+    "AnthropicProvider",
     "ArgumentsError",
     "AuthenticationError",
     "CodeError",
@@ -51,35 +73,52 @@ __all__ = [
     "DuplicateToolError",
     "ExecutionResult",
     "EzPtcError",
+    "GeminiProvider",
+    "History",
+    "HistoryError",
+    "ImageMessage",
     "IsolationUnavailableError",
     "JournalCorruptError",
     "JournalError",
+    "LLMPromptBuilder",
     "Limits",
+    "Message",
+    "MessageRole",
     "MissingExtraError",
+    "OpenAIChatProvider",
+    "OpenAIProvider",
     "OutcomeUnknownError",
     "ParameterType",
     "ProcessSandbox",
+    "Prompt",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
     "ReplayDivergedError",
     "SandboxError",
     "SchemaError",
+    "ScriptedProvider",
+    "TextDelta",
+    "TextMessage",
     "Tool",
     "ToolCall",
+    "ToolCallMessage",
     "ToolError",
     "ToolNotFoundError",
     "ToolParameter",
     "ToolRegistry",
     "ToolResult",
+    "ToolResultMessage",
     "Toolkit",
     "TurnLimitError",
+    "Usage",
     "WorkerDiedError",
     "__version__",
     "create_calculator_tool",
     "create_datetime_tool",
     "ez_tool",
     "function_to_tool",
+    "llm",
     "tool",
     "tools_from",
     "type_to_json_schema",
@@ -88,21 +127,39 @@ __all__ = [
 __version__ = "1.0.0.dev0"
 
 _HOMES: Final = {
+    "Answer": "ez_ptc.messages",
+    "AnthropicProvider": "ez_ptc.providers.anthropic",
     "Context": "ez_ptc.schema.context",
     "ExecutionResult": "ez_ptc.sandbox.execution",
+    "GeminiProvider": "ez_ptc.providers.gemini",
+    "History": "ez_ptc.conversation.history",
+    "ImageMessage": "ez_ptc.messages",
+    "LLMPromptBuilder": "ez_ptc.conversation.builder",
     "Limits": "ez_ptc.sandbox.execution",
+    "Message": "ez_ptc.messages",
+    "MessageRole": "ez_ptc.messages",
+    "OpenAIChatProvider": "ez_ptc.providers.openai",
+    "OpenAIProvider": "ez_ptc.providers.responses",
     "ParameterType": "ez_ptc.tools.parameters",
     "ProcessSandbox": "ez_ptc.sandbox.process.backend",
+    "Prompt": "ez_ptc.formats.prompt",
+    "ScriptedProvider": "ez_ptc.providers.scripted",
+    "TextDelta": "ez_ptc.formats.prompt",
+    "TextMessage": "ez_ptc.messages",
     "Tool": "ez_ptc.tools.tool",
     "ToolCall": "ez_ptc.messages",
+    "ToolCallMessage": "ez_ptc.messages",
     "ToolParameter": "ez_ptc.tools.parameters",
     "ToolRegistry": "ez_ptc.tools.registry",
     "ToolResult": "ez_ptc.messages",
+    "ToolResultMessage": "ez_ptc.messages",
     "Toolkit": "ez_ptc.toolkit.toolkit",
+    "Usage": "ez_ptc.messages",
     "create_calculator_tool": "ez_ptc.tools.builtin",
     "create_datetime_tool": "ez_ptc.tools.builtin",
     "ez_tool": "ez_ptc.tools.decorators",
     "function_to_tool": "ez_ptc.schema.conversion",
+    "llm": "ez_ptc.conversation.builder",
     "tool": "ez_ptc.tools.decorators",
     "tools_from": "ez_ptc.tools.objects",
     "type_to_json_schema": "ez_ptc.schema.conversion",

@@ -20,6 +20,7 @@
     │   ├── RateLimitError                   too many requests; `retry_after` says how long to wait
     │   └── ConnectionFailedError            the provider could not be reached
     ├── TurnLimitError                       a conversation took more turns than it may
+    ├── HistoryError (ValueError)            a saved conversation cannot be read, or one not be saved
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Each takes its message first: what happened, to what, and what to do next. What a program may want to read apart from
@@ -35,6 +36,7 @@ __all__ = [
     "ConnectionFailedError",
     "DuplicateToolError",
     "EzPtcError",
+    "HistoryError",
     "IsolationUnavailableError",
     "JournalCorruptError",
     "JournalError",
@@ -153,6 +155,10 @@ class TurnLimitError(EzPtcError):
         super().__init__(message)
         self.entries = entries
         self.continuation: object = None
+
+
+class HistoryError(EzPtcError, ValueError):
+    """What was saved of a conversation cannot be read, or what is to be saved is nothing that can be."""
 
 
 class MissingExtraError(EzPtcError, ImportError):

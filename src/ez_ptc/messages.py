@@ -147,6 +147,8 @@ class Answer:
         provider: The format that `content` is in, as "anthropic".
         model: The model that answered, as the provider names it.
         content: The provider's own JSON of what it said, kept as it came.
+        id: The provider's name for this answer.
+        details: What else the provider said of it, and what a format has to know when the answer goes back.
     """
 
     messages: tuple[Message, ...]

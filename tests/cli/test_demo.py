@@ -10,9 +10,9 @@ import pytest
 from ez_ptc.cli.app import main
 from ez_ptc.cli.questions import QUESTIONS
 from ez_ptc.cli.recorded import RECORDING, RecordedModel, Recording
+from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import ProviderError
 from ez_ptc.providers.local import QWEN_CODER, cache_directory, space_needed
-from ez_ptc.providers.provider import Message
 from tests.providers.chat_server import ChatServer
 
 for extra in ("cyclopts", "openai"):
@@ -55,7 +55,8 @@ def test_the_model_reads_the_toolkits_own_prompt(capsys: pytest.CaptureFixture[s
     assert "def find_customers(city: str)" in system["content"]
     assert "# Returns:" in system["content"]
     assert user == {"role": "user", "content": QUESTIONS[0].text}
-    assert server.requests[0]["temperature"] == 0
+    others = {name: value for name, value in server.requests[0].items() if name != "messages"}
+    assert others == {"model": "scripted", "temperature": 0, "max_tokens": 800}
     assert capsys.readouterr().err == ""
 
 
@@ -182,12 +183,11 @@ def test_a_run_can_be_recorded(tmp_path: Path) -> None:
 
 def test_a_recording_answers_only_what_was_asked_then() -> None:
     model = RecordedModel(Recording("m", "2026-01-31", {"Why?": ["Because.", "So."]}))
-    asked = [Message("system", "Be brief."), Message("user", "Why?")]
-    again = [*asked, Message("assistant", "Because."), Message("user", "Really?")]
-    assert model.answer(asked).text == "Because."
-    assert model.answer(again).text == "So."
+    _, asked = llm().provider(model).agent("Be brief.").converse("Why?")
+    assert asked.text == "Because."
+    assert asked.prompt("Really?") == "So."
     with pytest.raises(ProviderError, match=r"no answer to try 1 of: What\?"):
-        model.answer([Message("user", "What?")])
+        llm().provider(model).prompt("What?")
 
 
 @pytest.mark.skipif(space_needed(QWEN_CODER, cache_directory()) > 0, reason="the model is not in the cache: make demo")

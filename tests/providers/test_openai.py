@@ -1,52 +1,47 @@
-"""`OpenAIProvider`, driven through the official SDK against a server on loopback."""
+"""`OpenAIChatProvider`, through the official SDK, against a server on loopback."""
 
-import socket
 import sys
 
 import pytest
 
-from ez_ptc.errors import (
-    AuthenticationError,
-    ConnectionFailedError,
-    MissingExtraError,
-    ProviderError,
-    RateLimitError,
-)
-from ez_ptc.providers.openai import OpenAIProvider, list_models
-from ez_ptc.providers.provider import Answer, Message
-from tests.providers.chat_server import ChatServer, Reply
+from ez_ptc._sync import run_coroutine
+from ez_ptc.conversation.builder import llm
+from ez_ptc.conversation.structured import ask_for_type
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExtraError, ProviderError
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage, Usage
+from ez_ptc.providers.openai import OpenAIChatProvider, list_models
+from tests.providers.chat_server import ChatServer
+from tests.providers.loopback import LoopbackServer, Reply, nowhere, sse
+from tests.providers.openai_replies import completion, completion_chunks
 
 pytest.importorskip("openai", reason="the extra `openai` is not installed")
 
-CONVERSATION = [
-    Message("system", "Be brief."),
-    Message("user", "Hello"),
-    Message("assistant", "Yes?"),
-    Message("user", "Bye"),
-]
+CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+ANOTHER = {"id": "call_2", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
 
 
-def error(message: str, status: int, **headers: str) -> Reply:
-    return Reply(f'{{"error": {{"message": "{message}"}}}}', status, headers=headers)
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing about OpenAI in the environment."""
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
-def refused_address() -> str:
-    """Return an address on loopback where nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+def get_weather(city: str) -> str:
+    """Tell the weather of a city."""
+    return f"{city}: sunny"
 
 
-def test_an_answer_is_what_the_model_wrote_and_what_it_took() -> None:
-    with ChatServer("Good bye") as server, OpenAIProvider("scripted", base_url=server.url) as provider:
-        answer = provider.answer(CONVERSATION)
-    assert answer == Answer(text="Good bye", stop_reason="stop", input_tokens=12, output_tokens=3)
+def asking(server: LoopbackServer, api_key: str | None = None) -> OpenAIChatProvider:
+    return OpenAIChatProvider("scripted", base_url=server.url, api_key=api_key)
 
 
 def test_the_conversation_goes_out_as_it_is() -> None:
-    with ChatServer("ok") as server, OpenAIProvider("scripted", base_url=server.url, api_key="secret") as provider:
-        provider.answer(CONVERSATION, temperature=0, max_tokens=50)
-    assert server.requests == [
+    with LoopbackServer(Reply(body=completion("Good bye"))) as server:
+        asked = llm().provider(asking(server, api_key="secret")).agent("Be brief.")
+        messages, asked = asked.context("Hello").assistant("Yes?").converse("Bye", temperature=0, max_tokens=50)
+    assert server.bodies == [
         {
             "model": "scripted",
             "messages": [
@@ -59,86 +54,85 @@ def test_the_conversation_goes_out_as_it_is() -> None:
             "max_tokens": 50,
         }
     ]
-    assert server.keys == ["secret"]
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
+    assert str(messages[-1]) == "Good bye"
+    assert asked.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=4, reasoning_tokens=1)
 
 
-def test_what_is_not_chosen_is_not_sent() -> None:
-    with ChatServer("ok") as server, OpenAIProvider("scripted", base_url=server.url) as provider:
-        provider.answer([Message("user", "Hello")])
-    assert server.requests[0].keys() == {"model", "messages"}
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+def test_calls_run_and_their_results_go_back_in_one_turn(is_streamed: bool) -> None:
+    deltas = [{"role": "assistant", "tool_calls": [{"index": at, **call}]} for at, call in enumerate([CALL, ANOTHER])]
+    chunks = [completion_chunks(*deltas, finish_reason="tool_calls"), completion_chunks("Both ", "are sunny.")]
+    wholes = [completion(tool_calls=[CALL, ANOTHER]), completion("Both are sunny.")]
+    replies = [Reply(body=sse(*each)) for each in chunks] if is_streamed else [Reply(body=each) for each in wholes]
+    with LoopbackServer(*replies) as server:
+        asked = llm().provider(asking(server)).tools(get_weather)
+        if is_streamed:
+            stream = asked.stream("Oslo and Rome?")
+            told = list(stream)
+            continuation = stream.continuation
+        else:
+            told, continuation = asked.converse("Oslo and Rome?")
+    assert [each.tool_call_id for each in told if isinstance(each, ToolCallMessage)] == ["call_1", "call_2"]
+    assert [each.result for each in told if isinstance(each, ToolResultMessage)] == ["Oslo: sunny", "Rome: sunny"]
+    assert continuation.text == "Both are sunny."
+    assert [message["role"] for message in server.bodies[1]["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert server.bodies[1]["messages"][1]["tool_calls"] == [CALL, ANOTHER]
+    assert ("stream_options" in server.bodies[0]) is is_streamed
 
 
-def test_an_answer_without_text_is_empty() -> None:
-    body = (
-        '{"id": "1", "object": "chat.completion", "created": 0, "model": "m", '
-        '"choices": [{"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": null}}]}'
-    )
-    with ChatServer(Reply(body)) as server, OpenAIProvider("m", base_url=server.url) as provider:
-        assert provider.answer(CONVERSATION) == Answer(text="", stop_reason="length")
+def test_a_stream_asks_for_its_usage_unless_it_may_not() -> None:
+    with LoopbackServer(*[Reply(body=sse(*completion_chunks("ok")))] * 2) as server:
+        [*_, answer] = llm().provider(asking(server)).stream("Hello")
+        list(llm().provider(asking(server)).options(stream_options=None).stream("Hello"))
+    assert isinstance(answer, Answer)
+    assert answer.usage.input_tokens == 12
+    assert [body["stream_options"] for body in server.bodies] == [{"include_usage": True}, None]
+
+
+def test_an_answer_without_usage_has_taken_nothing_that_is_known() -> None:
+    with LoopbackServer(Reply(body={**completion("ok"), "usage": None})) as server:
+        _, asked = llm().provider(asking(server)).converse("Hello")
+    assert asked.usage == Usage()
 
 
 def test_openai_itself_wants_a_key() -> None:
     with pytest.raises(AuthenticationError, match="set OPENAI_API_KEY"):
-        OpenAIProvider("gpt")
+        OpenAIChatProvider("gpt")
+    OpenAIChatProvider("gpt", api_key="k")
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_an_authentication_error(status: int) -> None:
-    with (
-        ChatServer(error("bad key", status)) as server,
-        OpenAIProvider("m", base_url=server.url) as provider,
-        pytest.raises(AuthenticationError, match="bad key"),
-    ):
-        provider.answer(CONVERSATION)
+def test_the_usual_environment_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert OpenAIChatProvider().model
+    with LoopbackServer(Reply(body=completion("ok"))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert llm().provider(OpenAIChatProvider("m")).prompt("Hello") == "ok"
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
 
 
-@pytest.mark.parametrize(("header", "seconds"), [("0.01", 0.01), ("Wed, 21 Oct 2015 07:28:00 GMT", None)])
-def test_too_many_requests_say_how_long_to_wait(header: str, seconds: float | None) -> None:
-    replies = [error("slow down", 429, **{"Retry-After": header}) for _ in range(2)]
-    with (
-        ChatServer(*replies) as server,
-        OpenAIProvider("m", base_url=server.url) as provider,
-        pytest.raises(RateLimitError, match="slow down") as caught,
-    ):
-        provider.answer(CONVERSATION)
-    assert caught.value.retry_after == seconds
+def test_the_key_in_the_environment_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with LoopbackServer(Reply(body=completion("ok"))) as server:
+        llm().provider(OpenAIChatProvider("m", base_url=server.url)).prompt("Hello")
+    assert "secret" not in str(server.requests)
 
 
-def test_another_error_has_the_servers_own_words() -> None:
-    with (
-        ChatServer(error("no such model", 404)) as server,
-        OpenAIProvider("m", base_url=server.url) as provider,
-        pytest.raises(ProviderError, match=r"404: .*no such model"),
-    ):
-        provider.answer(CONVERSATION)
+def test_an_answer_of_a_form_is_asked_for_with_its_schema() -> None:
+    with LoopbackServer(Reply(body=completion('{"answer": 4}'))) as server:
+        assert asking(server).supports_output_schema()
+        asked = llm().provider(asking(server)).request("2 + 2?")
+        assert run_coroutine(ask_for_type, asked, int)[0] == 4
+    assert server.bodies[0]["response_format"]["json_schema"]["strict"] is True
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Reply("<html>It works!</html>", content_type="text/html"),
-        Reply('{"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": []}'),
-        Reply('{"object": "chat.comp'),
-        Reply("[]"),
-    ],
-    ids=["a page", "no choices", "cut off", "a list"],
-)
-def test_what_is_no_completion_is_a_provider_error(reply: Reply) -> None:
-    with (
-        ChatServer(reply) as server,
-        OpenAIProvider("m", base_url=server.url) as provider,
-        pytest.raises(ProviderError, match=server.url),
-    ):
-        provider.answer(CONVERSATION)
-
-
-def test_a_server_that_is_not_there_is_named() -> None:
-    address = refused_address()
-    with (
-        OpenAIProvider("m", base_url=address) as provider,
-        pytest.raises(ConnectionFailedError, match=f"{address} cannot be reached"),
-    ):
-        provider.answer(CONVERSATION)
+@pytest.mark.anyio
+async def test_a_prompt_may_name_the_model(anyio_backend: str) -> None:
+    with LoopbackServer(*[Reply(body=completion("ok"))] * 2) as server:
+        async with asking(server).connect() as connection:
+            for model in ("", "another"):
+                await connection.answer(Prompt(model=model, entries=(TextMessage("Hello"),)))
+    assert [body["model"] for body in server.bodies] == ["scripted", "another"]
 
 
 def test_the_models_of_a_server_are_listed() -> None:
@@ -146,7 +140,14 @@ def test_the_models_of_a_server_are_listed() -> None:
         assert list_models(base_url=server.url) == ["small", "large"]
 
 
+def test_the_models_of_a_server_that_is_not_there_are_not() -> None:
+    with pytest.raises(ConnectionFailedError, match="cannot be reached"):
+        list_models(base_url=nowhere())
+    with LoopbackServer() as server, pytest.raises(ProviderError, match="404"):
+        list_models(base_url=server.url)
+
+
 def test_a_missing_sdk_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[openai\]"'):
-        OpenAIProvider("m", base_url="http://127.0.0.1:1/v1")
+        OpenAIChatProvider("m", base_url="http://127.0.0.1:1/v1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ez_ptc.providers.provider import Message
+from ez_ptc.conversation.builder import llm
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -41,11 +41,12 @@ def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, w
     A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the
     answer is empty.
     """
-    messages = [Message("system", toolkit.prompt()), Message("user", question)]
+    asked = llm().provider(provider).options(temperature=0, max_tokens=_MAX_TOKENS)
+    asked = asked.agent(toolkit.prompt()).request(question)
     for attempt in range(_TRIES):
         with watcher.thinking(again=attempt > 0):
-            text = provider.answer(messages, temperature=0, max_tokens=_MAX_TOKENS).text
-        program = toolkit.extract_code(text)
+            _, asked = asked.converse()
+        program = toolkit.extract_code(asked.text)
         reason = _NO_PROGRAM
         if program is not None:
             watcher.wrote(program)
@@ -54,5 +55,5 @@ def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, w
                 return answer
             reason = toolkit.answer(program, result)
         watcher.failed(reason)
-        messages += [Message("assistant", text), Message("user", reason)]
+        asked = asked.request(reason)
     return ""

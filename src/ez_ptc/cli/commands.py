@@ -1,14 +1,14 @@
 """The commands and their options, as cyclopts reads them; the work is done in a module for each."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from ez_ptc.cli.version import installed_version
 
-__all__ = ["demo", "doctor", "run", "run_command"]
+__all__ = ["chat", "demo", "doctor", "run", "run_command"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -21,6 +21,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     )
     app.command(demo)
     app.command(run)
+    app.command(chat)
     app.command(doctor)
     try:
         result: object = app(arguments, exit_on_error=False)
@@ -81,6 +82,34 @@ def run(
     from ez_ptc.cli.run import run_program
 
     return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json)
+
+
+def chat(
+    *,
+    tools: str | None = None,
+    model: Annotated[str | None, Parameter(env_var="EZ_PTC_MODEL")] = None,
+    mode: Literal["tool", "prompt"] = "tool",
+    history: Path | None = None,
+    resume: str | None = None,
+) -> int:
+    """Talk with a model that may use your tools; calls that require approval are asked about here.
+
+    Parameters
+    ----------
+    tools
+        Where the Toolkit is, as module:name; the module is also looked for in the present folder.
+    model
+        Who answers, as provider:model, such as anthropic:claude-sonnet-5; by default the first that there is a key for.
+    mode
+        How the model writes programs: as the call of a tool, or in its text, which any model can.
+    history
+        The file that conversations are kept in.
+    resume
+        The conversation to go on with, by its id.
+    """
+    from ez_ptc.cli.chat import run_chat
+
+    return run_chat(tools, model, history=history, resume=resume, mode=mode)
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

@@ -54,10 +54,7 @@ def run_demo(*, base_url: str | None = None, model: str | None = None, record: P
         toolkit.execute("")
         screen.say(f"A small shop's customers, products and orders lie in {shop.path}.")
         screen.say(f"A model may call: {', '.join(tool.name for tool in toolkit.tools)}. It answers with programs.")
-        if base_url or model:
-            provider = stack.enter_context(server_model(base_url, model))
-        else:
-            provider = _local_or_recorded(stack, screen)
+        provider = server_model(base_url, model) if base_url or model else _local_or_recorded(stack, screen)
         recorder = Recorder(provider)
         right = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
         if record is not None:

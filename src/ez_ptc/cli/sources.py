@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import ProviderError
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
-from ez_ptc.providers.openai import OpenAIProvider, list_models
+from ez_ptc.providers.openai import OpenAIChatProvider, list_models
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -32,24 +32,19 @@ def local_model(progress: Progress) -> Generator[LLMProvider]:
     for module in ("xllamacpp", "openai"):
         import_extra(module, extra="local")
     path = ensure_model(QWEN_CODER, cache_directory(), progress=progress)
-    with (
-        LocalServer(QWEN_CODER, path, progress=progress) as server,
-        OpenAIProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key) as provider,
-    ):
-        yield provider
+    with LocalServer(QWEN_CODER, path, progress=progress) as server:
+        yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key)
 
 
-@contextmanager
-def server_model(base_url: str | None, model: str | None) -> Generator[LLMProvider]:
-    """Yield a model behind a server that speaks OpenAI's Chat Completions; its only one where `model` is None.
+def server_model(base_url: str | None, model: str | None) -> LLMProvider:
+    """Return a model behind a server that speaks OpenAI's Chat Completions; its only one where `model` is None.
 
     Raises:
         MissingExtraError: The official SDK is not installed.
         ProviderError: The server cannot be reached, or which of its models is meant is not clear.
     """
     key = os.environ.get("OPENAI_API_KEY")
-    with OpenAIProvider(model or _only_model(base_url, key), base_url=base_url, api_key=key) as provider:
-        yield provider
+    return OpenAIChatProvider(model or _only_model(base_url, key), base_url=base_url, api_key=key)
 
 
 def _only_model(base_url: str | None, key: str | None) -> str:

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator
+    from contextlib import AbstractAsyncContextManager
 
-__all__ = ["Answer", "LLMProvider", "Message"]
+    from ez_ptc.formats.prompt import Event, Prompt
+    from ez_ptc.messages import Answer
 
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a conversation: who said it, and what."""
-
-    role: Literal["system", "user", "assistant"]
-    text: str
+__all__ = ["Connection", "LLMProvider"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a model answered.
+class Connection(Protocol):
+    """An open way to a provider, good for one event loop."""
 
-    Attributes:
-        text: What it wrote.
-        stop_reason: Why it stopped, in the provider's own word: `"stop"`, `"length"`; None where it does not say.
-        input_tokens: How many tokens it read, where the provider counts them.
-        output_tokens: How many tokens it wrote, where the provider counts them.
-    """
-
-    text: str
-    stop_reason: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-
-
-class LLMProvider(Protocol):
-    """Where a model's answers come from."""
-
-    @property
-    def model(self) -> str:
-        """The name of the model that answers."""
-        ...
-
-    def answer(
-        self, messages: Sequence[Message], *, temperature: float | None = None, max_tokens: int | None = None
-    ) -> Answer:
-        """Send a conversation to the model and return its answer; what is left as None is the provider's to choose.
+    async def answer(self, prompt: Prompt) -> Answer:
+        """Return the model's answer to a prompt.
 
         Raises:
             AuthenticationError: The key is missing or refused.
@@ -55,4 +26,34 @@ class LLMProvider(Protocol):
             ConnectionFailedError: The provider cannot be reached, or took too long.
             ProviderError: It answered with another error, or with something that is no answer.
         """
+        ...
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
+        """Give the model's answer as it is written: its text in pieces, then the whole answer. Raises as `answer`."""
+        ...
+
+
+class LLMProvider(Protocol):
+    """Where a model's answers come from. It opens no connection before it is asked to."""
+
+    @property
+    def name(self) -> str:
+        """What the provider is called in `"provider:model"`, as "anthropic"."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers where a prompt does not say which."""
+        ...
+
+    def supports_tools(self) -> bool:
+        """Whether its models can call tools."""
+        ...
+
+    def supports_output_schema(self) -> bool:
+        """Whether its models can be held to a JSON Schema of the text that they answer."""
+        ...
+
+    def connect(self) -> AbstractAsyncContextManager[Connection]:
+        """Open a way to the provider, for as long as the context lasts."""
         ...

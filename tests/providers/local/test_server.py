@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import MissingExtraError, ProviderError
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, space_needed
-from ez_ptc.providers.openai import OpenAIProvider, list_models
-from ez_ptc.providers.provider import Message
+from ez_ptc.providers.openai import OpenAIChatProvider, list_models
 from tests.providers.local.parts import MODEL
 
 # As much of the engine as we use: it takes its parameters, and either serves or raises.
@@ -189,8 +189,8 @@ def test_the_real_model_answers_and_nobody_without_the_key_is_answered() -> None
     path = cache_directory() / QWEN_CODER.file_name
     with LocalServer(QWEN_CODER, path) as running:
         assert list_models(base_url=running.url, api_key=running.key) == [QWEN_CODER.name]
-        with OpenAIProvider(QWEN_CODER.name, base_url=running.url, api_key=running.key) as provider:
-            answer = provider.answer([Message("user", "What is 2 + 2? Answer with the number.")], temperature=0)
+        provider = OpenAIChatProvider(QWEN_CODER.name, base_url=running.url, api_key=running.key)
+        answer = llm().provider(provider).prompt("What is 2 + 2? Answer with the number.", temperature=0)
         with pytest.raises(ProviderError, match="401"):
             list_models(base_url=running.url, api_key="another")
-    assert "4" in answer.text
+    assert "4" in answer

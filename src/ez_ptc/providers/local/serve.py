@@ -23,6 +23,9 @@ def main() -> int:
     parameters.model.path = settings["path"]
     parameters.model_alias = {settings["alias"]}
     parameters.n_ctx = settings["context"]
+    if settings["template"]:
+        parameters.chat_template = settings["template"]
+        parameters.use_jinja = True
     parameters.n_parallel = 1
     parameters.api_keys = [settings["key"]]
     parameters.hostnames = ["127.0.0.1"]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalServer"]
 
 _PROGRAM: Final = Path(__file__).with_name("serve.py")
+_TEMPLATE: Final = Path(__file__).with_name("calls.jinja")
 _CONTEXT: Final = 8192
 # How often progress is told, in seconds.
 _TICK: Final = 0.1
@@ -45,11 +46,13 @@ class LocalServer:
         path: Path,
         *,
         context: int = _CONTEXT,
+        calls_tools: bool = False,
         progress: Progress = quiet,
         patience: float = _PATIENCE,
     ) -> None:
         """Prepare to serve `model` from the file at `path`, with room for `context` tokens.
 
+        With `calls_tools`, the model is told of tools in a way that it can call them by; its own has none that works.
         `patience` is how many seconds the server has to end by itself before it is killed.
 
         Raises:
@@ -59,7 +62,13 @@ class LocalServer:
         self.url = ""
         self.key: Final = secrets.token_urlsafe(16)
         self._model: Final = model
-        self._settings: Final = {"path": str(path), "alias": model.name, "context": context, "key": self.key}
+        self._settings: Final = {
+            "path": str(path),
+            "alias": model.name,
+            "context": context,
+            "key": self.key,
+            "template": _TEMPLATE.read_text(encoding="utf-8") if calls_tools else "",
+        }
         self._progress: Final = progress
         self._patience: Final = patience
         self.process: subprocess.Popen[str] | None = None

@@ -1,0 +1,155 @@
+"""`ez-ptc chat`: a conversation in the terminal, with somebody's tools."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from ez_ptc.cli.calls import call_text
+from ez_ptc.cli.run import CommandError, load_toolkit
+from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.conversation.history import History
+from ez_ptc.errors import ProviderError, TurnLimitError
+from ez_ptc.formats.prompt import TextDelta
+from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ez_ptc.conversation.drive import Told
+
+__all__ = ["Chat", "default_history", "run_chat"]
+
+_PROMPT: Final = "you> "
+_GOODBYE: Final = ("/quit", "/exit")
+_WIDTH: Final = 100
+
+
+def default_history() -> Path:
+    """Return where conversations are kept: in the user's folder for data."""
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "ez-ptc" / "history.sqlite"
+
+
+def run_chat(
+    tools: str | None, model: str | None, *, history: Path | None, resume: str | None, mode: Literal["tool", "prompt"]
+) -> int:
+    """Talk with a model until the person ends it, and return 0.
+
+    Raises:
+        CommandError: The toolkit or the conversation to go on with is not there.
+        EzPtcError: Nobody can answer.
+    """
+    builder = llm() if model is None else llm().model(model)
+    if tools is not None:
+        builder = builder.toolkit(load_toolkit(tools), mode=mode)
+    builder.settings.providers()  # says at once where nobody can answer
+    path = history or default_history()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with History(path) as kept:
+        return Chat(builder, kept, read=input, write=_write).run(resume)
+
+
+class Chat:
+    """A conversation of a person, who is asked by `read` and told by `write`, with a model.
+
+    Each exchange is saved to the history as soon as it has ended.
+    """
+
+    def __init__(
+        self, builder: LLMPromptBuilder, history: History, *, read: Callable[[str], str], write: Callable[[str], None]
+    ) -> None:
+        self._history: Final = history
+        self._read: Final = read
+        self._write: Final = write
+        self._builder = builder.approve(self._approved)
+        self._id: str | None = None
+
+    def run(self, resume: str | None = None) -> int:
+        """Read what the person says and answer it, until they end it; go on with the conversation `resume`."""
+        if resume is not None:
+            self._resume(resume)
+        self._write("Ask away; /quit or end of input ends it.\n")
+        while True:
+            try:
+                said = self._read(_PROMPT).strip()
+            except EOFError:
+                said = _GOODBYE[0]
+            if said in _GOODBYE:
+                break
+            if said:
+                self._answer(said)
+        self._write(f"\nKept as {self._id}: --resume {self._id} goes on with it.\n" if self._id else "\n")
+        return 0
+
+    def _resume(self, known: str) -> None:
+        try:
+            entries = self._history.load(known)
+        except KeyError as error:
+            message = str(error.args[0])
+            raise CommandError(message) from error
+        self._builder = self._builder.continued(*entries)
+        self._id = known
+
+    def _answer(self, said: str) -> None:
+        try:
+            with self._builder.stream(said) as stream:
+                for told in stream:
+                    self._tell(told)
+            self._builder = stream.continuation
+        except TurnLimitError as error:
+            self._write(f"\n! {error}\n")
+            if isinstance(error.continuation, LLMPromptBuilder):
+                self._builder = error.continuation
+        except ProviderError as error:
+            self._write(f"\n! {error}\n")
+            return
+        self._write("\n")
+        self._id = self._history.save(self._builder, id=self._id)
+
+    def _tell(self, told: Told) -> None:
+        if isinstance(told, TextDelta):
+            self._write(_harmless(told.text))
+        elif isinstance(told, ToolCallMessage):
+            self._write(f"\n  → {_call(told.call)}\n")
+        elif isinstance(told, ToolResultMessage):
+            self._write(f"  {'=' if told.success else '!'} {_line(told.result)}\n")
+        elif isinstance(told, TextMessage):
+            self._write(f"\n  = {_line(told.text)}\n")
+        elif told.stop_reason == "length":
+            self._write(" […the answer was cut off]")
+
+    def _approved(self, call: ToolCall) -> bool | str:
+        answer = self._read(f"\n  ? Allow {_call(call)}? [y/N or the reason why not] ").strip()
+        if answer.lower() in ("y", "yes"):
+            return True
+        return answer if answer.lower() not in ("", "n", "no") else False
+
+
+def _call(call: ToolCall) -> str:
+    arguments = call.arguments
+    if isinstance(arguments, dict) and set(arguments) == {"code"}:
+        return f"{call.name}:\n{_indented(str(arguments['code']))}"
+    given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
+    return call_text({"name": call.name, "args": (), "kwargs": given})
+
+
+def _indented(program: str) -> str:
+    return "\n".join(f"    {_harmless(line)}" for line in program.strip().splitlines())
+
+
+def _line(value: object) -> str:
+    text = _harmless(" ".join(str(value).split()))
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _harmless(text: str) -> str:
+    """Return a model's text without what a terminal would obey: a forged question must not look like ours."""
+    return "".join(each if each in "\n\t" or each.isprintable() else "�" for each in text)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,281 @@
+"""A conversation with a model, built step by step; each step is a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from ez_ptc._sync import run_coroutine
+from ez_ptc.conversation.settings import Settings
+from ez_ptc.conversation.stream import BlockingStream, ConversationStream
+from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, Usage
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+    from pathlib import Path
+
+    from ez_ptc.messages import Entry
+    from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.toolkit.toolkit import Toolkit
+    from ez_ptc.tools.approval import Approve
+
+__all__ = ["LLMPromptBuilder", "llm"]
+
+T = TypeVar("T")
+
+_AnyCallable = Callable[..., object]
+
+
+@dataclass(frozen=True, slots=True)
+class LLMPromptBuilder:
+    """A conversation and how to go on with it. Every step returns a new one, and leaves this one as it is.
+
+    `llm()` gives an empty one. `entries` are what was said so far, `settings` everything else.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    # What is said -----------------------------------------------------------------------------------------------------
+
+    def agent(self, text: str) -> LLMPromptBuilder:
+        """Tell the model who it is and how to work."""
+        return self._saying(TextMessage(text, role=MessageRole.SYSTEM))
+
+    def context(self, text: str) -> LLMPromptBuilder:
+        """Give the model something to know: text that a person would put before the question."""
+        return self._saying(TextMessage(text))
+
+    def request(self, text: str) -> LLMPromptBuilder:
+        """Ask something."""
+        return self._saying(TextMessage(text))
+
+    def assistant(self, text: str) -> LLMPromptBuilder:
+        """Put words into the model's mouth, as an example of an answer."""
+        return self._saying(TextMessage(text, role=MessageRole.ASSISTANT))
+
+    def image(self, image: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
+        """Show an image: its bytes, the path of its file, or its address, which begins with `http`.
+
+        Its media type is read from its first bytes, unless it is given. Raises ValueError for a file that is no image
+        of a kind that models read (PNG, JPEG, GIF, WebP), and OSError for one that cannot be read.
+        """
+        from ez_ptc.conversation.images import image_message
+
+        return self._saying(image_message(image, media_type=media_type))
+
+    # What it may use --------------------------------------------------------------------------------------------------
+
+    def tool(self, function: _AnyCallable) -> LLMPromptBuilder:
+        """Give the model a function to call, or a tool that has been made of one."""
+        return self.tools(function)
+
+    def tools(self, *functions: _AnyCallable | Iterable[_AnyCallable]) -> LLMPromptBuilder:
+        """Give the model functions to call, one by one or as a list; tools and registries of tools will do."""
+        made = tuple(_as_tool(each) for each in _flat(functions))
+        return self._with(tools=(*self.settings.tools, *made))
+
+    def toolkit(self, toolkit: Toolkit, *, mode: Literal["tool", "prompt"] = "tool") -> LLMPromptBuilder:
+        """Let the model write programs over the tools of a toolkit.
+
+        In the mode "tool" it calls `execute_tools` with them; in the mode "prompt" it writes them into its text, which
+        any model can.
+        """
+        return self._with(toolkit=toolkit, mode=mode)
+
+    def tool_context(self, context: object) -> LLMPromptBuilder:
+        """Give the `Context` parameters of the tools their value."""
+        return self._with(tool_context=context)
+
+    def approve(self, approve: Approve) -> LLMPromptBuilder:
+        """Have somebody asked about the calls that require approval, those from programs too.
+
+        `approve` gets a `ToolCall` and returns True, a dict of other arguments, or text that says why not. It may be
+        asynchronous.
+        """
+        return self._with(approve=approve)
+
+    # Who answers, and how ---------------------------------------------------------------------------------------------
+
+    def provider(self, provider: LLMProvider | str) -> LLMPromptBuilder:
+        """Choose who answers: a provider, its name, or `"provider:model"`."""
+        return self._with(provider=provider)
+
+    def model(self, model: str) -> LLMPromptBuilder:
+        """Choose the model, as the provider names it, or as `"provider:model"`."""
+        return self._with(model=model)
+
+    def fallback(self, *providers: LLMProvider | str) -> LLMPromptBuilder:
+        """Say who answers where the provider before it fails."""
+        return self._with(fallback=(*self.settings.fallback, *providers))
+
+    def call_limit(self, calls: int) -> LLMPromptBuilder:
+        """Limit how many calls of tools and programs one message may lead to."""
+        return self.limits(calls=calls)
+
+    def limits(
+        self, *, turns: int | None = None, calls: int | None = None, tokens: int | None = None
+    ) -> LLMPromptBuilder:
+        """Limit how many answers, calls and tokens one message may lead to; None leaves a limit as it is."""
+        given = {"turns": turns, "calls": calls, "tokens": tokens}
+        changed = {name: value for name, value in given.items() if value is not None}
+        for name, value in changed.items():
+            if value < 1:
+                message = f"the limit of {name} is at least 1, got {value}"
+                raise ValueError(message)
+        return self._with(limits=replace(self.settings.limits, **changed))
+
+    def options(self, **options: Any) -> LLMPromptBuilder:
+        """Say how to answer: `max_tokens`, `temperature`, `tool_choice`, `strict`, and any field of the request."""
+        return self._with(options={**self.settings.options, **options})
+
+    # Asking -----------------------------------------------------------------------------------------------------------
+
+    async def prompt_conversation(
+        self, message: str | None = None, **options: Any
+    ) -> tuple[list[Message], LLMPromptBuilder]:
+        """Ask, run the calls and programs that the model wants, and go on until it has answered.
+
+        Args:
+            message: What to ask, if it has not been said yet.
+            options: As `options()` takes them.
+
+        Returns:
+            All messages of the conversation, and the builder that goes on with it.
+
+        Raises:
+            TurnLimitError: A limit is reached; its `continuation` has what was said so far.
+            AuthenticationError: The provider's key is missing or refused.
+            ProviderError: The provider fails, or cannot do what is asked.
+            MissingExtraError: The provider's SDK is not installed.
+        """
+        stream = ConversationStream(self._asking(message, options), streaming=False)
+        async for _ in stream:
+            pass
+        return stream.continuation.messages, stream.continuation
+
+    def converse(self, message: str | None = None, **options: Any) -> tuple[list[Message], LLMPromptBuilder]:
+        """Do the same as `prompt_conversation`, but block."""
+        return run_coroutine(partial(self.prompt_conversation, **options), message)
+
+    async def aprompt(self, message: str | None = None, **options: Any) -> str:
+        """Ask as `prompt_conversation` does, and return the text of the last answer."""
+        _, continuation = await self.prompt_conversation(message, **options)
+        return continuation.text
+
+    def prompt(self, message: str | None = None, **options: Any) -> str:
+        """Do the same as `aprompt`, but block."""
+        return run_coroutine(partial(self.aprompt, **options), message)
+
+    async def aprompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
+        """Ask, and return an answer of a type: a pydantic model, a dataclass, a TypedDict, a list of them, an int.
+
+        A provider that can be held to a JSON Schema is; another's model gives the answer by calling a tool. Tools and
+        programs run as ever before. An answer that does not fit is asked for once more, with what is wrong with it.
+
+        Raises:
+            SchemaError: The type cannot be described.
+            ProviderError: The model did not answer so; the message has what it said last.
+            EzPtcError: Whatever `prompt_conversation` raises.
+        """
+        from ez_ptc.conversation.structured import ask_for_type
+
+        value, _ = await ask_for_type(self._asking(message, options), kind)
+        return value
+
+    def prompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
+        """Do the same as `aprompt_for_type`, but block."""
+        return run_coroutine(partial(self.aprompt_for_type, **options), kind, message)
+
+    def astream(self, message: str | None = None, **options: Any) -> ConversationStream[LLMPromptBuilder]:
+        """Ask, and iterate asynchronously over what happens: text in pieces, calls, results, answers with their usage.
+
+        When it is exhausted, its `continuation` goes on with the conversation.
+        """
+        return ConversationStream(self._asking(message, options))
+
+    def stream(self, message: str | None = None, **options: Any) -> BlockingStream[LLMPromptBuilder]:
+        """Do the same as `astream`, but block while the model writes."""
+        return BlockingStream(self.astream(message, **options))
+
+    # What was said ----------------------------------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages so far, those of answers among them."""
+        return [
+            message for entry in self.entries for message in (entry.messages if isinstance(entry, Answer) else (entry,))
+        ]
+
+    @property
+    def text(self) -> str:
+        """The text of the last answer."""
+        return next((each.text for each in reversed(self.entries) if isinstance(each, Answer)), "")
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that all answers so far have taken."""
+        return sum((each.usage for each in self.entries if isinstance(each, Answer)), Usage())
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What all answers so far have cost, in US dollars; None where the price of one is not known.
+
+        By the table of `conversation.prices`, which has a date.
+        """
+        from ez_ptc.conversation.prices import total_cost
+
+        return total_cost(self.entries)
+
+    def continued(self, *entries: Entry) -> LLMPromptBuilder:
+        """Return the conversation with more entries."""
+        return replace(self, entries=(*self.entries, *entries))
+
+    def changed(
+        self, *, entries: tuple[Entry, ...] | None = None, settings: Settings | None = None
+    ) -> LLMPromptBuilder:
+        """Return the conversation with other entries or settings."""
+        return LLMPromptBuilder(
+            self.entries if entries is None else entries, self.settings if settings is None else settings
+        )
+
+    def _asking(self, message: str | None, options: Mapping[str, Any]) -> LLMPromptBuilder:
+        asked = self if message is None else self.request(message)
+        return asked.options(**options) if options else asked
+
+    def _saying(self, message: TextMessage | ImageMessage) -> LLMPromptBuilder:
+        return self.continued(message)
+
+    def _with(self, **changes: Any) -> LLMPromptBuilder:
+        return replace(self, settings=replace(self.settings, **changes))
+
+
+class _Start:
+    """What `llm` is: called, it gives an empty builder, and so does every step taken from it directly."""
+
+    def __call__(self) -> LLMPromptBuilder:
+        """Return an empty conversation."""
+        return LLMPromptBuilder()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a builder has
+        return getattr(LLMPromptBuilder(), name)
+
+
+llm = _Start()
+"""Where a conversation begins: `llm()` or, as a first step, `llm.agent("You are …")`."""
+
+
+def _as_tool(function: _AnyCallable) -> Tool[..., Any]:
+    return cast("Tool[..., Any]", function) if isinstance(function, Tool) else Tool.from_function(function)
+
+
+def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterable[_AnyCallable]:
+    for each in functions:
+        if callable(each):
+            yield each
+        else:
+            yield from each

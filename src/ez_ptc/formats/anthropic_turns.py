@@ -1,0 +1,347 @@
+"""Anthropic's Messages: a prompt as a request, and a response as an answer."""
+
+import base64
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import ArgumentsError, ProviderError
+from ez_ptc.formats.answers import Answer as Reader
+from ez_ptc.formats.answers import objects, tool_call
+from ez_ptc.formats.anthropic import KEYS, NAMES, describe, results
+from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
+from ez_ptc.formats.names import Names, names_of
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    ImageMessage,
+    Message,
+    MessageRole,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResult,
+    ToolResultMessage,
+    Usage,
+)
+from ez_ptc.schema.json_text import parse_arguments
+from ez_ptc.schema.shown import shown, shown_with_type
+
+__all__ = ["INVALID_JSON", "MAX_TOKENS", "PROVIDER", "answer", "request"]
+
+PROVIDER: Final = "anthropic"
+
+MAX_TOKENS: Final = 16_384
+"""What a request is limited to that says nothing of it, since Anthropic wants a limit; thinking comes on top."""
+
+INVALID_JSON: Final = "INVALID_JSON"
+"""The key under which a call's arguments stand that are no JSON: Anthropic takes nothing but an object there."""
+
+_Json = dict[str, Any]
+
+_REASONS: Final[Mapping[str, str]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "pause",
+}
+_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_DATA: Final = re.compile(r"data:(?P<media_type>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
+# What `Answer` has fields of its own for.
+_OWN: Final = frozenset({"content", "id", "model", "role", "type"})
+
+
+def request(prompt: Prompt) -> _Json:
+    """Return the body of a request for one answer.
+
+    Of `options`, the `tools` are added to the prompt's own, which they replace where they have the same name;
+    `output_config` and `container` are filled up, and everything else is sent as it is.
+
+    Raises:
+        ProviderError: Anthropic would refuse the conversation; the message says what is wrong where.
+        SchemaError: A tool or the output's schema cannot be described.
+        DuplicateToolError: Two tools have one name.
+    """
+    check_order(prompt.entries)
+    names = names_of(prompt.tools, NAMES, keys=KEYS)
+    body: _Json = {"model": prompt.model, "max_tokens": _max_tokens(prompt)}
+    if system := _system(prompt.entries):
+        body["system"] = system
+    body["messages"] = _messages(prompt.entries, names)
+    if prompt.tools:
+        body["tools"] = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
+        if choice := _tool_choice(prompt, names):
+            body["tool_choice"] = choice
+    if prompt.temperature is not None:
+        body["temperature"] = prompt.temperature
+    if prompt.output_schema is not None:
+        schema = strict("the answer", prompt.output_schema, rules=ANTHROPIC)
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    if container := _container(prompt.entries):
+        body["container"] = container
+    return _merged(body, prompt.options)
+
+
+def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
+    """Return the answer in a whole response.
+
+    Its `content` is the list of blocks as it came. Thinking, and calls that Anthropic runs itself, are in no message.
+    `details` has everything else that the response says: the reason for stopping in Anthropic's words, the usage with
+    all its counts, the container. Raises ProviderError that says what is wrong where.
+    """
+    top = Reader(body, "answer")
+    if (problem := top.object("error")) is not None:
+        _refuse(f"an error instead of an answer: {shown(problem.fields.get('message', ''))}")
+    content = top.fields.get("content")
+    if content is None:
+        _refuse("something that is no message")
+    blocks = objects(content, "answer.content")
+    messages = tuple(_heard(blocks, names_of(prompt.tools, NAMES, keys=KEYS)))
+    return Answer(
+        messages=messages,
+        stop_reason=_stop_reason(top, messages),
+        usage=_usage(top.object("usage")),
+        provider=PROVIDER,
+        model=top.identifier(prompt.model, "model"),
+        content=content,
+        id=top.identifier("", "id"),
+        details={key: value for key, value in top.fields.items() if key not in _OWN},
+    )
+
+
+# Requests -------------------------------------------------------------------------------------------------------------
+
+
+def _system(entries: Iterable[Entry]) -> str | list[_Json]:
+    texts = [each.text for each in entries if isinstance(each, TextMessage) and each.role is MessageRole.SYSTEM]
+    said = [text for text in texts if text.strip()]
+    return [{"type": "text", "text": text} for text in said] if said[1:] else "".join(said)
+
+
+def _max_tokens(prompt: Prompt) -> int:
+    if prompt.max_tokens is not None:
+        return prompt.max_tokens
+    thinking = prompt.options.get("thinking")
+    budget = cast("_Json", thinking).get("budget_tokens") if isinstance(thinking, Mapping) else None
+    return MAX_TOKENS + (budget if isinstance(budget, int) else 0)
+
+
+def _tool_choice(prompt: Prompt, names: Names) -> _Json | None:
+    choice = prompt.tool_choice
+    kinds = {"auto": None, "none": {"type": "none"}, "required": {"type": "any"}}
+    if choice in kinds:
+        return kinds[choice]
+    if choice not in {tool.name for tool in prompt.tools}:
+        message = f"tool_choice is {choice!r}, and there is no such tool: give 'auto', 'none', 'required' or a name"
+        raise ProviderError(message)
+    return {"type": "tool", "name": names.to_provider(choice)}
+
+
+def _container(entries: Sequence[Entry]) -> str | None:
+    """Return the container in which a program waits for the results of its calls, or in which the model paused.
+
+    An answer that is at an end needs its container no more, which may be gone the next day.
+    """
+    last = next((each for each in reversed(entries) if isinstance(each, Answer)), None)
+    if last is None or last.provider != PROVIDER:
+        return None
+    container = last.details.get("container")
+    waits = last.stop_reason == "pause" or any(_is_called_by_program(block) for block in _blocks_of(last))
+    if not isinstance(container, Mapping) or not waits:
+        return None
+    return cast("_Json", container).get("id")
+
+
+def _is_called_by_program(block: _Json) -> bool:
+    caller = block.get("caller")
+    return block.get("type") == "tool_use" and isinstance(caller, Mapping) and caller != {"type": "direct"}
+
+
+def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
+    merged = {**body, **options}
+    if "tools" in body and isinstance(given := options.get("tools"), Sequence):
+        replaced = {tool.get("name") for tool in cast("Sequence[_Json]", given)}
+        merged["tools"] = [*(tool for tool in body["tools"] if tool["name"] not in replaced), *given]
+    if isinstance(given := options.get("output_config"), Mapping):
+        merged["output_config"] = {**body.get("output_config", {}), **given}
+    if "container" in body and isinstance(given := options.get("container"), Mapping):
+        merged["container"] = {"id": body["container"], **given}
+    return merged
+
+
+def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
+    """Return the turns; what one side says in a row is one message, in which the results of calls come first."""
+    said = [(role, block) for role, block in _turns(entries, names) if not _is_empty(block)]
+    messages: list[_Json] = [
+        {"role": role, "content": [block for _, block in several]}
+        for role, several in groupby(said, key=lambda each: each[0])
+    ]
+    if not messages or messages[0]["role"] != "user":
+        message = "Anthropic wants a person to speak first: put .request(...) before everything that the model says"
+        raise ProviderError(message)
+    return messages
+
+
+def _is_empty(block: _Json) -> bool:
+    # Anthropic refuses what it has said itself where that is a text of nothing.
+    return block.get("type") == "text" and not str(block.get("text")).strip()
+
+
+def _turns(entries: Iterable[Entry], names: Names) -> Iterator[tuple[str, _Json]]:
+    used: set[str] = set()
+    sent: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, ToolResultMessage):
+            yield "user", _result(entry, sent.get(entry.tool_call_id, entry.tool_call_id))
+        elif isinstance(entry, Message):
+            yield from ((role, block) for role in _roles(entry) for block in _said(entry, names))
+        elif entry.provider == PROVIDER and _blocks_of(entry):
+            sent = {}
+            used.update(call.id for call in entry.calls)
+            yield from (("assistant", _sent_back(block)) for block in _blocks_of(entry))
+        else:
+            sent = {call.id: _free_id(call.id, used) for call in entry.calls}
+            yield from (("assistant", block) for each in entry.messages for block in _said(each, names, sent))
+
+
+def _roles(message: Message) -> tuple[str, ...]:
+    """Return who says it in the turns: nobody where it is said once for all of them."""
+    if isinstance(message, TextMessage) and message.role is MessageRole.SYSTEM:
+        return ()
+    return ("assistant" if message.role is MessageRole.ASSISTANT else "user",)
+
+
+def _free_id(identifier: str, used: set[str]) -> str:
+    """Return the id of another provider's call as Anthropic takes it, which wants each to be there once."""
+    free, count = identifier, 0
+    while free in used or _ID.fullmatch(free) is None:
+        free, count = f"call_{len(used)}_{count}", count + 1
+    used.add(free)
+    return free
+
+
+def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None) -> list[_Json]:
+    if isinstance(message, TextMessage):
+        return [{"type": "text", "text": message.text}]
+    if isinstance(message, ImageMessage):
+        return [{"type": "image", "source": _source(message)}]
+    if isinstance(message, ToolCallMessage):
+        call = {
+            "type": "tool_use",
+            "id": (sent or {}).get(message.tool_call_id, message.tool_call_id),
+            "name": names.to_provider(message.tool_name),
+            "input": _input(message, names),
+        }
+        return [call]
+    problem = f"Anthropic has no block for a {type(message).__name__}: say it as a TextMessage"
+    raise ProviderError(problem)
+
+
+def _source(message: ImageMessage) -> _Json:
+    if message.data is not None:
+        data = base64.b64encode(message.data).decode("ascii")
+        return {"type": "base64", "media_type": message.media_type, "data": data}
+    address = message.url or ""
+    if (found := _DATA.fullmatch(address)) is not None:
+        return {"type": "base64", **found.groupdict()}
+    return {"type": "url", "url": address}
+
+
+def _input(message: ToolCallMessage, names: Names) -> _Json:
+    given = message.arguments
+    if isinstance(given, str):
+        try:
+            given = parse_arguments(message.tool_name, given)
+        except ArgumentsError:  # the call's result has told the model so
+            return {INVALID_JSON: given}
+    return names.to_sent(message.tool_name, given)
+
+
+def _result(message: ToolResultMessage, identifier: str) -> _Json:
+    ended = (
+        ToolResult(success=True, output=message.result)
+        if message.success
+        else ToolResult(success=False, error=str(message.result))
+    )
+    (sent,) = results([(ToolCall(identifier, message.tool_name, {}), ended)])
+    return sent["content"][0]
+
+
+def _blocks_of(own: Answer) -> Sequence[_Json]:
+    """Return what Anthropic said to the letter; nothing where an answer was made by hand."""
+    content: object = own.content
+    return cast("Sequence[_Json]", content) if isinstance(content, list | tuple) else ()
+
+
+def _sent_back(block: _Json) -> _Json:
+    """Return a block as Anthropic takes it back: to the letter, but for a null that it says and does not take."""
+    cited: object = block.get("citations")
+    if not isinstance(cited, list):
+        return block
+    given = [
+        {key: value for key, value in each.items() if (key, value) != ("file_id", None)}
+        for each in cast("list[_Json]", cited)
+    ]
+    return {**block, "citations": given}
+
+
+# Answers --------------------------------------------------------------------------------------------------------------
+
+
+def _heard(blocks: Iterable[Reader], names: Names) -> Iterator[Message]:
+    for block in blocks:
+        kind = block.fields.get("type")
+        if kind == "text":
+            text = block.fields.get("text")
+            if not isinstance(text, str):
+                _refuse(f"{shown_with_type(text)} at {block.where}.text, where text is wanted")
+            if text:
+                yield TextMessage(text, role=MessageRole.ASSISTANT)
+        elif kind == "tool_use":
+            call = tool_call(block, block.text("id"), "input", names)
+            yield ToolCallMessage(call.name, call.id, _arguments(call))
+
+
+def _arguments(call: ToolCall) -> _Json | str:
+    if isinstance(call.arguments, dict) and [*call.arguments] == [INVALID_JSON]:
+        return str(call.arguments[INVALID_JSON])
+    return call.arguments
+
+
+def _stop_reason(top: Reader, messages: Sequence[Message]) -> str:
+    reason = top.identifier("", "stop_reason")
+    if not reason:
+        return "tool_calls" if any(isinstance(each, ToolCallMessage) for each in messages) else "end"
+    return _REASONS.get(reason, reason)
+
+
+def _usage(usage: Reader | None) -> Usage:
+    """Return the tokens; Anthropic counts those of the cache beside the others."""
+    if usage is None:
+        return Usage()
+    read = _count(usage, "cache_read_input_tokens")
+    written = _count(usage, "cache_creation_input_tokens")
+    details = usage.object("output_tokens_details")
+    return Usage(
+        input_tokens=_count(usage, "input_tokens") + read + written,
+        output_tokens=_count(usage, "output_tokens"),
+        cached_tokens=read,
+        reasoning_tokens=0 if details is None else _count(details, "thinking_tokens"),
+    )
+
+
+def _count(usage: Reader, key: str) -> int:
+    value = usage.fields.get(key) or 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        _refuse(f"{shown_with_type(value)} at {usage.where}.{key}, where a number of tokens is wanted")
+    return value
+
+
+def _refuse(problem: str) -> NoReturn:
+    message = f"Anthropic answered with {problem}: ask again"
+    raise ProviderError(message)

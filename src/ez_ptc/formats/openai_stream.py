@@ -1,0 +1,120 @@
+"""An answer of OpenAI's Chat Completions that comes in pieces."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import ConnectionFailedError, ProviderError
+from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.openai_parts import OPENAI, raise_error
+from ez_ptc.formats.openai_turns import answer, text_of
+from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.messages import Answer
+
+__all__ = ["AnswerStream"]
+
+# What says the same in each piece that has it; all other text goes on where the piece before ended.
+_SAID_ONCE: Final = frozenset({"role", "id", "type", "format"})
+
+
+class AnswerStream:
+    """Takes the chunks of a completion one by one, and puts together the answer that they make."""
+
+    def __init__(self, prompt: Prompt, *, server: str = OPENAI) -> None:
+        self._prompt = prompt
+        self._server = server
+        self._head: dict[str, Any] = {}
+        self._deltas: list[Mapping[str, Any]] = []
+        self._calls: list[list[Mapping[str, Any]]] = []
+        self._at: dict[int | None, int] = {}
+        self._finish_reason: object = None
+
+    def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
+        """Take the next chunk, and return the text in it.
+
+        Raises ProviderError for a chunk that is none, and what `raise_error` raises for one that reports an error.
+        """
+        top = Received(event, "event")
+        if top.fields.get("error"):
+            raise_error(top.fields["error"])
+        self._head |= {key: top.fields[key] for key in ("id", "model", "usage") if top.fields.get(key)}
+        return [delta for choice in top.objects("choices") for delta in self._choice(choice)]
+
+    def answer(self) -> Answer:
+        """Return the whole answer. Raises ConnectionFailedError where the stream ended before it, and ProviderError."""
+        if self._finish_reason is None:
+            message = "the provider's stream ended before the answer was complete: ask again"
+            raise ConnectionFailedError(message)
+        try:
+            said = self._message()
+        except RecursionError:
+            message = "the provider's answer is nested too deep: ask again"
+            raise ProviderError(message) from None
+        choice = {"index": 0, "message": said, "finish_reason": self._finish_reason}
+        return answer({**self._head, "choices": [choice]}, self._prompt, server=self._server)
+
+    def _choice(self, choice: Received) -> list[TextDelta]:
+        if choice.fields.get("index") not in (0, None):
+            return []
+        self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
+        delta = choice.object("delta")
+        if delta is None:
+            return []
+        for part in delta.objects("tool_calls"):
+            self._call(part)
+        self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
+        texts = (text_of(delta.fields.get("content")), text_of(delta.fields.get("refusal")))
+        return [TextDelta(text) for text in texts if text]
+
+    def _call(self, part: Received) -> None:
+        """Add a piece to the call that it belongs to.
+
+        That is the one of its index; but servers that have no index, or always the same, begin a new call with an id
+        and a name.
+        """
+        index = part.fields.get("index")
+        if index is not None and not isinstance(index, int):
+            _refuse(f"{part.where}.index", "a number")
+        at = self._at.get(index)
+        if at is None and index is None and self._calls and not part.fields.get("id"):
+            at = len(self._calls) - 1
+        if at is None or self._begins(part, self._calls[at]):
+            at = len(self._calls)
+            self._calls.append([])
+        self._at[index] = at
+        self._calls[at].append({key: value for key, value in part.fields.items() if key != "index"})
+
+    def _begins(self, part: Received, pieces: Sequence[Mapping[str, Any]]) -> bool:
+        identifier, function = part.fields.get("id"), part.object("function")
+        has_name = function is not None and bool(function.fields.get("name"))
+        return bool(identifier) and has_name and identifier != _first([each.get("id") for each in pieces])
+
+    def _message(self) -> dict[str, Any]:
+        message = {"role": "assistant", **_joined_objects(self._deltas)}
+        return {**message, "tool_calls": [_joined_objects(each) for each in self._calls]} if self._calls else message
+
+
+def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    keys = dict.fromkeys(key for piece in pieces for key in piece)
+    return {key: _joined(key, [piece[key] for piece in pieces if key in piece]) for key in keys}
+
+
+def _joined(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JSON
+    there = [value for value in values if value is not None]
+    if key in _SAID_ONCE or (key == "name" and len({repr(value) for value in there}) == 1):
+        return _first(there)
+    if there and all(isinstance(value, str) for value in there):
+        return "".join(cast("Sequence[str]", there))
+    if there and all(isinstance(value, list) for value in there):
+        return [each for value in cast("Sequence[list[object]]", there) for each in value]
+    if there and all(isinstance(value, Mapping) for value in there):
+        return _joined_objects(cast("Sequence[Mapping[str, Any]]", there))
+    return there[-1] if there else None
+
+
+def _first(values: Sequence[object]) -> object:
+    return next((value for value in values if value), None)
+
+
+def _refuse(where: str, wanted: str) -> NoReturn:
+    message = f"the provider's stream has no {wanted} at {where}: ask again"
+    raise ProviderError(message)

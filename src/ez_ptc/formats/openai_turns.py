@@ -1,0 +1,270 @@
+"""Turns of a conversation in OpenAI's Chat Completions: the request for the next answer, and the answer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.catalog import names_for
+from ez_ptc.formats.chat import chat_calls
+from ez_ptc.formats.names import Names
+from ez_ptc.formats.openai import describe, results
+from ez_ptc.formats.openai_parts import (
+    OPENAI,
+    arguments_text,
+    came_from,
+    fitted_id,
+    image_url,
+    is_openai,
+    output_format,
+    raise_error,
+    tool_choice_name,
+    usage_of,
+    with_options,
+)
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    ImageMessage,
+    Message,
+    MessageRole,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResult,
+    ToolResultMessage,
+)
+
+__all__ = ["PROVIDER", "answer", "request", "text_of"]
+
+PROVIDER: Final = "openai-chat"
+_LONGEST_ID: Final = 40
+_STOPS: Final[Mapping[str, str]] = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "refusal",
+}
+
+
+def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
+    """Return the body of a request, but for `stream`. `server` is the name of the host that it is for.
+
+    At OpenAI what the system says stays where it stands, and the limit is called `max_completion_tokens`. For other
+    servers all of what the system says is one message at the beginning, what a person says in one go is one message,
+    and the limit is `max_tokens`. Raises what `check_order` and `describe` raise.
+    """
+    check_order(prompt.entries)
+    names = names_for(prompt.tools, "openai")
+    messages = _Messages(names, server)
+    for entry in prompt.entries:
+        messages.add(entry)
+    body = {"model": prompt.model, "messages": messages.done(), **_tools(prompt, names), **_limits(prompt, server)}
+    if prompt.output_schema is not None:
+        body["response_format"] = {"type": "json_schema", "json_schema": output_format(prompt.output_schema)}
+    return with_options(body, prompt.options)
+
+
+def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
+    """Return the answer in a completion: that of its first choice.
+
+    Calls without an id get one, in `content` as well. Raises ProviderError that says what is wrong where.
+    """
+    top = Received(body, "answer")
+    if top.fields.get("error"):
+        raise_error(top.fields["error"])
+    choices = top.objects("choices")
+    if not choices:
+        message = "the provider's answer has no choices: is it the address of an API for chat completions?"
+        raise ProviderError(message)
+    reason = choices[0].fields.get("finish_reason")
+    said = choices[0].object("message")
+    if said is None and reason != "content_filter":
+        message = f"the provider's answer has no message at {choices[0].where}: ask again"
+        raise ProviderError(message)
+    prefix = f"call_{len(prompt.entries)}"
+    content = None if said is None else _with_ids(said, prefix)
+    messages = [] if content is None else _messages(content, names_for(prompt.tools, "openai"), prefix)
+    has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
+    return Answer(
+        messages=tuple(messages),
+        stop_reason=_stop_reason(reason, has_calls=has_calls, refused=bool(content and content.get("refusal"))),
+        usage=usage_of(top.fields.get("usage"), "prompt_tokens", "completion_tokens"),
+        provider=PROVIDER,
+        model=_word(top.fields.get("model")) or prompt.model,
+        content=content,
+        id=_word(top.fields.get("id")),
+        details={"server": server},
+    )
+
+
+def text_of(content: object) -> str:
+    """Return the text in a message's content, which may have other parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    parts = [
+        cast("Mapping[str, object]", each) for each in cast("Sequence[object]", content) if isinstance(each, Mapping)
+    ]
+    return "".join(_word(each.get("text")) for each in parts if each.get("type") == "text")
+
+
+class _Messages:
+    """The messages of a request, as they are written."""
+
+    def __init__(self, names: Names, server: str) -> None:
+        self._names = names
+        self._server = server
+        self._is_openai = is_openai(server)
+        self._made: list[dict[str, Any]] = []
+        self._person: list[TextMessage | ImageMessage] = []
+        self._system: list[str] = []
+        self._ids: dict[str, str] = {}
+        self._functions: frozenset[str] = frozenset()
+
+    def add(self, entry: Entry) -> None:
+        if isinstance(entry, TextMessage | ImageMessage) and entry.role is MessageRole.USER:
+            self._person.append(entry)
+            return
+        if isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM and not self._is_openai:
+            self._system.append(entry.text)
+            return
+        self._end_person()
+        if isinstance(entry, Answer):
+            self._made += self._answered(entry)
+        elif isinstance(entry, ToolResultMessage):
+            self._made.append(self._result(entry))
+        elif isinstance(entry, TextMessage):
+            self._made.append({"role": entry.role.value, "content": entry.text})
+        else:
+            message = (
+                f"OpenAI takes no {type(entry).__name__} from the {entry.role.value}: say it as the user, or as text"
+            )
+            raise ProviderError(message)
+
+    def done(self) -> list[dict[str, Any]]:
+        self._end_person()
+        if not self._system:
+            return self._made
+        return [{"role": "system", "content": "\n\n".join(self._system)}, *self._made]
+
+    def _end_person(self) -> None:
+        said, self._person = self._person, []
+        if any(isinstance(each, ImageMessage) for each in said):
+            self._made.append({"role": "user", "content": [_part(each) for each in said]})
+            return
+        texts = [each.text for each in said if isinstance(each, TextMessage)]
+        if texts and not self._is_openai:
+            texts = ["\n\n".join(texts)]
+        self._made += [{"role": "user", "content": text} for text in texts]
+
+    def _answered(self, answer: Answer) -> list[dict[str, Any]]:
+        content: object = answer.content
+        if came_from(answer, PROVIDER, self._server) and isinstance(content, Mapping):
+            content = cast("Mapping[str, Any]", content)
+            self._functions = frozenset(call.id for call in answer.calls if content.get("function_call"))
+            return [_as_sent(content)]
+        self._functions = frozenset()
+        self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
+        calls = [self._call(call) for call in answer.calls]
+        if not calls and not answer.text:
+            return []
+        message = {"role": "assistant", "content": answer.text or None}
+        return [{**message, "tool_calls": calls} if calls else message]
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        function = {"name": self._names.to_provider(call.name), "arguments": arguments_text(call.arguments)}
+        return {"id": self._ids[call.id], "type": "function", "function": function}
+
+    def _result(self, entry: ToolResultMessage) -> dict[str, Any]:
+        call = ToolCall(self._ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
+        error = None if entry.success else str(entry.result)
+        [message] = results([(call, ToolResult(entry.success, entry.result, error))], self._names)
+        if entry.tool_call_id not in self._functions:
+            return message
+        return {"role": "function", "name": self._names.to_provider(entry.tool_name), "content": message["content"]}
+
+
+def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
+    if isinstance(said, TextMessage):
+        return {"type": "text", "text": said.text}
+    return {"type": "image_url", "image_url": {"url": image_url(said)}}
+
+
+def _as_sent(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message of the model's as it may go back: without what is null or empty, which servers do not take."""
+    kept = {key: value for key, value in content.items() if value is not None and value != []}
+    for key in ("tool_calls", "function_call"):
+        if key in kept:
+            kept[key] = _with_json(kept[key])
+    if "content" in content and "content" not in kept:
+        kept["content"] = None if len(kept.keys() - {"role"}) else ""
+    return {"role": "assistant", **kept}
+
+
+def _with_json(part: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return calls with arguments that are JSON."""
+    if isinstance(part, list):
+        return [_with_json(each) for each in cast("list[object]", part)]
+    if not isinstance(part, dict):
+        return part
+    fields = cast("dict[str, Any]", part)
+    if isinstance(fields.get("arguments"), str):
+        return {**fields, "arguments": arguments_text(fields["arguments"])}
+    return {**fields, "function": _with_json(fields["function"])} if "function" in fields else fields
+
+
+def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:
+    if not prompt.tools:
+        return {}
+    tools = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
+    name = tool_choice_name(prompt.tool_choice, names.sent)
+    if name is not None:
+        return {"tools": tools, "tool_choice": {"type": "function", "function": {"name": name}}}
+    return {"tools": tools} if prompt.tool_choice == "auto" else {"tools": tools, "tool_choice": prompt.tool_choice}
+
+
+def _limits(prompt: Prompt, server: str) -> dict[str, Any]:
+    limit = "max_completion_tokens" if is_openai(server) else "max_tokens"
+    values = {limit: prompt.max_tokens, "temperature": prompt.temperature}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _with_ids(said: Received, prefix: str) -> dict[str, Any]:
+    """Return a message in which each call has an id of its own."""
+    message = dict(said.fields)
+    if not message.get("tool_calls"):
+        return message
+    given: list[dict[str, Any]] = []
+    for at, call in enumerate(said.objects("tool_calls")):
+        own, taken = call.fields.get("id"), {each["id"] for each in given}
+        identifier = own if isinstance(own, str) and own and own not in taken else f"{prefix}_{at}"
+        given.append({**call.fields, "id": identifier})
+    return {**message, "tool_calls": given}
+
+
+def _messages(content: Mapping[str, Any], names: Names, prefix: str) -> list[Message]:
+    texts = (text_of(content.get("content")), _word(content.get("refusal")))
+    said: list[Message] = [TextMessage(text, role=MessageRole.ASSISTANT) for text in texts if text]
+    return [*said, *(ToolCallMessage(call.name, call.id, call.arguments) for call in _calls(content, names, prefix))]
+
+
+def _calls(content: Mapping[str, Any], names: Names, prefix: str) -> list[ToolCall]:
+    asked: Mapping[str, Any] = content
+    if content.get("function_call") and not content.get("tool_calls"):  # how calls were written before there were tools
+        asked = {"tool_calls": [{"function": content["function_call"]}]}
+    return chat_calls(asked, names, lambda at: f"{prefix}_{at}")
+
+
+def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:
+    if reason is None or reason == "stop":  # some servers stop where they ask for calls
+        return "tool_calls" if has_calls else "refusal" if refused else "end"
+    return _STOPS.get(_word(reason), str(reason))
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,61 @@
+"""The order of a conversation that every provider insists on: each call is answered, at once, and nothing else is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.messages import Answer, Message, MessageRole, ToolCallMessage, ToolResultMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.messages import Entry
+
+__all__ = ["check_order"]
+
+
+def check_order(entries: Iterable[Entry]) -> None:
+    """Check that a conversation is one that providers accept; raise ProviderError that says what is wrong, and where.
+
+    Anthropic says so of its Messages: all results of a turn come in the message directly after it, before any text,
+    and each names a call of that turn. OpenAI and Gemini want no less.
+    """
+    waiting: dict[str, str] = {}
+    is_asked = False
+    for number, entry in enumerate(entries):
+        where = f"entry {number}"
+        if isinstance(entry, ToolResultMessage):
+            if waiting.pop(entry.tool_call_id, None) is None:
+                _refuse(
+                    f"{where} is the result of a call {entry.tool_call_id!r} that the answer before does not ask for"
+                )
+            continue
+        if waiting:
+            _refuse(f"{where} comes before the results of {_listed(waiting)}")
+        waiting = _calls_of(entry, where)
+        is_asked = is_asked or (isinstance(entry, Message) and entry.role is MessageRole.USER)
+    if waiting:
+        _refuse(f"it ends before the results of {_listed(waiting)}")
+    if not is_asked:
+        _refuse("nobody has asked anything in it: give a message, as in .prompt_conversation('...')")
+
+
+def _calls_of(entry: Entry, where: str) -> dict[str, str]:
+    """Return the calls that an entry asks for, by their ids."""
+    if isinstance(entry, ToolCallMessage):
+        _refuse(f"{where} is a call by itself: put it into an Answer, as a model's answers come")
+    calls = entry.calls if isinstance(entry, Answer) else ()
+    waiting = {call.id: call.name for call in calls}
+    if len(waiting) < len(calls):
+        _refuse(f"{where} has two calls of one id")
+    return waiting
+
+
+def _listed(waiting: dict[str, str]) -> str:
+    return ", ".join(map(repr, waiting.values()))
+
+
+def _refuse(problem: str) -> NoReturn:
+    message = f"a provider would refuse this conversation: {problem}"
+    raise ProviderError(message)

@@ -1,0 +1,257 @@
+"""Turns of a conversation in OpenAI's Responses: the request for the next answer, and the answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.catalog import names_for
+from ez_ptc.formats.names import Names
+from ez_ptc.formats.openai_parts import (
+    OPENAI,
+    arguments_text,
+    came_from,
+    fitted_id,
+    image_url,
+    is_openai,
+    output_format,
+    raise_error,
+    tool_choice_name,
+    usage_of,
+    with_options,
+)
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.responses import calls, describe, results
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    ImageMessage,
+    Message,
+    MessageRole,
+    TextMessage,
+    ToolCallMessage,
+    ToolResult,
+    ToolResultMessage,
+)
+
+__all__ = ["PROVIDER", "answer", "request"]
+
+PROVIDER: Final = "openai"
+_CALL: Final = "function_call"
+_LONGEST_ID: Final = 64
+_ENCRYPTED: Final = "reasoning.encrypted_content"
+# Others refuse to be asked for their encrypted reasoning, for they have none.
+_REASONS: Final = re.compile(r"(ft:)?(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
+_SAID: Final = ("output_text", "refusal", "text")
+_STOPS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "refusal"}
+
+
+def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
+    """Return the body of a request, but for `stream`. `server` is the name of the host that it is for.
+
+    Nothing is kept at the provider (`store` is false, unless the prompt's options say otherwise): each request has the
+    whole conversation, and reasoning goes to and fro encrypted. Raises what `check_order` and `describe` raise.
+    """
+    check_order(prompt.entries)
+    names = names_for(prompt.tools, "responses")
+    leading = [*takewhile(_is_system, prompt.entries)]
+    items = _Items(names, server)
+    for entry in prompt.entries[len(leading) :]:
+        items.add(entry)
+    body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": False}
+    if leading:
+        body["instructions"] = "\n\n".join(each.text for each in leading if isinstance(each, TextMessage))
+    if not prompt.options.get("store") and _REASONS.match(prompt.model):
+        body["include"] = [_ENCRYPTED]
+    body |= {**_tools(prompt, names), **_limits(prompt)}
+    if prompt.output_schema is not None:
+        body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
+    return with_options(body, prompt.options)
+
+
+def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
+    """Return the answer in a response.
+
+    What the provider runs itself, and what it reasons, is in `content` only. Raises ProviderError that says what is
+    wrong where, for a response that is not finished as well.
+    """
+    top = Received(body, "answer")
+    if top.fields.get("error"):
+        raise_error(top.fields["error"])
+    status = _word(top.fields.get("status")) or "completed"
+    if status not in ("completed", "incomplete"):
+        message = f"the provider's answer is not finished, its status is {status!r}: ask again, and not in background"
+        raise ProviderError(message)
+    if not isinstance(top.fields.get("output"), list):
+        message = "the provider's answer has no output: is it the address of an API for responses?"
+        raise ProviderError(message)
+    items = top.objects("output")
+    messages, refused = _messages(top, items, names_for(prompt.tools, "responses"))
+    has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
+    why = top.object("incomplete_details")
+    return Answer(
+        messages=tuple(messages),
+        stop_reason=_cut_short(why) if status == "incomplete" else _ended(has_calls=has_calls, refused=refused),
+        usage=usage_of(top.fields.get("usage"), "input_tokens", "output_tokens"),
+        provider=PROVIDER,
+        model=_word(top.fields.get("model")) or prompt.model,
+        content=[dict(item.fields) for item in items],
+        id=_word(top.fields.get("id")),
+        details={"server": server, "stored": top.fields.get("store") is True},
+    )
+
+
+class _Items:
+    """The items of a request, as they are written."""
+
+    def __init__(self, names: Names, server: str) -> None:
+        self._names = names
+        self._server = server
+        self._made: list[dict[str, Any]] = []
+        self._person: list[TextMessage | ImageMessage] = []
+        self._ids: dict[str, str] = {}
+        self._callers: dict[str, object] = {}
+
+    def add(self, entry: Entry) -> None:
+        if isinstance(entry, TextMessage | ImageMessage) and entry.role is MessageRole.USER:
+            self._person.append(entry)
+            return
+        self._end_person()
+        if isinstance(entry, Answer):
+            self._made += self._own(entry) if self._is_own(entry) else self._foreign(entry)
+        elif isinstance(entry, ToolResultMessage):
+            self._made.append(self._result(entry))
+        elif isinstance(entry, TextMessage):
+            self._made.append({"role": entry.role.value, "content": entry.text})
+        else:
+            message = (
+                f"OpenAI takes no {type(entry).__name__} from the {entry.role.value}: say it as the user, or as text"
+            )
+            raise ProviderError(message)
+
+    def done(self) -> list[dict[str, Any]]:
+        self._end_person()
+        return self._made
+
+    def _end_person(self) -> None:
+        said, self._person = self._person, []
+        if any(isinstance(each, ImageMessage) for each in said):
+            self._made.append({"role": "user", "content": [_part(each) for each in said]})
+        else:
+            self._made += [{"role": "user", "content": each.text} for each in said if isinstance(each, TextMessage)]
+
+    def _is_own(self, answer: Answer) -> bool:
+        content: object = answer.content
+        is_whole = isinstance(content, list) and all(isinstance(each, dict) for each in cast("list[object]", content))
+        return is_whole and came_from(answer, PROVIDER, self._server)
+
+    def _own(self, answer: Answer) -> list[dict[str, Any]]:
+        """Return the items as they came.
+
+        Reasoning that is neither encrypted nor kept at the provider is of no use there and is refused; so are, without
+        it, the ids of the items that it led to.
+        """
+        items = [_with_json(item) for item in cast("list[dict[str, Any]]", answer.content)]
+        called = [item for item in items if item.get("type") == _CALL and item.get("caller")]
+        self._callers |= {str(item.get("call_id")): item["caller"] for item in called}
+        if not is_openai(self._server) or answer.details.get("stored") or not any(map(_is_lost, items)):
+            return items
+        return [_without_id(item) for item in items if not _is_lost(item)]
+
+    def _foreign(self, answer: Answer) -> list[dict[str, Any]]:
+        self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
+        made: list[dict[str, Any]] = []
+        for said in answer.messages:
+            if isinstance(said, TextMessage) and said.text:
+                made.append({"role": "assistant", "content": said.text})
+            elif isinstance(said, ToolCallMessage):
+                name, text = self._names.to_provider(said.tool_name), arguments_text(said.arguments)
+                identifier = self._ids[said.tool_call_id]
+                made.append({"type": "function_call", "call_id": identifier, "name": name, "arguments": text})
+        return made
+
+    def _result(self, entry: ToolResultMessage) -> dict[str, Any]:
+        identifier = self._ids.get(entry.tool_call_id, entry.tool_call_id)
+        call = ToolCallMessage(entry.tool_name, identifier, {}).call
+        error = None if entry.success else str(entry.result)
+        [item] = results([(call, ToolResult(entry.success, entry.result, error))], self._names)
+        caller = self._callers.get(entry.tool_call_id)
+        return {**item, "caller": caller} if caller else item
+
+
+def _is_system(entry: Entry) -> bool:
+    return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
+
+
+def _is_lost(item: Mapping[str, Any]) -> bool:
+    return item.get("type") == "reasoning" and not item.get("encrypted_content")
+
+
+def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
+    if isinstance(said, TextMessage):
+        return {"type": "input_text", "text": said.text}
+    return {"type": "input_image", "image_url": image_url(said), "detail": "auto"}
+
+
+def _with_json(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item whose arguments, where it is a call, are JSON."""
+    if item.get("type") != _CALL or not isinstance(item.get("arguments"), str):
+        return item
+    return {**item, "arguments": arguments_text(item["arguments"])}
+
+
+def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:
+    if not prompt.tools:
+        return {}
+    tools = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
+    name = tool_choice_name(prompt.tool_choice, names.sent)
+    if name is not None:
+        return {"tools": tools, "tool_choice": {"type": "function", "name": name}}
+    return {"tools": tools} if prompt.tool_choice == "auto" else {"tools": tools, "tool_choice": prompt.tool_choice}
+
+
+def _limits(prompt: Prompt) -> dict[str, Any]:
+    values = {"max_output_tokens": prompt.max_tokens, "temperature": prompt.temperature}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _messages(top: Received, items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
+    """Return what was said, and whether some of it is a refusal."""
+    asked = iter(calls(top.fields, names))
+    messages: list[Message] = []
+    refused = False
+    for item in items:
+        kind = item.fields.get("type")
+        if kind == _CALL:
+            call = next(asked)
+            messages.append(ToolCallMessage(call.name, call.id, call.arguments))
+        elif kind == "message" and not isinstance(item.fields.get("content"), str):
+            parts = item.objects("content")
+            refused = refused or any(part.fields.get("type") == "refusal" for part in parts)
+            messages += [TextMessage(text, role=MessageRole.ASSISTANT) for part in parts if (text := _text(part))]
+    return messages, refused
+
+
+def _text(part: Received) -> str:
+    kind = part.fields.get("type")
+    return _word(part.fields.get("refusal" if kind == "refusal" else "text")) if kind in _SAID else ""
+
+
+def _cut_short(why: Received | None) -> str:
+    reason = "" if why is None else _word(why.fields.get("reason"))
+    return _STOPS.get(reason, reason or "incomplete")
+
+
+def _ended(*, has_calls: bool, refused: bool) -> str:
+    return "tool_calls" if has_calls else "refusal" if refused else "end"
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""

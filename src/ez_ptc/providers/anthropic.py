@@ -1,0 +1,247 @@
+"""Anthropic's Messages, through the official SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import anyio
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
+from ez_ptc.formats.anthropic_stream import AnswerStream
+from ez_ptc.formats.anthropic_turns import PROVIDER, answer, request
+from ez_ptc.schema.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+
+    from anthropic import AsyncAnthropic
+    from anthropic._streaming import ServerSentEvent
+    from httpx2 import Response
+
+    from ez_ptc.formats.prompt import Event, Prompt
+    from ez_ptc.messages import Answer
+
+__all__ = ["AnthropicProvider"]
+
+_MODEL: Final = "claude-sonnet-5-5"
+_ADDRESS: Final = "https://api.anthropic.com"
+_PATH: Final = "/v1/messages"
+_EVENTS: Final = "text/event-stream"
+_KEY: Final = "ANTHROPIC_API_KEY"
+_TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the name of a variable
+# What a server that asks for no key is sent, since the SDK insists on one.
+_NO_KEY: Final = "none"
+_CONNECT_TIMEOUT: Final = 10.0
+# Who is told to wait for longer than this, in seconds, is told so at once.
+_LONGEST_WAIT: Final = 60.0
+# The SDK's own bound: an answer of more tokens takes longer than networks keep a silent connection open.
+_LONGEST_SILENT: Final = 21_333
+# The version of the API that the SDK speaks refuses these from every model (platform.claude.com/docs/en/api/
+# migration-2026-10-21); the one before takes them, for the models that still do.
+_SAMPLING: Final = frozenset({"temperature", "top_k", "top_p"})
+_SAMPLING_VERSION: Final = "2023-06-01"
+_REFUSED: Final = frozenset({401, 403})
+_TOO_MANY: Final = 429
+_REFUSED_TYPES: Final = frozenset({"authentication_error", "permission_error"})
+_TOO_MANY_TYPE: Final = "rate_limit_error"
+
+
+class AnthropicProvider:
+    """A model behind Anthropic's API, or behind any server that speaks its Messages.
+
+    The key is `api_key`, or that of the environment variable ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; a `base_url`
+    that is not Anthropic's own may do without. `timeout` is in seconds, for an answer with all its retries or, where
+    it comes in pieces, for each of them.
+
+    `betas` among the options of a prompt is a list of the beta features to use; it becomes the header for them. A
+    temperature is asked for in an older version of the API, and models since Claude 4.7 refuse it.
+    """
+
+    def __init__(
+        self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 600.0
+    ) -> None:
+        self.name: Final = PROVIDER
+        self.model: Final = model
+        self.address: Final = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or _ADDRESS).rstrip("/")
+        self.timeout: Final = timeout
+        self._api_key = api_key
+
+    def supports_tools(self) -> bool:
+        """Whether its models can call tools: all can."""
+        return True
+
+    def supports_output_schema(self) -> bool:
+        """Whether its models can be held to a JSON Schema: all can."""
+        return True
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[_Connection]:
+        """Open a way to the provider.
+
+        Raises:
+            AuthenticationError: There is no key.
+            MissingExtraError: The SDK is not installed.
+        """
+        import_extra("anthropic", extra="anthropic")
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
+
+        key, token = self._credentials()
+        timeout = Timeout(self.timeout, connect=min(self.timeout, _CONNECT_TIMEOUT))
+        http = DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [_do_not_wait_long]})
+        async with AsyncAnthropic(
+            api_key=key, auth_token=token, base_url=self.address, timeout=timeout, http_client=http
+        ) as client:
+            yield _Connection(client, self)
+
+    def _credentials(self) -> tuple[str | None, str | None]:
+        """Return a key or a token."""
+        key, token = self._api_key or os.environ.get(_KEY), os.environ.get(_TOKEN)
+        if key or token:
+            return (key, None) if key else (None, token)
+        if self.address == _ADDRESS:
+            message = f"{self.address} wants a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
+            raise AuthenticationError(message)
+        return _NO_KEY, None
+
+
+class _Connection:
+    """An open way to the API, as `Connection` in `providers/provider.py` says."""
+
+    def __init__(self, client: AsyncAnthropic, provider: AnthropicProvider) -> None:
+        self._client = client
+        self._address = provider.address
+        self._timeout = provider.timeout
+
+    async def answer(self, prompt: Prompt) -> Answer:
+        """Return the model's answer to a prompt."""
+        body = request(prompt)
+        if body["max_tokens"] > _LONGEST_SILENT:
+            async with aclosing(self.stream(prompt)) as events:
+                return cast("Answer", [event async for event in events][-1])
+        response = await self._sent(body, streamed=False)
+        with self._errors():
+            received = json.loads(response.text)
+        return answer(received, prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
+        """Give the model's answer as it is written."""
+        from anthropic import AsyncStream
+
+        response = await self._sent({**request(prompt), "stream": True}, streamed=True)
+        events = AsyncStream.raw_events(response)
+        pieces = AnswerStream(prompt)
+        try:
+            self._check_kind(response)
+            while (event := await self._next(events)) is not None:
+                for delta in pieces.feed(event):
+                    yield delta
+        finally:
+            await _close(response, events)
+        yield pieces.answer()
+
+    async def _sent(self, body: dict[str, Any], *, streamed: bool) -> Response:
+        from anthropic import AsyncStream
+        from httpx2 import Response
+
+        betas: list[str] = body.pop("betas", None) or []
+        beta = {"params": {"beta": "true"}} if betas else {}
+        with self._errors(), anyio.fail_after(self._timeout):
+            sent = await self._client.post(
+                _PATH,
+                cast_to=Response,
+                body=body,
+                options=cast("Any", {"headers": _headers(body, betas), **beta}),
+                stream=streamed,
+                stream_cls=AsyncStream[object],
+            )
+        return cast("Response", sent)
+
+    async def _next(self, events: AsyncIterator[ServerSentEvent]) -> Mapping[str, Any] | None:
+        """Return the next event that says something, or None after the last one."""
+        with self._errors(), anyio.fail_after(self._timeout):
+            async for event in events:
+                if event.data and event.event != "ping":
+                    return self._read(event)
+        return None
+
+    def _read(self, event: ServerSentEvent) -> Mapping[str, Any]:
+        read: object = json.loads(event.data)
+        if event.event == "error":
+            what = f"{self._address} broke off its answer"
+            raise _of(what, read)
+        return cast("Mapping[str, Any]", read)
+
+    def _check_kind(self, response: Response) -> None:
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith(_EVENTS):
+            message = f"{self._address} answered with {kind or 'nothing'} instead of events: is it its API's address?"
+            raise ProviderError(message)
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        """Turn the errors of the SDK and of what is below it into ours; the only place that does."""
+        import anthropic
+        import httpx2
+
+        try:
+            yield
+        except anthropic.APIStatusError as error:
+            what = f"{self._address} answered {error.status_code}"
+            raise _of(what, error.body, error.response) from error
+        except (TimeoutError, anthropic.APITimeoutError, httpx2.TimeoutException) as error:
+            message = f"{self._address} took longer than {self._timeout:g} s: ask again, or raise the timeout"
+            raise ConnectionFailedError(message) from error
+        except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
+            reason = error.__cause__ or error
+            message = f"{self._address} cannot be reached, or broke off: {str(reason) or type(reason).__name__}"
+            raise ConnectionFailedError(message) from error
+        except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder lets its own through
+            message = f"{self._address} gave no usable answer: {error}; is it the address of its API?"
+            raise ProviderError(message) from error
+
+
+def _headers(body: Mapping[str, Any], betas: Sequence[str]) -> dict[str, str]:
+    beta = {"anthropic-beta": ",".join(betas)} if betas else {}
+    return {**beta, "anthropic-version": _SAMPLING_VERSION} if body.keys() & _SAMPLING else beta
+
+
+async def _do_not_wait_long(response: Response) -> None:
+    """Have the SDK wait for no longer than is bearable, whatever the server asks for."""
+    if (_seconds(response) or 0.0) > _LONGEST_WAIT:
+        response.headers["x-should-retry"] = "false"
+
+
+async def _close(response: Response, events: AsyncIterator[ServerSentEvent]) -> None:
+    """Close a stream and run it to its end, so that no generator of the SDK is left to the garbage collector."""
+    await response.aclose()
+    with suppress(Exception):
+        async for _ in events:
+            pass
+
+
+def _of(what: str, body: object, response: Response | None = None) -> ProviderError:
+    """Return the error that the provider describes in `body`, and its message."""
+    status = None if response is None else response.status_code
+    problem = _fields(_fields(body).get("error"))
+    kind, said = str(problem.get("type") or ""), problem.get("message") or shown(body)
+    message = ": ".join(str(each) for each in (what, kind, said) if each)
+    if status in _REFUSED or kind in _REFUSED_TYPES:
+        return AuthenticationError(f"{message}; is {_KEY} right?")
+    if status == _TOO_MANY or kind == _TOO_MANY_TYPE:
+        return RateLimitError(message, retry_after=None if response is None else _seconds(response))
+    return ProviderError(message)
+
+
+def _fields(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _seconds(response: Response) -> float | None:
+    try:
+        return max(0.0, float(response.headers["retry-after"]))
+    except (KeyError, ValueError):  # there is none, or it is a date, which Anthropic does not send
+        return None

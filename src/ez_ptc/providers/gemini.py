@@ -1,0 +1,284 @@
+"""Gemini, through Google's SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from urllib.parse import quote
+
+import anyio
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
+from ez_ptc.formats.gemini_stream import AnswerStream
+from ez_ptc.formats.gemini_turns import answer, request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator
+    from ssl import SSLContext
+
+    from google.genai import Client
+    from google.genai.errors import APIError
+    from httpx2 import AsyncClient, Response
+
+    from ez_ptc.formats.prompt import Event, Prompt
+    from ez_ptc.messages import Answer
+
+__all__ = ["GeminiConnection", "GeminiProvider"]
+
+_MODEL: Final = "gemini-3.8-flash"
+_VARIABLES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+_NO_KEY: Final = "none"
+# How long to wait before each further attempt, in seconds, where the server does not say; and the longest that it may.
+_PAUSES: Final = (0.5, 1.0)
+_LONGEST_PAUSE: Final = 60.0
+_AGAIN: Final = (408, 429)
+_SERVER_ERROR: Final = 500
+_SHOWN: Final = 200
+_DELAY: Final = re.compile(r"(?P<seconds>\d+(?:\.\d+)?)s")
+
+
+class GeminiProvider:
+    """Google's Gemini.
+
+    Args:
+        model: The model's name.
+        api_key: The key; without it, that in the environment (GEMINI_API_KEY or GOOGLE_API_KEY).
+        base_url: The address of a server that speaks as Gemini does, which may want no key.
+        timeout: How many seconds an answer may take, or the next piece of one that is streamed.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        AuthenticationError: There is no key.
+    """
+
+    def __init__(
+        self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 600.0
+    ) -> None:
+        import_extra("google.genai", extra="gemini")
+        key = api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None)
+        if key is None and base_url is None:
+            message = f"Gemini wants a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
+            raise AuthenticationError(message)
+        self.name = "gemini"
+        self.model = model
+        self._timeout = timeout
+        self._client = _client(key or _NO_KEY, base_url, timeout)
+        self._certificates: Final = _certificates()
+
+    def supports_tools(self) -> bool:
+        """Whether its models can call tools: all can."""
+        return True
+
+    def supports_output_schema(self) -> bool:
+        """Whether its models can be held to a JSON Schema: all can."""
+        return True
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[GeminiConnection]:
+        """Open a connection."""
+        from httpx2 import AsyncClient
+
+        # The SDK's own HTTP client works on asyncio only; this one works on any loop.
+        async with AsyncClient(follow_redirects=True, verify=self._certificates) as http:
+            yield GeminiConnection(self._client, http, self._timeout)
+
+
+def _client(key: str, base_url: str | None, timeout: float) -> Client:
+    """Return the SDK's client, which makes requests and does not send them."""
+    from google.genai import Client
+    from google.genai.types import HttpOptions
+    from httpx2 import AsyncClient
+
+    unused = AsyncClient()
+    options = HttpOptions(base_url=base_url, timeout=max(1, int(timeout * 1000)), httpx_async_client=unused)
+    client = Client(vertexai=False, api_key=key, http_options=options)
+    client.close()
+    return client
+
+
+def _certificates() -> SSLContext:
+    # It takes its time, so that all connections share it.
+    from httpx2 import create_ssl_context
+
+    return create_ssl_context()
+
+
+class GeminiConnection:
+    """An open way to Gemini.
+
+    The SDK gives each request its address, its version and its key, and reads the errors that come back. Bodies do not
+    go through its types: they refuse fields in a request, and leave out fields of a response, that they do not know.
+    """
+
+    def __init__(self, client: Client, http: AsyncClient, timeout: float) -> None:
+        self._client = client
+        self._http = http
+        self._timeout = timeout
+
+    async def answer(self, prompt: Prompt) -> Answer:
+        """Return the model's answer to a prompt. Raises what every `Connection` raises."""
+        body = request(prompt)
+        with _errors(), anyio.fail_after(self._timeout):
+            response = await self._opened(prompt.model, "generateContent", body)
+            try:
+                content = await response.aread()
+            finally:
+                await response.aclose()
+        return answer(_parsed(content), prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
+        """Give the model's answer as it is written. Raises what every `Connection` raises."""
+        body, reader = request(prompt), AnswerStream(prompt)
+        with _errors(), anyio.fail_after(self._timeout):
+            response = await self._opened(prompt.model, "streamGenerateContent?alt=sse", body)
+        async with aclosing(response), aclosing(_events(response)) as events:
+            while True:
+                with _errors(), anyio.fail_after(self._timeout):
+                    event = await anext(events, None)
+                if event is None:
+                    break
+                for delta in reader.feed(_parsed(event)):
+                    yield delta
+        yield reader.answer()
+
+    async def _opened(self, model: str, method: str, body: dict[str, Any]) -> Response:
+        """Send a request, again where that may help, and return the response once it has begun well."""
+        from google.genai.errors import APIError
+        from httpx2 import TransportError
+
+        for pause in _PAUSES:
+            try:
+                return await self._sent(model, method, body)
+            except APIError as error:
+                wait = _wait(error)
+                pause_now = pause if wait is None else wait
+                is_over = error.code not in _AGAIN and error.code < _SERVER_ERROR
+                if is_over or pause_now > _LONGEST_PAUSE:
+                    raise
+            except TransportError:
+                pause_now = pause
+            await anyio.sleep(pause_now)
+        return await self._sent(model, method, body)
+
+    async def _sent(self, model: str, method: str, body: dict[str, Any]) -> Response:
+        from google.genai.errors import APIError
+
+        path = model if "/" in model else f"models/{model}"
+        api = self._client._api_client  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no public method takes a body as it is
+        asked = api._build_request("post", f"{quote(path)}:{method}", {})  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as above, for its address and headers
+        response = await self._http.send(
+            self._http.build_request("POST", asked.url, headers=asked.headers, json=body, timeout=asked.timeout),
+            stream=True,
+        )
+        try:
+            await cast("Any", APIError).raise_for_async_response(response)
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
+
+
+async def _events(response: Response) -> AsyncGenerator[bytes]:
+    """Give the data of each server-sent event; raise ProviderError for a response that has none."""
+    kind = response.headers.get("content-type", "")
+    if not kind.startswith("text/event-stream"):
+        _refuse(f"{kind or 'something without a content type'} instead of a stream")
+    data: list[bytes] = []
+    async with aclosing(_lines(response)) as lines:
+        async for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line.removeprefix(b"data:").removeprefix(b" "))
+            elif not line and data:
+                yield b"\n".join(data)
+                data = []
+    if data:
+        yield b"\n".join(data)
+
+
+async def _lines(response: Response) -> AsyncGenerator[bytes]:
+    rest = b""
+    pieces: AsyncIterator[bytes] = response.aiter_bytes()
+    try:
+        async for piece in pieces:
+            # What httpx takes for the end of a line may stand within JSON.
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                yield line.removesuffix(b"\r")
+        yield rest
+    finally:
+        # A reading that is left where it is would be ended by the garbage collector, which cannot await; one that is
+        # cancelled ends itself.
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            async for _ in pieces:
+                pass
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        parsed: object = json.loads(data)
+    except (ValueError, RecursionError):
+        _refuse(f"something that is no JSON: {data[:_SHOWN].decode(errors='replace')!r}")
+    if not isinstance(parsed, Mapping):
+        _refuse(f"JSON that is no object: {data[:_SHOWN].decode(errors='replace')!r}")
+    return cast("Mapping[str, Any]", parsed)
+
+
+@contextmanager
+def _errors() -> Generator[None]:
+    """Turn the SDK's errors into ours; the only place that does."""
+    from google.genai.errors import APIError
+    from httpx2 import InvalidURL, RequestError
+
+    try:
+        yield
+    except APIError as error:
+        raise _of_status(error) from error
+    except TimeoutError as error:
+        message = "Gemini took too long to answer: ask again, or allow more time with GeminiProvider(timeout=...)"
+        raise ConnectionFailedError(message) from error
+    except RequestError as error:
+        message = f"the connection to Gemini failed: {error or type(error).__name__}"
+        raise ConnectionFailedError(message) from error
+    except (InvalidURL, ValueError, RecursionError) as error:  # the SDK lets those of an unreadable error through
+        message = f"Gemini gave no usable answer: {error}"
+        raise ProviderError(message) from error
+
+
+def _of_status(error: APIError) -> ProviderError:
+    message = f"Gemini answered {error.code}: {error.message or error.status or 'it does not say why'}"
+    if error.code in {401, 403} or "API_KEY_INVALID" in [each.get("reason") for each in _details(error)]:
+        return AuthenticationError(f"{message}; is {' or '.join(_VARIABLES)} right?")
+    if error.code == 429:  # noqa: PLR2004 - the status code for too many requests
+        return RateLimitError(message, retry_after=_wait(error))
+    return ProviderError(message)
+
+
+def _wait(error: APIError) -> float | None:
+    """Return how many seconds the server wants to be left alone for, where it says."""
+    headers: Mapping[str, str] = getattr(cast("Any", error).response, "headers", {})
+    asked = [each.get("retryDelay") for each in _details(error)]
+    for text in (headers.get("retry-after"), *asked):
+        if isinstance(text, str) and (found := _DELAY.fullmatch(f"{text.removesuffix('s')}s")) is not None:
+            return float(found["seconds"])
+    return None
+
+
+def _details(error: APIError) -> list[Mapping[str, Any]]:
+    body = _object(cast("Any", error).details)
+    details: object = _object(body.get("error")).get("details")
+    return [_object(each) for each in cast("list[object]", details)] if isinstance(details, list) else []
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _refuse(problem: str) -> NoReturn:
+    message = f"Gemini answered with {problem}: is base_url the address of its API?"
+    raise ProviderError(message)

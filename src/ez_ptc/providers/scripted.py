@@ -1,0 +1,95 @@
+"""A provider that says what it was told to: for tests, and for documentation that runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from ez_ptc.formats.prompt import Event
+
+__all__ = ["Script", "ScriptedProvider"]
+
+Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callable[[Prompt], object]
+"""One answer: text, a call, several of both, a whole answer, an error to raise, or a function that returns one."""
+
+
+class ScriptedProvider:
+    """Answers with what it is given, one after the other, and keeps the prompts that it was asked in `prompts`.
+
+    Each prompt is checked as a provider would: a conversation in which a call has no result, or a result no call, is a
+    ProviderError that says so; so is a question after the last answer. A call without an id gets one.
+    """
+
+    def __init__(
+        self, *answers: Script, model: str = "scripted", tools: bool = True, output_schema: bool = False
+    ) -> None:
+        self.name = "scripted"
+        self.model = model
+        self.prompts: list[Prompt] = []
+        self._answers = iter(answers)
+        self._tools = tools
+        self._output_schema = output_schema
+
+    def supports_tools(self) -> bool:
+        """Whether it was made to say that it supports tools."""
+        return self._tools
+
+    def supports_output_schema(self) -> bool:
+        """Whether it was made to say that it can be held to a JSON Schema."""
+        return self._output_schema
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[ScriptedProvider]:
+        """Return itself: there is nothing to open."""
+        yield self
+
+    async def answer(self, prompt: Prompt) -> Answer:
+        """Return the next answer."""
+        check_order(prompt.entries)
+        self.prompts.append(prompt)
+        script = next(self._answers, None)
+        if script is None:
+            message = f"the script has no answer number {len(self.prompts)}: give ScriptedProvider one more"
+            raise ProviderError(message)
+        return self._said(script, prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
+        """Give the next answer, its text word by word."""
+        answer = await self.answer(prompt)
+        for word in re.findall(r"\s*\S+|\s+$", answer.text):
+            yield TextDelta(word)
+        yield answer
+
+    def _said(self, script: object, prompt: Prompt) -> Answer:
+        if isinstance(script, Exception):
+            raise script
+        if callable(script):
+            return self._said(script(prompt), prompt)
+        if isinstance(script, Answer):
+            return script
+        parts = [script] if isinstance(script, str | ToolCall) else list(cast("Iterable[str | ToolCall]", script))
+        messages = [self._message(part, number) for number, part in enumerate(parts)]
+        has_calls = any(isinstance(part, ToolCall) for part in parts)
+        return Answer(
+            messages=tuple(messages),
+            stop_reason="tool_calls" if has_calls else "end",
+            provider=self.name,
+            model=prompt.model or self.model,
+        )
+
+    def _message(self, part: str | ToolCall, number: int) -> TextMessage | ToolCallMessage:
+        if isinstance(part, str):
+            return TextMessage(part, role=MessageRole.ASSISTANT)
+        call = part if part.id else replace(part, id=f"call_{len(self.prompts)}_{number}")
+        return ToolCallMessage(call.name, call.id, call.arguments)

@@ -1,0 +1,140 @@
+"""A conversation in the terminal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool
+from ez_ptc.cli.chat import Chat, default_history, run_chat
+from ez_ptc.cli.run import CommandError
+from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.conversation.history import History
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError
+
+
+@ez_tool(requires_approval=True)
+def pay(to: str, amount: int) -> str:
+    """Pay somebody."""
+    return f"{to} got {amount}"
+
+
+class Person:
+    """Says one thing after the other, and sees everything that is written."""
+
+    def __init__(self, *says: str) -> None:
+        self._says: Iterator[str] = iter(says)
+        self.sees = ""
+
+    def read(self, prompt: str) -> str:
+        self.sees += prompt
+        try:
+            said = next(self._says)
+        except StopIteration:
+            raise EOFError from None
+        self.sees += f"{said}\n"
+        return said
+
+    def write(self, text: str) -> None:
+        self.sees += text
+
+
+def talk(builder: LLMPromptBuilder, history: History, *says: str, resume: str | None = None) -> str:
+    person = Person(*says)
+    assert Chat(builder, history, read=person.read, write=person.write).run(resume) == 0
+    return person.sees
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with History(tmp_path / "history.sqlite") as kept:
+        yield kept
+
+
+def test_what_a_person_says_is_answered_and_kept(history: History) -> None:
+    builder = llm().provider(ScriptedProvider("Hello, Ada.", "Still here."))
+    sees = talk(builder, history, "Hi", "", "Are you there?")
+    assert "you> Hi\nHello, Ada.\n" in sees
+    assert "Still here." in sees
+    (record,) = history.list()
+    assert (record.title, record.messages) == ("Hi", 4)
+    assert f"--resume {record.id} goes on with it" in sees
+
+
+def test_a_conversation_goes_on_where_it_ended(history: History) -> None:
+    talk(llm().provider(ScriptedProvider("Hello.")), history, "Hi", "/quit", "never said")
+    (record,) = history.list()
+    provider = ScriptedProvider("Again.")
+    talk(llm().provider(provider), history, "Me again", resume=record.id)
+    assert [str(each) for each in LLMPromptBuilder(provider.prompts[0].entries).messages] == [
+        "Hi",
+        "Hello.",
+        "Me again",
+    ]
+    assert [(each.id, each.messages) for each in history.list()] == [(record.id, 4)]
+    with pytest.raises(CommandError, match="has no conversation 'nothing'"):
+        talk(llm(), history, resume="nothing")
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [("y", "= Ada got 5"), ("YES", "= Ada got 5"), ("", "! pay was not approved"), ("no", "! pay was not approved")],
+)
+def test_a_call_is_asked_about(history: History, answer: str, outcome: str) -> None:
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
+    sees = talk(builder, history, "Pay Ada", answer)
+    assert "→ pay(to='Ada', amount=5)" in sees
+    assert "? Allow pay(to='Ada', amount=5)? [y/N or the reason why not]" in sees
+    assert outcome in sees
+
+
+def test_a_no_may_have_its_reason(history: History) -> None:
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Pity."))
+    assert "! pay was not approved: too much" in talk(builder, history, "Pay Ada", "too much")
+
+
+def test_a_call_from_a_program_is_asked_about_too(history: History) -> None:
+    program = "print(pay('Ada', 5))\x1b[2K"
+    with Toolkit([pay]) as toolkit:
+        provider = ScriptedProvider(ToolCall("", "execute_tools", {"code": program[:-4]}), "Done.")
+        sees = talk(llm().toolkit(toolkit).provider(provider), history, "Pay Ada", "y")
+    assert "→ execute_tools:\n    print(pay('Ada', 5))" in sees
+    assert "? Allow pay(to='Ada', amount=5)?" in sees
+    assert "= Ada got 5" in sees
+
+
+def test_a_model_cannot_command_the_terminal(history: History) -> None:
+    call = ToolCall("", "pay", {"to": "\x1b[2K\rEve", "amount": 5})
+    sees = talk(llm().tool(pay).provider(ScriptedProvider(["\x1b[2Jgone", call], "\x9b2J")), history, "Pay", "y")
+    assert not any(each in sees for each in "\x1b\x9b\r")
+    assert "gone" in sees
+
+
+def test_a_provider_that_fails_is_told_and_asked_again(history: History) -> None:
+    builder = llm().provider(ScriptedProvider(ConnectionFailedError("the line is dead"), "Here."))
+    sees = talk(builder, history, "Hi", "Hi again")
+    assert "! the line is dead" in sees
+    assert "Here." in sees
+
+
+def test_a_limit_is_told_and_the_conversation_goes_on(history: History) -> None:
+    builder = llm().tool(pay).limits(turns=1)
+    provider = ScriptedProvider(ToolCall("", "pay", {"to": "A", "amount": 1}), "Yes?")
+    sees = talk(builder.provider(provider), history, "Pay", "y", "Well?")
+    assert "! the conversation reached its limit of 1 answers" in sees
+    assert "Yes?" in sees
+
+
+def test_who_answers_is_settled_before_the_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(AuthenticationError, match="set one of ANTHROPIC_API_KEY"):
+        run_chat(None, None, history=tmp_path / "h", resume=None, mode="tool")
+
+
+def test_conversations_are_kept_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_history() == tmp_path / "ez-ptc" / "history.sqlite"
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_history() == tmp_path / ".local" / "share" / "ez-ptc" / "history.sqlite"

@@ -1,0 +1,196 @@
+"""The builder: what each step adds, and that no step changes what was there."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc import Context, Tool, ToolRegistry, ez_tool
+from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.errors import ProviderError, SchemaError
+from ez_ptc.messages import (
+    ImageMessage,
+    MessageRole,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResultMessage,
+    Usage,
+)
+from ez_ptc.providers.scripted import ScriptedProvider
+
+PIXEL = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+def get_weather(location: str) -> str:
+    """Get the weather."""
+    return f"Rain in {location}"
+
+
+def test_a_conversation_begins_empty_or_with_its_first_step() -> None:
+    assert llm() == LLMPromptBuilder()
+    assert llm().messages == []
+    assert llm.agent("You help.") == llm().agent("You help.")
+
+
+def test_what_is_said_is_kept_in_its_order() -> None:
+    said = llm().agent("You help.").context("It is cold.").request("What to wear?").assistant("A hat.").messages
+    assert [(each.role, str(each)) for each in said] == [
+        (MessageRole.SYSTEM, "You help."),
+        (MessageRole.USER, "It is cold."),
+        (MessageRole.USER, "What to wear?"),
+        (MessageRole.ASSISTANT, "A hat."),
+    ]
+
+
+def test_an_image_is_bytes_a_file_or_an_address(tmp_path: Path) -> None:
+    (tmp_path / "pixel").write_bytes(PIXEL)
+    wanted = ImageMessage(data=PIXEL, media_type="image/png")
+    assert llm().image(PIXEL).messages == [wanted]
+    assert llm().image(tmp_path / "pixel").messages == [wanted]
+    assert llm().image(str(tmp_path / "pixel")).messages == [wanted]
+    assert llm().image("https://example.org/a.png").messages == [ImageMessage(url="https://example.org/a.png")]
+    assert llm().image(b"BM", media_type="image/bmp").messages == [ImageMessage(data=b"BM", media_type="image/bmp")]
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"\xff\xd8\xff\xe0", "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp")],
+)
+def test_the_kind_of_an_image_is_read_from_its_bytes(start: bytes, kind: str) -> None:
+    assert llm().image(start).messages == [ImageMessage(data=start, media_type=kind)]
+
+
+def test_what_is_no_image_is_refused() -> None:
+    with pytest.raises(ValueError, match="begins like no PNG, JPEG, GIF or WebP"):
+        llm().image(b"RIFF\0\0\0\0WAVE")
+
+
+def test_functions_tools_and_registries_are_given_one_by_one_or_together() -> None:
+    @ez_tool
+    def find(city: str) -> str:
+        """Find."""
+        return city
+
+    for builder in (
+        llm().tool(get_weather).tool(find),
+        llm().tools(get_weather, find),
+        llm().tools([get_weather, find]),
+        llm().tools(get_weather, ToolRegistry([find])),
+    ):
+        assert [each.name for each in builder.settings.tools] == ["get_weather", "find"]
+        assert builder.settings.tools[1] is find
+    assert isinstance(llm().tool(get_weather).settings.tools[0], Tool)
+
+
+def test_what_cannot_be_a_tool_is_refused_where_it_is_given() -> None:
+    def odd(when: Callable[[], int]) -> None:
+        """Do."""
+
+    with pytest.raises(SchemaError, match="'when'"):
+        llm().tool(odd)
+
+
+@pytest.mark.parametrize("name", ["turns", "calls", "tokens"])
+def test_a_limit_leaves_room_for_something(name: str) -> None:
+    with pytest.raises(ValueError, match=f"the limit of {name} is at least 1, got 0"):
+        llm().limits(**cast("Any", {name: 0}))
+
+
+def test_a_conversation_is_asked_and_goes_on() -> None:
+    provider = ScriptedProvider([ToolCall("c1", "get_weather", {"location": "Paris"})], "Rain.", "Sun in London.")
+    messages, continuation = (
+        llm().agent("You help.").tools([get_weather]).provider(provider).converse("What is it like in Paris?")
+    )
+    assert messages == [
+        TextMessage("You help.", role=MessageRole.SYSTEM),
+        TextMessage("What is it like in Paris?"),
+        ToolCallMessage("get_weather", "c1", {"location": "Paris"}),
+        ToolResultMessage("c1", "Rain in Paris", tool_name="get_weather"),
+        TextMessage("Rain.", role=MessageRole.ASSISTANT),
+    ]
+    assert continuation.messages == messages
+    more, _ = continuation.converse("And London?")
+    assert more[: len(messages)] == messages
+    assert any("London" in str(message) for message in more)
+    assert [tool.name for tool in provider.prompts[-1].tools] == ["get_weather"]
+
+
+async def test_text_is_all_that_some_want(anyio_backend: str) -> None:
+    builder = llm().tool(get_weather)
+    asked = builder.provider(ScriptedProvider([ToolCall("", "get_weather", '{"location": "Rome"}')], "Rain there."))
+    assert await asked.aprompt("Rome?") == "Rain there."
+
+
+def test_text_is_all_that_some_want_who_block() -> None:
+    assert llm().provider(ScriptedProvider("Hello.")).prompt("Hi") == "Hello."
+
+
+def test_options_reach_the_request() -> None:
+    provider = ScriptedProvider("a", "b")
+    builder = llm().provider(provider).options(temperature=0, seed=7)
+    builder.prompt("x", max_tokens=5)
+    builder.prompt("x")
+    first, second = provider.prompts
+    assert (first.temperature, first.max_tokens, first.options) == (0, 5, {"seed": 7})
+    assert (second.temperature, second.max_tokens) == (0, None)
+
+
+def test_the_context_and_the_approval_reach_the_tools() -> None:
+    @ez_tool(requires_approval=True)
+    def pay(amount: int, user: Context[str]) -> str:
+        """Pay."""
+        return f"{user} pays {amount}"
+
+    calls = [ToolCall("a", "pay", {"amount": 1}), ToolCall("b", "pay", {"amount": 500})]
+    builder = llm().tool(pay).tool_context("Ada").provider(ScriptedProvider(calls, "Done."))
+    messages, _ = builder.approve(lambda call: cast("Any", call.arguments)["amount"] < 9).converse("Pay.")
+    assert [each.result for each in messages if isinstance(each, ToolResultMessage)] == [
+        "Ada pays 1",
+        "pay was not approved",
+    ]
+
+
+def test_usage_is_summed_up() -> None:
+    from ez_ptc.messages import Answer
+
+    said = (TextMessage("x", role=MessageRole.ASSISTANT),)
+    provider = ScriptedProvider(*[Answer(messages=said, usage=Usage(10, 2, cached_tokens=3))] * 2)
+    _, one = llm().provider(provider).converse("a")
+    _, two = one.converse("b")
+    assert (one.usage, two.usage) == (Usage(10, 2, 3), Usage(20, 4, 6))
+
+
+def test_a_provider_that_cannot_call_tools_says_what_can() -> None:
+    provider = ScriptedProvider("x", tools=False)
+    with pytest.raises(ProviderError, match=r"scripted's model scripted cannot call tools: choose another"):
+        llm().tool(get_weather).provider(provider).prompt("x")
+    assert llm().provider(provider).prompt("x") == "x"
+
+
+steps = st.lists(
+    st.tuples(st.integers(0, 30), st.sampled_from(["agent", "context", "request", "assistant"]), st.text(max_size=5)),
+    max_size=30,
+)
+
+
+@given(steps)
+def test_no_branch_sees_what_another_says(taken: list[tuple[int, str, str]]) -> None:
+    builders = [llm()]
+    expected: list[list[str]] = [[]]
+    for at, step, text in taken:
+        parent = at % len(builders)
+        builders.append(getattr(builders[parent], step)(text))
+        expected.append([*expected[parent], text])
+    assert [[str(message) for message in builder.messages] for builder in builders] == expected
+
+
+def test_no_branch_sees_the_tools_and_settings_of_another() -> None:
+    root = llm().tool(get_weather).options(temperature=0)
+    one, two = root.tool(ez_tool(name="more")(get_weather)), root.options(temperature=1).limits(calls=3)
+    assert [len(each.settings.tools) for each in (root, one, two)] == [1, 2, 1]
+    assert [each.settings.options["temperature"] for each in (root, one, two)] == [0, 0, 1]
+    assert [each.settings.limits.calls for each in (root, one, two)] == [None, None, 3]

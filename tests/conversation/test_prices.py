@@ -1,0 +1,70 @@
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.conversation.prices import PRICES, PRICES_DATE, Price, cost, total_cost
+from ez_ptc.messages import Answer, TextMessage, Usage
+
+_MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+_COUNT = st.integers(0, 10**7)
+
+
+def test_tokens_that_are_read_cached_and_written_have_prices_of_their_own() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=200, cached_tokens=600, reasoning_tokens=150)
+    assert cost(usage, "claude-sonnet-4-5") == Decimal("0.00438")
+    assert cost(Usage(), "gpt-4.1") == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "same"),
+    [
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("gpt-4.1-2025-04-14", "gpt-4.1"),
+        ("models/gemini-2.5-flash-001", "gemini-2.5-flash"),
+        ("anthropic/claude-opus-4-5", "claude-opus-4-5"),
+    ],
+)
+def test_a_version_costs_what_its_model_does(model: str, same: str) -> None:
+    assert cost(_MILLION, model) == cost(_MILLION, same) != None  # noqa: E711 - neither may be None
+
+
+@pytest.mark.parametrize("model", ["", "gpt-99", "gpt-4o-audio-preview", "qwen", "claude-sonnet-4-5-thinking"])
+def test_a_model_that_nobody_knows_has_no_price(model: str) -> None:
+    assert cost(_MILLION, model) is None
+
+
+def test_prices_of_ones_own_go_before_the_tables() -> None:
+    own = {"qwen": Price.of("0", "0", "0"), "gpt-4o": Price.of("1", "1", "2")}
+    assert cost(_MILLION, "qwen", own) == 0
+    assert cost(_MILLION, "gpt-4o-2024-11-20", own) == 3
+    assert cost(_MILLION, "gpt-4o") == Decimal("12.50")
+    assert cost(_MILLION, "gpt-4o-mini", own) == Decimal("0.75")
+
+
+def test_a_long_input_may_cost_more() -> None:
+    short, long = Usage(input_tokens=100_000), Usage(input_tokens=100_001, output_tokens=100)
+    assert cost(short, "claude-haiku-5-5") == Decimal("0.01")
+    assert cost(long, "claude-haiku-5-5") == (100_001 * Decimal("0.5") + 100 * Decimal("2.5")) / 1_000_000
+    assert cost(Usage(input_tokens=300_000), "gpt-5.4") is None
+
+
+def test_a_conversation_costs_what_its_answers_do() -> None:
+    said = Answer(messages=(), usage=Usage(input_tokens=1000), model="gpt-4.1")
+    assert total_cost([TextMessage("Hello"), said, said]) == Decimal("0.004")
+    assert total_cost([TextMessage("Hello")]) == 0
+    assert total_cost([said, Answer(messages=(), model="unknown")]) is None
+
+
+def test_what_is_cached_costs_no_more_and_what_is_written_no_less() -> None:
+    for price in (*PRICES.values(), *[each.beyond for each in PRICES.values() if each.beyond]):
+        assert 0 < price.cached_input <= price.input <= price.output
+        assert (price.beyond is None) or price.longest is not None
+    assert PRICES_DATE.year >= 2026
+
+
+@given(st.builds(Usage, _COUNT, _COUNT, _COUNT, _COUNT), st.sampled_from(sorted(PRICES)))
+def test_nothing_costs_less_than_nothing(usage: Usage, model: str) -> None:
+    price = cost(usage, model)
+    assert price is None or price >= 0

@@ -1,0 +1,300 @@
+"""The loop over turns: calls side by side, slips that the model can mend, limits, pauses, fallbacks and cancelling."""
+
+import anyio
+import pytest
+
+from ez_ptc import ToolError, Toolkit, ez_tool
+from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError, TurnLimitError
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    MessageRole,
+    TextMessage,
+    ToolCall,
+    ToolCallMessage,
+    ToolResultMessage,
+    Usage,
+)
+from ez_ptc.providers.scripted import ScriptedProvider
+
+
+@ez_tool
+def double(number: int) -> int:
+    """Double a number."""
+    if number < 0:
+        message = "negative numbers are not doubled"
+        raise ToolError(message)
+    return number * 2
+
+
+def call(number: object, name: str = "double", id: str = "") -> ToolCall:  # noqa: A002 - as ToolCall has it
+    return ToolCall(id, name, {"number": number})
+
+
+def results(messages: list[object]) -> list[tuple[object, bool]]:
+    return [(each.result, each.success) for each in messages if isinstance(each, ToolResultMessage)]
+
+
+def asking(*script: object) -> LLMPromptBuilder:
+    return llm().tool(double).provider(ScriptedProvider(*script))  # pyright: ignore[reportArgumentType] - each is a script
+
+
+async def test_the_calls_of_one_answer_run_side_by_side_and_are_answered_in_order(anyio_backend: str) -> None:
+    both = [anyio.Event(), anyio.Event()]
+
+    @ez_tool
+    async def meet(who: int) -> int:
+        """Wait for the other one."""
+        both[who].set()
+        await both[1 - who].wait()
+        return who
+
+    provider = ScriptedProvider([ToolCall("a", "meet", {"who": 0}), ToolCall("b", "meet", {"who": 1})], "Met.")
+    with anyio.fail_after(20):
+        messages, _ = await llm().tool(meet).provider(provider).prompt_conversation("Meet.")
+    assert [(each.tool_call_id, each.result) for each in messages if isinstance(each, ToolResultMessage)] == [
+        ("a", 0),
+        ("b", 1),
+    ]
+
+
+def test_an_unknown_tool_bad_arguments_and_a_failing_tool_are_results_to_mend() -> None:
+    script = [call(1, "duble"), call("x"), call(-1), ToolCall("", "double", "{")]
+    messages, _ = asking(script, "Sorry.").converse("Go.")
+    told = results([*messages])
+    assert [success for _, success in told] == [False] * 4
+    assert [str(result)[:40] for result, _ in told] == [
+        "there is no tool 'duble'; there are: dou",
+        "double: 'number' wants int, got str 'x'",
+        "negative numbers are not doubled",
+        "double: the arguments are not usable JSO",
+    ]
+
+
+@pytest.mark.parametrize(("choice", "then"), [("required", "auto"), ("double", "auto"), ("none", "none")])
+def test_a_call_that_must_be_made_is_made_once(choice: str, then: str) -> None:
+    provider = ScriptedProvider(call(1), "Two.")
+    llm().tool(double).provider(provider).options(tool_choice=choice).prompt("Go.")
+    assert [each.tool_choice for each in provider.prompts] == [choice, then]
+
+
+def test_a_limit_of_turns_ends_with_a_conversation_that_goes_on() -> None:
+    with pytest.raises(TurnLimitError, match="its limit of 2 answers") as caught:
+        asking(call(1), call(2), "Four.").limits(turns=2).converse("Go.")
+    continuation = caught.value.continuation
+    assert isinstance(continuation, LLMPromptBuilder)
+    assert results([*continuation.messages]) == [(2, True), (4, True)]
+    _, ended = continuation.converse()
+    assert ended.text == "Four."
+
+
+def test_a_limit_of_calls_runs_none_of_those_beyond_it() -> None:
+    ran: list[int] = []
+
+    def note(number: int) -> None:
+        """Note a number."""
+        ran.append(number)
+
+    provider = ScriptedProvider([call(1, "note")], [call(2, "note"), call(3, "note")], "Done.")
+    builder = llm().tool(note).provider(provider)
+    with pytest.raises(TurnLimitError, match="limit of 2 calls") as caught:
+        builder.call_limit(2).converse("Go.")
+    assert ran == [1]
+    continuation = caught.value.continuation
+    assert isinstance(continuation, LLMPromptBuilder)
+    check_order(continuation.entries)
+    assert [success for _, success in results([*continuation.messages])] == [True, False, False]
+    assert continuation.converse("Leave it.")[1].text == "Done."
+
+
+def test_a_limit_of_tokens_is_looked_at_after_each_answer() -> None:
+    wanted = (ToolCallMessage("double", "c", {"number": 1}),)
+    answer = Answer(messages=wanted, stop_reason="tool_calls", usage=Usage(90, 20))
+    with pytest.raises(TurnLimitError, match=r"limit of 100 tokens \(110 were used\)"):
+        asking(answer).limits(tokens=100).converse("Go.")
+
+
+def test_a_model_that_paused_is_asked_to_go_on() -> None:
+    part = Answer(messages=(TextMessage("Let me", role=MessageRole.ASSISTANT),), stop_reason="pause")
+    _, continuation = asking(part, "see.").converse("Go.")
+    assert [type(each).__name__ for each in continuation.entries] == ["TextMessage", "Answer", "Answer"]
+    assert continuation.text == "see."
+
+
+def test_another_provider_goes_on_where_one_fails() -> None:
+    first = ScriptedProvider(call(1), RateLimitError("too many"), model="one")
+    second = ScriptedProvider("Two.", model="two")
+    _, continuation = llm().tool(double).provider(first).fallback(second).converse("Double 1.")
+    assert continuation.text == "Two."
+    assert results([*continuation.messages]) == [(2, True)]
+    assert [len(each.prompts) for each in (first, second)] == [2, 1]
+    assert second.prompts[0].model == "two"
+
+
+def test_the_last_providers_error_is_the_error() -> None:
+    providers = [ScriptedProvider(ConnectionFailedError("one is away")), ScriptedProvider(ProviderError("two is ill"))]
+    with pytest.raises(ProviderError, match="two is ill"):
+        llm().provider(providers[0]).fallback(providers[1]).prompt("x")
+
+
+def test_a_missing_key_is_no_reason_to_fall_back() -> None:
+    other = ScriptedProvider("Hello.")
+    with pytest.raises(AuthenticationError, match="no key"):
+        llm().provider(ScriptedProvider(AuthenticationError("no key"))).fallback(other).prompt("x")
+    assert other.prompts == []
+
+
+async def test_a_cancelled_conversation_leaves_the_one_it_began_with(anyio_backend: str) -> None:
+    started = anyio.Event()
+
+    @ez_tool
+    async def hang() -> None:
+        """Never end."""
+        started.set()
+        await anyio.sleep_forever()
+
+    builder = llm().tool(hang).provider(ScriptedProvider(ToolCall("", "hang", {}), "Here again."))
+    before = builder.entries
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(builder.prompt_conversation, "Go.")
+            await started.wait()
+            group.cancel_scope.cancel()
+        assert builder.entries == before
+        assert await builder.aprompt("Are you there?") == "Here again."
+
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_a_call_of_one_tool() -> None:
+    with Toolkit([double]) as toolkit:
+        provider = ScriptedProvider(
+            ToolCall("", "execute_tools", {"code": "print(duble(2))"}),
+            ToolCall("", "execute_tools", {"code": "print(double(2))"}),
+            "It is 4.",
+        )
+        messages, continuation = llm().toolkit(toolkit).provider(provider).converse("Double 2.")
+    assert continuation.text == "It is 4."
+    (failed, _), (printed, _) = told = results([*messages])
+    assert [success for _, success in told] == [False, True]
+    assert "double" in str(failed)
+    assert str(printed).strip() == "4"
+    (tool,) = provider.prompts[0].tools
+    assert (tool.name, list(tool.parameters["properties"])) == ("execute_tools", ["code"])
+
+
+def test_a_model_without_tools_writes_programs_into_its_text() -> None:
+    with Toolkit([double]) as toolkit:
+        provider = ScriptedProvider("```python\nprint(double(21))\n```", "It is 42.", tools=False)
+        messages, _ = llm().agent("Be brief.").toolkit(toolkit, mode="prompt").provider(provider).converse("Double 21.")
+    assert [str(each).strip() for each in messages] == [
+        "Be brief.",
+        "Double 21.",
+        "```python\nprint(double(21))\n```",
+        "42",
+        "It is 42.",
+    ]
+    assert toolkit.prompt() in str(provider.prompts[0].entries[0])
+    assert provider.prompts[0].tools == ()
+
+
+@pytest.mark.parametrize("mode", ["tool", "prompt"])
+def test_a_persons_yes_is_asked_for_in_programs_too(mode: str) -> None:
+    @ez_tool(requires_approval=True)
+    def pay(to: str) -> str:
+        """Pay."""
+        return f"{to} was paid"
+
+    asked: list[ToolCall] = []
+
+    def approve(wanted: ToolCall) -> bool:
+        asked.append(wanted)
+        return True
+
+    program = "print(pay('Ada'))"
+    text = f"```python\n{program}\n```"
+    script = text if mode == "prompt" else ToolCall("", "execute_tools", {"code": program})
+    with Toolkit([pay]) as toolkit:
+        builder = llm().toolkit(toolkit, mode="prompt" if mode == "prompt" else "tool").approve(approve)
+        messages, _ = builder.provider(ScriptedProvider(script, "Done.")).converse("Pay Ada.")
+    assert any("Ada was paid" in str(each) for each in messages)
+    assert [each.arguments for each in asked] == [{"to": "Ada"}]
+
+
+# As it happens --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_happens_is_told_as_it_happens(anyio_backend: str) -> None:
+    stream = asking([call(4, id="c")], "It is 8.").astream("Double 4.")
+    told = [each async for each in stream]
+    assert [type(each).__name__ for each in told] == [
+        "ToolCallMessage",
+        "Answer",
+        "ToolResultMessage",
+        "TextDelta",
+        "TextDelta",
+        "TextDelta",
+        "Answer",
+    ]
+    assert "".join(each.text for each in told if isinstance(each, TextDelta)) == "It is 8."
+    assert stream.continuation.text == "It is 8."
+    check_order(stream.continuation.entries)
+
+
+def test_what_happens_is_told_to_those_who_block() -> None:
+    with asking([call(4)], "It is 8.").stream("Double 4.") as stream:
+        text = "".join(each.text for each in stream if isinstance(each, TextDelta))
+    assert (text, stream.continuation.text) == ("It is 8.", "It is 8.")
+
+
+def test_a_stream_that_is_closed_early_asks_no_more() -> None:
+    provider = ScriptedProvider([call(1)], [call(2)], "Done.")
+    with llm().tool(double).provider(provider).stream("Go.") as stream:
+        assert isinstance(next(iter(stream)), ToolCallMessage)
+    assert len(provider.prompts) <= 3
+
+
+def test_an_error_in_a_stream_reaches_its_reader() -> None:
+    with pytest.raises(ProviderError, match="is ill"), asking(ProviderError("it is ill")).stream("Go.") as stream:
+        list(stream)
+
+
+# The script -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_script_that_ends_says_so() -> None:
+    with pytest.raises(ProviderError, match="the script has no answer number 2"):
+        asking("One.").converse("a")[1].converse("b")
+
+
+def test_a_script_may_look_at_the_prompt() -> None:
+    def echo(prompt: Prompt) -> str:
+        return f"You said {prompt.entries[-1]}"
+
+    assert asking(echo).prompt("hello") == "You said hello"
+
+
+@pytest.mark.parametrize(
+    ("entries", "complaint"),
+    [
+        ([], "nobody has asked anything"),
+        ([TextMessage("x"), ToolResultMessage("c", 1)], "entry 1 is the result of a call 'c' that the answer before"),
+        ([TextMessage("x"), Answer(messages=(ToolCallMessage("f", "c", {}),))], "it ends before the results of 'f'"),
+        (
+            [TextMessage("x"), Answer(messages=(ToolCallMessage("f", "c", {}),)), TextMessage("y")],
+            "entry 2 comes before the results of 'f'",
+        ),
+        ([TextMessage("x"), ToolCallMessage("f", "c", {})], "entry 1 is a call by itself"),
+        (
+            [TextMessage("x"), Answer(messages=(ToolCallMessage("f", "c", {}), ToolCallMessage("f", "c", {})))],
+            "entry 1 has two calls of one id",
+        ),
+    ],
+)
+def test_a_conversation_that_providers_refuse_is_refused_by_the_script(entries: list[Entry], complaint: str) -> None:
+    with pytest.raises(ProviderError, match=complaint):
+        asking("x").continued(*entries).prompt()

@@ -1,0 +1,97 @@
+"""Who answers, where a conversation says so by name or not at all."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+
+import pytest
+
+from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.providers import choosing
+from ez_ptc.providers.choosing import KEYS, choose
+from ez_ptc.providers.scripted import ScriptedProvider
+
+VARIABLES = [variable for several in KEYS.values() for variable in several]
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+
+
+def test_a_provider_is_what_it_is() -> None:
+    provider = ScriptedProvider("x", model="m")
+    assert choose(provider, None) is provider
+    assert choose(provider, "m") is provider
+    with pytest.raises(ProviderError, match="scripted was made for the model m: make it with the model n instead"):
+        choose(provider, "n")
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        (VARIABLES, "anthropic"),
+        (["OPENAI_API_KEY", "GEMINI_API_KEY"], "openai"),
+        (["GEMINI_API_KEY"], "gemini"),
+        (["GOOGLE_API_KEY"], "gemini"),
+    ],
+)
+def test_the_first_that_there_is_a_key_for_answers(
+    variables: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in variables:
+        monkeypatch.setenv(variable, "a key")
+    chosen = choose(None, None)
+    assert (chosen.name, bool(chosen.model)) == (name, True)
+    assert chosen.supports_tools()
+
+
+def test_where_there_is_no_key_it_says_which_would_do() -> None:
+    with pytest.raises(AuthenticationError, match="set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY"):
+        choose(None, None)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "chosen"),
+    [
+        ("openai", None, ("openai", None)),
+        ("openai:gpt-x", None, ("openai", "gpt-x")),
+        ("openai", "gpt-x", ("openai", "gpt-x")),
+        (None, "openai:gpt-x", ("openai", "gpt-x")),
+        (None, "openai-chat:gpt-x", ("openai-chat", "gpt-x")),
+        (None, "gemini:models/a:b", ("gemini", "models/a:b")),
+        (None, "claude-x", ("anthropic", "claude-x")),
+        (None, "ft:claude-x:mine", ("anthropic", "ft:claude-x:mine")),
+    ],
+)
+def test_provider_and_model_are_named_together_or_apart(
+    provider: str | None, model: str | None, chosen: tuple[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, "a key")
+    found = choose(provider, model)
+    assert found.name == chosen[0]
+    assert chosen[1] is None or found.model == chosen[1]
+
+
+def test_a_name_that_no_provider_has_is_answered_with_those_there_are() -> None:
+    with pytest.raises(
+        ProviderError, match="no provider 'antropic'; there are: anthropic, openai, openai-chat, gemini"
+    ):
+        choose("antropic:claude", None)
+
+
+def test_other_packages_add_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = EntryPoints([EntryPoint("mine", "ez_ptc.providers.scripted:ScriptedProvider", choosing.GROUP)])
+    monkeypatch.setattr(choosing, "entry_points", added.select)
+    assert choose("mine:hello", None).name == "scripted"
+    assert choose(None, "mine:hello").name == "scripted"
+
+
+def test_no_sdk_is_imported_before_a_provider_is_asked() -> None:
+    code = (
+        "import os, sys, ez_ptc; os.environ['ANTHROPIC_API_KEY'] = 'x'; ez_ptc.llm().settings.providers(); "
+        "sys.exit(bool({'anthropic', 'openai', 'google.genai'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
