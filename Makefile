@@ -28,7 +28,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-recordings test-security coverage bench bench-bfcl bench-bfcl-documents bench-schemas lint format clean
+.PHONY: help demo test test-e2e test-recordings test-security coverage bench bench-bfcl bench-bfcl-documents bench-schemas lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)
+
+test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local model (downloads 1.1 GB once)
+	EZ_PTC_E2E=1 $(BIN)/python -m pytest tests/e2e $(ARGS)
 
 test-security: $(STAMPS)/test  ## Run the hostile programs that take their time, too
 	$(BIN)/python -m pytest -m security $(ARGS)

@@ -12,7 +12,6 @@ from ez_ptc.cli.questions import QUESTIONS
 from ez_ptc.cli.recorded import RECORDING, RecordedModel, Recording
 from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import ProviderError
-from ez_ptc.providers.local import QWEN_CODER, cache_directory, space_needed
 from tests.providers.chat_server import ChatServer
 
 for extra in ("cyclopts", "openai"):
@@ -188,12 +187,3 @@ def test_a_recording_answers_only_what_was_asked_then() -> None:
     assert asked.prompt("Really?") == "So."
     with pytest.raises(ProviderError, match=r"no answer to try 1 of: What\?"):
         llm().provider(model).prompt("What?")
-
-
-@pytest.mark.skipif(space_needed(QWEN_CODER, cache_directory()) > 0, reason="the model is not in the cache: make demo")
-def test_the_real_model_answers_all_three_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
-    assert main(["demo"]) == 0
-    out = capsys.readouterr().out
-    assert "3 of 3 answers are right." in out
-    assert "RECORDED" not in out

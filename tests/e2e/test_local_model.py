@@ -1,6 +1,5 @@
 """A real model on this machine: single calls, programs, structured answers, streaming, and plain talk."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,6 @@ import pytest
 from ez_ptc import LLMPromptBuilder, OpenAIChatProvider, TextDelta, Toolkit, ez_tool, llm
 from ez_ptc.messages import ToolCallMessage, ToolResultMessage
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
-
-pytestmark = pytest.mark.skipif(
-    "EZ_PTC_E2E" not in os.environ, reason="the local model (1.1 GB) is asked by `make test-e2e` only"
-)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.answers import objects, tool_call
 from ez_ptc.formats.anthropic import KEYS, NAMES, describe, results
+from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.ordering import check_order
@@ -84,7 +85,7 @@ def request(prompt: Prompt) -> _Json:
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     if container := _container(prompt.entries):
         body["container"] = container
-    return _merged(body, prompt.options)
+    return sendable(_merged(body, prompt.options))
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:

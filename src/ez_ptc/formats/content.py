@@ -1,4 +1,4 @@
-"""What a tool gave back, as JSON and as the text that a model reads."""
+"""What a tool gave back, as JSON and as the text that a model reads; and what can be sent of any text."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import ToolResult
 
-__all__ = ["as_json", "as_text", "error_text"]
+__all__ = ["as_json", "as_text", "error_text", "sendable"]
 
 _DEEPEST: Final = 100
 _LONGEST_INTEGER: Final = 10_000
@@ -42,6 +42,16 @@ def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
 def error_text(result: ToolResult) -> str:
     """Return why a call failed, for a model to read."""
     return without_surrogates(result.error or "the tool failed and did not say why")
+
+
+def sendable(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request without halves of characters, which JSON has a spelling for and UTF-8 has not."""
+    text = json.dumps(body, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return cast("dict[str, Any]", json.loads(without_surrogates(text)))
+    return body
 
 
 def _plain(value: object, inside: tuple[int, ...]) -> Any:  # noqa: ANN401 - any JSON

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.answers import tool_call
+from ez_ptc.formats.content import sendable
 from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.sentences import without_surrogates
@@ -95,7 +96,7 @@ def request(prompt: Prompt) -> _Json:
             body["toolConfig"] = {"functionCallingConfig": calling}
     if generation := _generation(prompt):
         body["generationConfig"] = generation
-    return _merged({**body, **resumed}, prompt.options)
+    return sendable(_merged({**body, **resumed}, prompt.options))
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:

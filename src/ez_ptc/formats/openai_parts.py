@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError, SchemaError
+from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.portable import portable
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.lowering.strict import strict
 from ez_ptc.messages import Answer, ImageMessage, Usage
 
@@ -106,17 +106,9 @@ def tool_choice_name(choice: str, names: Mapping[str, str]) -> str | None:
 
 
 def with_options(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request with further fields. Objects and lists that are there already grow; anything else is replaced.
-
-    Halves of characters are taken out, which JSON has a spelling for and UTF-8 has not.
-    """
+    """Return a request with further fields: objects and lists that are there already grow, the rest is replaced."""
     grown = {**body, **{name: _grown(body.get(name), value) for name, value in options.items()}}
-    text = json.dumps(grown, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return cast("dict[str, Any]", json.loads(without_surrogates(text)))
-    return grown
+    return sendable(grown)
 
 
 def usage_of(usage: object, read: str, written: str) -> Usage:

@@ -7,15 +7,12 @@ import select
 import sys
 import textwrap
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import MissingExtraError, ProviderError
-from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, space_needed
-from ez_ptc.providers.openai import OpenAIChatProvider, list_models
+from ez_ptc.providers.local import LocalServer
 from tests.providers.local.parts import MODEL
 
 # As much of the engine as we use: it takes its parameters, and either serves or raises.
@@ -181,16 +178,3 @@ def test_a_missing_engine_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingExtraError, match=re.escape('pip install "ez-ptc[local]"')):
         server()
-
-
-@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra `local` is not installed")
-@pytest.mark.skipif(space_needed(QWEN_CODER, cache_directory()) > 0, reason="the model is not in the cache: make demo")
-def test_the_real_model_answers_and_nobody_without_the_key_is_answered() -> None:
-    path = cache_directory() / QWEN_CODER.file_name
-    with LocalServer(QWEN_CODER, path) as running:
-        assert list_models(base_url=running.url, api_key=running.key) == [QWEN_CODER.name]
-        provider = OpenAIChatProvider(QWEN_CODER.name, base_url=running.url, api_key=running.key)
-        answer = llm().provider(provider).prompt("What is 2 + 2? Answer with the number.", temperature=0)
-        with pytest.raises(ProviderError, match="401"):
-            list_models(base_url=running.url, api_key="another")
-    assert "4" in answer
