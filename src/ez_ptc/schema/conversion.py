@@ -19,7 +19,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.context import Context
 from ez_ptc.schema.conversion_forms import tabled_schemas
 from ez_ptc.schema.conversion_types import plain_types, unwrapped
-from ez_ptc.schema.docstrings import prose
+from ez_ptc.schema.docstrings import docstring_of, prose
 from ez_ptc.schema.resolving import innermost, names_around, resolved_leniently
 from ez_ptc.schema.signatures import EMPTY, Parameter, Signature, read_signature
 from ez_ptc.schema.types import REFUSALS
@@ -39,7 +39,7 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     """
     function = _function(func)
     name = _name(function)
-    docstring = _docstring(function)
+    docstring = docstring_of(function)
     if not docstring:
         message = f"{name} has no docstring, so a model cannot know what it does: write one"
         raise ValueError(message)
@@ -105,16 +105,6 @@ def _function(function: Callable[..., object]) -> Callable[..., object]:
 def _name(function: Callable[..., object]) -> str:
     own: str | None = getattr(function, "__name__", None) or getattr(innermost(function), "__name__", None)
     return type(function).__name__ if own is None or own == "__call__" else own
-
-
-def _docstring(function: Callable[..., object]) -> str:
-    if inspect.isroutine(function) or isinstance(function, type):
-        text = inspect.getdoc(function)
-    else:  # a `partial` or an object that can be called has the docstring of its class, which is about something else
-        inner = innermost(function)
-        is_object = getattr(inner, "__name__", None) == "__call__"
-        text = inner.__doc__ or (type(function).__doc__ if is_object else None)
-    return inspect.cleandoc(text).strip() if text else ""
 
 
 def _signature(function: Callable[..., object], name: str) -> Signature:

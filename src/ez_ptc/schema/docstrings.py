@@ -1,11 +1,15 @@
 """Google, NumPy and Sphinx docstrings: what a function does, and what each parameter is for."""
 
+import inspect
 import re
+from collections.abc import Callable
 from typing import Final
 
 from docstring_parser import ParseError, parse
 
-__all__ = ["parameter_texts", "prose"]
+from ez_ptc.schema.resolving import innermost
+
+__all__ = ["docstring_of", "parameter_texts", "prose"]
 
 _SECTIONS: Final = (
     "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Returns?|Yields?|Receives|"
@@ -18,6 +22,17 @@ _FIELD: Final = re.compile(
     r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
 )
 _LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
+
+
+def docstring_of(function: Callable[..., object]) -> str:
+    """Return the docstring of anything that can be called, cleaned of its indentation; nothing where there is none."""
+    if inspect.isroutine(function) or isinstance(function, type):
+        text = inspect.getdoc(function)
+    else:  # a `partial` or an object that can be called has the docstring of its class, which is about something else
+        inner = innermost(function)
+        is_object = getattr(inner, "__name__", None) == "__call__"
+        text = inner.__doc__ or (type(function).__doc__ if is_object else None)
+    return inspect.cleandoc(text).strip() if text else ""
 
 
 def prose(docstring: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments import ArgumentBinder
-from ez_ptc.schema.docstrings import parameter_texts, prose
+from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.imported import ImportedSchema, imported_schema
 from ez_ptc.schema.imported_calls import SchemaBinder
@@ -81,7 +81,7 @@ def define(
     nor the options say what it does.
     """
     name = _name(function, options.name)
-    docstring = _docstring(function)
+    docstring = docstring_of(function)
     read = read_signature(function, name=name)
     described = function_schema(name, read, parameter_texts(docstring))
     description = prose(docstring) if options.description is None else options.description
@@ -171,16 +171,6 @@ def _check_name(name: object) -> None:
             f"{name!r} is no name for a tool: give one of letters, digits and '_', as in ez_tool(name='find_order')"
         )
         raise SchemaError(message)
-
-
-def _docstring(function: Callable[..., object]) -> str:
-    if inspect.isroutine(function) or isinstance(function, type):
-        text = inspect.getdoc(function)
-    else:  # a `partial` or an object that can be called has the docstring of its class, which is about something else
-        inner = innermost(function)
-        is_object = getattr(inner, "__name__", None) == "__call__"
-        text = inner.__doc__ or (type(function).__doc__ if is_object else None)
-    return inspect.cleandoc(text) if text else ""
 
 
 def _is_async(function: Callable[..., object]) -> bool:
