@@ -117,6 +117,16 @@ def test_a_limit_of_tokens_is_looked_at_after_each_answer() -> None:
         asking(answer).limits(tokens=100).converse("Go.")
 
 
+def test_a_limit_of_cost_goes_by_the_table_of_prices() -> None:
+    wanted = (ToolCallMessage("double", "c", {"number": 1}),)
+    answer = Answer(messages=wanted, stop_reason="tool_calls", usage=Usage(1_000_000, 0), model="o3")
+    with pytest.raises(TurnLimitError, match=r"limit of 1.5 US dollars \(2.00 were spent\)"):
+        asking(answer).limits(cost=1.5).converse("Go.")
+    assert asking(answer, "Two.").limits(cost=2).prompt("Go.") == "Two."
+    with pytest.raises(TurnLimitError, match="the price is not known"):
+        asking(call(1)).limits(cost=1.5).converse("Go.")
+
+
 def test_a_model_that_paused_is_asked_to_go_on() -> None:
     part = Answer(messages=(TextMessage("Let me", role=MessageRole.ASSISTANT),), stop_reason="pause")
     _, continuation = asking(part, "see.").converse("Go.")

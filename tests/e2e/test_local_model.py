@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ez_ptc import LLMPromptBuilder, OpenAIChatProvider, TextDelta, Toolkit, ez_tool, llm
+from ez_ptc._sync import run_coroutine
 from ez_ptc.messages import ToolCallMessage, ToolResultMessage
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
+from tests.seeds.documents import read
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +91,17 @@ def test_the_tool_loop_does_what_is_asked(asked: LLMPromptBuilder) -> None:
         calls = [each.tool_name for each in messages if isinstance(each, ToolCallMessage)]
         outcomes.append((question, is_right(shop, continuation.text, calls), f"{calls} {continuation.text}"))
     assert sum(right for _, right, _ in outcomes) >= 5, outcomes
+
+
+def test_the_first_example_of_conversations_holds(asked: LLMPromptBuilder, shared_folder: Path) -> None:
+    printed = read(shared_folder, "004").python("Example Test Scenario").replace("def test_", "async def test_", 1)
+    names: dict[str, Any] = {
+        "llm": lambda: asked,
+        "ToolCallMessage": ToolCallMessage,
+        "ToolResultMessage": ToolResultMessage,
+    }
+    exec(compile(printed, "<seed>", "exec", dont_inherit=True), names)
+    run_coroutine(names["test_tool_calling_conversation"])
 
 
 def test_plain_talk_leads_to_no_call(asked: LLMPromptBuilder) -> None:

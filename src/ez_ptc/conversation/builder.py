@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.settings import Settings
@@ -15,7 +16,6 @@ from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from decimal import Decimal
     from pathlib import Path
 
     from ez_ptc.messages import Entry
@@ -28,6 +28,13 @@ __all__ = ["LLMPromptBuilder", "llm"]
 T = TypeVar("T")
 
 _AnyCallable = Callable[..., object]
+
+
+class _Limits(TypedDict, total=False):
+    turns: int
+    calls: int
+    tokens: int
+    cost: float | Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +124,17 @@ class LLMPromptBuilder:
         """Limit how many calls of tools and programs one message may lead to."""
         return self.limits(calls=calls)
 
-    def limits(
-        self, *, turns: int | None = None, calls: int | None = None, tokens: int | None = None
-    ) -> LLMPromptBuilder:
-        """Limit how many answers, calls and tokens one message may lead to; None leaves a limit as it is."""
-        given = {"turns": turns, "calls": calls, "tokens": tokens}
-        changed = {name: value for name, value in given.items() if value is not None}
+    def limits(self, **limits: Unpack[_Limits]) -> LLMPromptBuilder:
+        """Limit how many `turns`, `calls` and `tokens` one message may lead to, and what it may `cost` in US dollars.
+
+        What is not given stays as it is. Raises ValueError for a limit that leaves room for nothing.
+        """
+        changed: dict[str, Any] = dict(limits)
+        if "cost" in limits:
+            changed["cost"] = Decimal(str(limits["cost"]))
         for name, value in changed.items():
-            if value < 1:
-                message = f"the limit of {name} is at least 1, got {value}"
+            if value <= 0:
+                message = f"the limit of {name} is more than 0, got {value}"
                 raise ValueError(message)
         return self._with(limits=replace(self.settings.limits, **changed))
 

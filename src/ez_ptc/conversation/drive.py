@@ -11,6 +11,7 @@ import anyio
 from ez_ptc.conversation.turns import Ask, Execute, TurnLimits, result_messages, turns
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResult, ToolResultMessage
+from ez_ptc.tracing import Attributes, span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -77,20 +78,42 @@ async def tell(prompt: Prompt, line: Line, host: Host) -> AsyncGenerator[Told]:
 
 async def _asked(prompt: Prompt, line: Line) -> AsyncGenerator[Told]:
     """Tell an answer as it comes; the whole of it comes last."""
-    async with aclosing(line.events(prompt)) as events:
-        async for event in events:
-            if isinstance(event, Answer):
-                for message in event.messages:
-                    if isinstance(message, ToolCallMessage):
-                        yield message
-            yield event
+    asked: Attributes = {"gen_ai.operation.name": "chat"}
+    with span("chat", asked) as note:
+        async with aclosing(line.events(prompt)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    note(_attributes(event))
+                    for message in event.messages:
+                        if isinstance(message, ToolCallMessage):
+                            yield message
+                yield event
+
+
+def _attributes(answer: Answer) -> Attributes:
+    return {
+        "gen_ai.provider.name": answer.provider,
+        "gen_ai.response.id": answer.id,
+        "gen_ai.response.model": answer.model,
+        "gen_ai.response.finish_reasons": [answer.stop_reason],
+        "gen_ai.usage.input_tokens": answer.usage.input_tokens,
+        "gen_ai.usage.output_tokens": answer.usage.output_tokens,
+    }
 
 
 async def _side_by_side(tools: ToolRegistry, calls: Sequence[ToolCall]) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
 
     async def run(number: int, call: ToolCall) -> None:
-        results[number] = await tools.arun(call)
+        asked: Attributes = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": call.name,
+            "gen_ai.tool.call.id": call.id,
+        }
+        with span(f"execute_tool {call.name}", asked) as note:
+            results[number] = result = await tools.arun(call)
+            if result.exception is not None:
+                note({"error.type": type(result.exception).__name__})
 
     async with anyio.create_task_group() as group:
         for number, call in enumerate(calls):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc.conversation.prices import total_cost
 from ez_ptc.errors import TurnLimitError
 from ez_ptc.messages import Answer, TextMessage, ToolResult, ToolResultMessage, Usage
 
@@ -27,11 +29,14 @@ class TurnLimits:
         turns: How many answers may be asked for.
         calls: How many calls of tools and programs may run, or None for any number.
         tokens: How many tokens may be read and written in all, or None; they are counted after each answer.
+        cost: How many US dollars the answers may cost by the table of prices, or None; counted likewise. A model whose
+            price is not known is beyond any limit.
     """
 
     turns: int = 20
     calls: int | None = None
     tokens: int | None = None
+    cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +76,20 @@ def turns(
             run have results that say so.
     """
     entries = prompt.entries
-    used, ran = Usage(), 0
+    answers: list[Answer] = []
+    ran = 0
     for _ in range(limits.turns):
         answer: Answer = yield Ask(replace(prompt, entries=entries))
         # A call that must be made is made once: else the model would have to call for ever.
         prompt = prompt if prompt.tool_choice == "none" else replace(prompt, tool_choice="auto")
         entries = (*entries, answer)
-        used += answer.usage
+        answers.append(answer)
         calls = answer.calls
         program = None if calls else program_in(answer.text)
         if not calls and program is None and answer.stop_reason != _PAUSED:
             return entries
         ran += len(calls) + (program is not None)
-        reason = _exceeded(limits, ran, used)
+        reason = _exceeded(limits, ran, answers)
         if reason is not None:
             raise TurnLimitError(_limit_message(reason), entries=(*entries, *_not_run(calls, reason)))
         if calls:
@@ -109,12 +115,16 @@ def result_messages(calls: Sequence[ToolCall], results: Sequence[ToolResult]) ->
     )
 
 
-def _exceeded(limits: TurnLimits, ran: int, used: Usage) -> str | None:
+def _exceeded(limits: TurnLimits, ran: int, answers: Sequence[Answer]) -> str | None:
     if limits.calls is not None and ran > limits.calls:
         return f"{limits.calls} calls"
+    used = sum((answer.usage for answer in answers), Usage())
     tokens = used.input_tokens + used.output_tokens
     if limits.tokens is not None and tokens > limits.tokens:
         return f"{limits.tokens} tokens ({tokens} were used)"
+    spent = Decimal(0) if limits.cost is None else total_cost(answers)
+    if limits.cost is not None and (spent is None or spent > limits.cost):
+        return f"{limits.cost} US dollars ({'the price is not known' if spent is None else f'{spent} were spent'})"
     return None
 
 
