@@ -37,7 +37,7 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)
