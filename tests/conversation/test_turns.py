@@ -235,6 +235,15 @@ def test_a_persons_yes_is_asked_for_in_programs_too(mode: str) -> None:
     assert [each.arguments for each in asked] == [{"to": "Ada"}]
 
 
+def test_a_closed_toolkit_runs_no_program_of_a_conversation() -> None:
+    toolkit = Toolkit([double])
+    toolkit.close()
+    call_of_program = ToolCall("", "execute_tools", {"code": "print(1)"})
+    builder = llm().toolkit(toolkit).tool_context("Ada").provider(ScriptedProvider(call_of_program, "No."))
+    messages, _ = builder.converse("Go.")
+    assert results([*messages]) == [("this toolkit is closed: make a new one", False)]
+
+
 # As it happens --------------------------------------------------------------------------------------------------------
 
 

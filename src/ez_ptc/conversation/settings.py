@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.conversation.drive import Host
@@ -92,11 +92,8 @@ class Settings:
         if toolkit is None:
             message = "there is no toolkit to run a program with"
             raise ProviderError(message)
-        settings = {"approve": self.approve} if self.approve is not None else {}
-        context = {"context": self.tool_context} if self.tool_context is not NO_CONTEXT else {}
-        used = replace(toolkit, **settings, **context) if settings or context else toolkit
-        result = await used.aexecute(program)
-        return used.answer(program, result), result.success
+        result = await toolkit.aexecute(program, context=self.tool_context, approve=self.approve)
+        return toolkit.answer(program, result), result.success
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         async def execute_tools(code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
@@ -186,9 +187,20 @@ class Toolkit:
             return run_coroutine(self.aexecute, code, timeout)
         return self._opened().execute(code, self._channel, self._limits(timeout))
 
-    async def aexecute(self, code: str, timeout: float | None = None) -> ExecutionResult:  # noqa: ASYNC109 - the program's time, not the task's
-        """Do the same as `execute`, but await; cancelling it kills the program."""
-        return await self._opened().aexecute(code, self._channel, self._limits(timeout))
+    async def aexecute(
+        self,
+        code: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approve | None = None,
+    ) -> ExecutionResult:
+        """Do the same as `execute`, but await; cancelling it kills the program.
+
+        `context` and `approve` stand in for the toolkit's own in this execution.
+        """
+        channel = self._channel.with_settings(context, approve)
+        return await self._opened().aexecute(code, channel, self._limits(timeout))
 
     @cached_property
     def _has_async_tools(self) -> bool:
@@ -248,6 +260,17 @@ class _ToolChannel:
         self._settings = settings
         self._listener = listener
         self.grants = Grants(Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools)
+
+    def with_settings(self, context: object, approve: Approve | None) -> _ToolChannel:
+        """Return the same with another context or approval, where they are given."""
+        if context is NO_CONTEXT and approve is None:
+            return self
+        changed = copy.copy(self)
+        own = self._settings
+        changed._settings = CallSettings(  # noqa: SLF001 - it is one of its own
+            own.context if context is NO_CONTEXT else context, own.approve if approve is None else approve
+        )
+        return changed
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
         return run_call(self._tools[name], args, kwargs, self._settings)
