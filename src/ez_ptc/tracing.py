@@ -37,7 +37,7 @@ def span(name: str, attributes: Attributes) -> Generator[Callable[[Attributes], 
     started = start(name, attributes=attributes)
     try:
         yield started.set_attributes
-    except BaseException as error:
+    except BaseException as error:  # being cancelled is an outcome too
         started.set_attribute("error.type", type(error).__name__)
         raise
     finally:

@@ -61,6 +61,16 @@ async def test_the_calls_of_one_answer_run_side_by_side_and_are_answered_in_orde
     ]
 
 
+def test_the_model_reads_what_the_conversation_keeps() -> None:
+    provider = ScriptedProvider([call(1, id="a"), call(2, id="b")], [call(3)], "Done.")
+    _, continuation = llm().tool(double).provider(provider).converse("Go.")
+    asked = provider.prompts[-1].entries
+    assert asked == continuation.entries[: len(asked)]
+    assert len(asked) == len(continuation.entries) - 1
+    told = {each.tool_call_id: each.result for each in asked if isinstance(each, ToolResultMessage)}
+    assert (told["a"], told["b"]) == (2, 4)
+
+
 def test_an_unknown_tool_bad_arguments_and_a_failing_tool_are_results_to_mend() -> None:
     script = [call(1, "duble"), call("x"), call(-1), ToolCall("", "double", "{")]
     messages, _ = asking(script, "Sorry.").converse("Go.")

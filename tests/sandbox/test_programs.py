@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ez_ptc.toolkit.toolkit import Toolkit
-from tests.sandbox.library_programs import LIBRARY_PROGRAMS
 from tests.sandbox.programs import PROGRAMS
+from tests.sandbox.stdlib_programs import STDLIB_PROGRAMS
 
-OURS = PROGRAMS | LIBRARY_PROGRAMS
+OURS = PROGRAMS | STDLIB_PROGRAMS
 # Their `expect_repr` is not what CPython gives, but that after a trip through JSON: lists for tuples, '1' for 1.
 RECORDED_AS_JSON = {"comp_dict_set", "dict_methods", "str_methods"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -15,7 +15,6 @@ from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMess
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from ez_ptc.messages import Entry
@@ -257,6 +256,9 @@ class LLMPromptBuilder:
         return asked.options(**options) if options else asked
 
     def _saying(self, message: TextMessage | ImageMessage) -> LLMPromptBuilder:
+        if isinstance(message, TextMessage) and not isinstance(message.text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            problem = f"what is said is text, got {type(message.text).__name__}: write str(...) around it"
+            raise TypeError(problem)
         return self.continued(message)
 
     def _with(self, **changes: Any) -> LLMPromptBuilder:
@@ -286,5 +288,10 @@ def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterabl
     for each in functions:
         if callable(each):
             yield each
-        else:
+        elif isinstance(each, Iterable) and not isinstance(each, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             yield from each
+        else:
+            message = (
+                f"a tool is a function, got {type(each).__name__}: write .tools(find, book), the functions themselves"
+            )
+            raise TypeError(message)

@@ -67,8 +67,8 @@ async def tell(prompt: Prompt, line: Line, host: Host) -> AsyncGenerator[Told]:
             reply = await host.execute(step.program)
             yield TextMessage(reply)
         else:
-            reply = results = await _side_by_side(host.tools, step.calls)
-            for message in result_messages(step.calls, results):
+            reply = results = result_messages(step.calls, await _side_by_side(host.tools, step.calls))
+            for message in results:
                 yield message
         try:
             step = loop.send(reply)

@@ -235,7 +235,7 @@ class History:
             # Where another process opens the file at this moment, that one does it, or whoever opens it next.
             with suppress(sqlite3.OperationalError):
                 database.execute("PRAGMA journal_mode = WAL")
-        except BaseException:
+        except BaseException:  # an interruption too must not leave the file open
             database.close()
             raise
         return database
@@ -261,7 +261,7 @@ def _transaction(database: sqlite3.Connection) -> Generator[None]:
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException:
+    except BaseException:  # an interruption too must not leave half of it to the next commit
         database.execute("ROLLBACK")
         raise
     database.execute("COMMIT")

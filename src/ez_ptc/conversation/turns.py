@@ -48,7 +48,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run these calls; a `ToolResult` for each is wanted, in their order."""
+    """Run these calls; their `result_messages` are wanted."""
 
     calls: tuple[ToolCall, ...]
 
@@ -93,8 +93,8 @@ def turns(
         if reason is not None:
             raise TurnLimitError(_limit_message(reason), entries=(*entries, *_not_run(calls, reason)))
         if calls:
-            results: Sequence[ToolResult] = yield Run(calls)
-            entries = (*entries, *result_messages(calls, results))
+            results: Sequence[ToolResultMessage] = yield Run(calls)
+            entries = (*entries, *results)
         if program is not None:
             report: str = yield Execute(program)
             entries = (*entries, TextMessage(report))

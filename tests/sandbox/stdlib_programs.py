@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["LIBRARY_PROGRAMS"]
+__all__ = ["STDLIB_PROGRAMS"]
 
-LIBRARY_PROGRAMS: dict[str, tuple[str, str]] = {
+STDLIB_PROGRAMS: dict[str, tuple[str, str]] = {
     "months in a calendar": (
         """
 from datetime import date, timedelta
