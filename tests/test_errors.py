@@ -15,7 +15,7 @@ BUILT_INS = {
     "MissingExtraError": ImportError,
 }
 FAMILIES = {
-    "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError"],
+    "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError", "Overloaded"],
     "JournalError": ["ReplayDivergedError", "OutcomeUnknownError", "JournalCorruptError"],
     "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError"],
 }

@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc._sync import iterated, run_coroutine, to_thread
+from ez_ptc._sync import Threads, iterated, run_coroutine, to_thread, within
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
 
@@ -83,6 +83,71 @@ async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
 
     assert not release.is_set()
     release.set()
+
+
+@pytest.mark.anyio
+async def test_a_blocking_call_may_have_a_time_to_end_in() -> None:
+    release = threading.Event()
+    with pytest.raises(TimeoutError):
+        await to_thread(release.wait, 60, seconds=0.01)
+    release.set()
+    assert await to_thread(release.wait, 60, seconds=60)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_thread_that_ends_after_its_loop_disturbs_nobody(backend: str) -> None:
+    release = threading.Event()
+    waiting: list[threading.Thread] = []
+
+    def hang() -> None:
+        waiting.append(threading.current_thread())
+        release.wait(60)
+
+    async def leave() -> None:
+        with pytest.raises(TimeoutError):
+            await to_thread(hang, seconds=0.01)
+
+    anyio.run(leave, backend=backend)
+    release.set()
+    assert all(thread.daemon for thread in waiting)
+
+
+@pytest.mark.parametrize("error", [ValueError("no milk"), TimeoutError("too late"), KeyError("tea")])
+def test_what_a_call_with_a_time_to_end_in_raises_is_raised(error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        within(60, fail)
+    assert caught.value is error
+
+
+def test_a_call_with_a_time_to_end_in_sees_the_callers_context_and_is_left_to_itself() -> None:
+    ORDER.set("A-20")
+    release = threading.Event()
+    assert within(60, ORDER.get) == "A-20"
+    with pytest.raises(TimeoutError):
+        within(0.01, lambda: release.wait(60))
+    release.set()
+
+
+def test_a_thread_is_used_again_when_it_is_free() -> None:
+    threads, ids = Threads(), list[int]()
+    for _ in range(20):
+        ended = threading.Event()
+        threads.start(lambda ended=ended: (ids.append(threading.get_ident()), ended.set())[0])
+        assert ended.wait(60)
+    assert 1 <= len(set(ids)) < 20
+
+
+def test_a_blocking_tool_may_run_a_loop_of_its_own_in_its_thread() -> None:
+    async def five() -> int:
+        await anyio.lowlevel.checkpoint()
+        return 5
+
+    for backend in ("asyncio", "trio"):
+        for inner in ("asyncio", "trio"):
+            assert anyio.run(to_thread, lambda inner=inner: anyio.run(five, backend=inner), backend=backend) == 5
 
 
 def test_anyio_is_imported_on_first_use() -> None:

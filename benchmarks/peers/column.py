@@ -11,12 +11,15 @@ from typing import Final, cast
 
 from benchmarks.peers.measures import Measure
 from benchmarks.peers.newborn import ROOT, NewbornMeasure
-from benchmarks.peers.subjects import OLD
+from benchmarks.peers.subjects import OLD, OTHERS
 
-__all__ = ["OLD_PYTHON", "Column"]
+__all__ = ["OLD_PYTHON", "OTHERS_PYTHON", "Column"]
 
 OLD_PYTHON: Final = "EZ_PTC_PEER_PYTHON"
 """Names the interpreter of the environment that has the peer of the same import name."""
+OTHERS_PYTHON: Final = "EZ_PTC_PEERS_PYTHON"
+"""Names the interpreter of the environment that has the peers whose packages we do not lock."""
+_PYTHONS: Final = {OLD: OLD_PYTHON, **dict.fromkeys(OTHERS, OTHERS_PYTHON)}
 _ANSWER_SECONDS: Final = 120.0
 
 
@@ -29,13 +32,13 @@ class Column:
         self.problems: list[str] = []
         self._environment = dict(os.environ)
         self._python = sys.executable
-        if subject == OLD:
-            self._python = os.environ.get(OLD_PYTHON, "")
-            # Both have one import name: nothing here may lead to ours.
+        if subject in _PYTHONS:
+            self._python = os.environ.get(_PYTHONS[subject], "")
+            # The old one has our import name: nothing here may lead to ours.
             self._environment.pop("PYTHONPATH", None)
         if not self._python:
             self._process = None
-            self.problems.append(f"{OLD_PYTHON} names no interpreter")
+            self.problems.append(f"{_PYTHONS[subject]} names no interpreter")
             return
         # An interpreter's path, unlike the file it leads to, tells it which environment is meant.
         self._python = os.fspath(Path(self._python).absolute())

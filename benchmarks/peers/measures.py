@@ -29,6 +29,7 @@ _CALLERS: Final = 8
 _THROUGHPUT_SECONDS: Final = 1.0
 
 _SMALL: Final = "x = 1 + 1\nx"
+_NEXT: Final = "x = x + 1\nx"
 _CALLS: Final = "for number in range({0}):\n    {1}\n{0}"
 _TIMED: Final = """
 import time
@@ -88,6 +89,15 @@ def _in_a_row(subject: Subject) -> float:
     return statistics.median(elapsed(lambda: subject.run(_SMALL)) for _ in range(_IN_A_ROW))
 
 
+def _session(subject: Subject) -> float | None:
+    """Return the median time of programs that run back to back in one session and use its names."""
+    with subject.session() as run:
+        if run is None:
+            return None
+        run("x = 1")
+        return statistics.median(elapsed(functools.partial(run, _NEXT)) for _ in range(_IN_A_ROW))
+
+
 def _call(subject: Subject, *, expression: str, calls: int) -> float | None:
     """Return the time of one of ``calls`` calls of a tool in a program, less that of a program that calls nothing."""
     if not subject.offers_tools:
@@ -138,6 +148,7 @@ def _memory(subject: Subject, *, read: Callable[[int], float | None]) -> float |
 MEASURES: Final[tuple[Measure, ...]] = (
     Measure("fresh_spaced", "fresh program, callers 20 ms apart", "seconds", _spaced),
     Measure("fresh_in_a_row", "fresh program, back to back", "seconds", _in_a_row),
+    Measure("session", "program in an open session", "seconds", _session),
     Measure(
         "call_small",
         "tool call, small value",

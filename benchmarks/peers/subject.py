@@ -5,6 +5,7 @@ Standard library only: the peer of the same import name measures itself with the
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
 __all__ = ["GRANTED_CALLS", "MEMORY", "SECONDS", "TOOLS", "Subject", "echo", "elapsed", "rows", "text"]
@@ -49,6 +50,10 @@ class Subject(Protocol):
 
     def run(self, code: str) -> object:
         """Run a program with nothing left of an earlier one, and return the value of its last expression."""
+        ...
+
+    def session(self) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Open what runs programs like `run`, but with the names of those before them; None where there is no such."""
         ...
 
     def close(self) -> None:

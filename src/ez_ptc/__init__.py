@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ez_ptc.conversation.builder import LLMPromptBuilder, llm
     from ez_ptc.conversation.history import History
+    from ez_ptc.conversation.prices import Price, TurnUsage
     from ez_ptc.errors import (
         ArgumentsError,
         AuthenticationError,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         JournalError,
         MissingExtraError,
         OutcomeUnknownError,
+        Overloaded,
         ProtocolError,
         ProviderError,
         RateLimitError,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         SchemaError,
         ToolError,
         ToolNotFoundError,
+        ToolTimeoutError,
         TurnLimitError,
         WorkerDiedError,
     )
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
     )
     from ez_ptc.providers.anthropic import AnthropicProvider
     from ez_ptc.providers.gemini import GeminiProvider
+    from ez_ptc.providers.mistral import MistralProvider
     from ez_ptc.providers.openai import OpenAIChatProvider
     from ez_ptc.providers.responses import OpenAIProvider
     from ez_ptc.providers.scripted import ScriptedProvider
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.backend import ProcessSandbox
     from ez_ptc.schema.context import Context
     from ez_ptc.schema.conversion import function_to_tool, type_to_json_schema
+    from ez_ptc.toolkit.session import Session
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
     from ez_ptc.tools.decorators import ez_tool, tool
@@ -85,10 +90,13 @@ __all__ = [
     "Message",
     "MessageRole",
     "MissingExtraError",
+    "MistralProvider",
     "OpenAIChatProvider",
     "OpenAIProvider",
     "OutcomeUnknownError",
+    "Overloaded",
     "ParameterType",
+    "Price",
     "ProcessSandbox",
     "Prompt",
     "ProtocolError",
@@ -98,6 +106,7 @@ __all__ = [
     "SandboxError",
     "SchemaError",
     "ScriptedProvider",
+    "Session",
     "TextDelta",
     "TextMessage",
     "Tool",
@@ -109,8 +118,10 @@ __all__ = [
     "ToolRegistry",
     "ToolResult",
     "ToolResultMessage",
+    "ToolTimeoutError",
     "Toolkit",
     "TurnLimitError",
+    "TurnUsage",
     "Usage",
     "WorkerDiedError",
     "__version__",
@@ -138,12 +149,15 @@ _HOMES: Final = {
     "Limits": "ez_ptc.sandbox.execution",
     "Message": "ez_ptc.messages",
     "MessageRole": "ez_ptc.messages",
+    "MistralProvider": "ez_ptc.providers.mistral",
     "OpenAIChatProvider": "ez_ptc.providers.openai",
     "OpenAIProvider": "ez_ptc.providers.responses",
     "ParameterType": "ez_ptc.tools.parameters",
+    "Price": "ez_ptc.conversation.prices",
     "ProcessSandbox": "ez_ptc.sandbox.process.backend",
     "Prompt": "ez_ptc.formats.prompt",
     "ScriptedProvider": "ez_ptc.providers.scripted",
+    "Session": "ez_ptc.toolkit.session",
     "TextDelta": "ez_ptc.formats.prompt",
     "TextMessage": "ez_ptc.messages",
     "Tool": "ez_ptc.tools.tool",
@@ -154,6 +168,7 @@ _HOMES: Final = {
     "ToolResult": "ez_ptc.messages",
     "ToolResultMessage": "ez_ptc.messages",
     "Toolkit": "ez_ptc.toolkit.toolkit",
+    "TurnUsage": "ez_ptc.conversation.prices",
     "Usage": "ez_ptc.messages",
     "create_calculator_tool": "ez_ptc.tools.builtin",
     "create_datetime_tool": "ez_ptc.tools.builtin",

@@ -1,32 +1,155 @@
 """The one place where a blocking call becomes an awaited one, and the reverse; and what a fork of the host undoes."""
 
+import contextlib
 import contextvars
 import os
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import AsyncIterable, Callable, Coroutine, Generator
 from concurrent.futures import Future
-from queue import SimpleQueue
-from typing import TypeVar
+from functools import cache, partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["in_forks", "iterated", "run_coroutine", "to_thread"]
+if TYPE_CHECKING:
+    from anyio.lowlevel import RunVar
+
+__all__ = ["Threads", "from_other_threads", "in_forks", "iterated", "run_coroutine", "to_thread", "within"]
 
 R = TypeVar("R")
 
+_IDLE_SECONDS = 10.0
 
-async def to_thread(function: Callable[..., R], *arguments: object) -> R:
+
+async def to_thread(function: Callable[..., R], *arguments: object, seconds: float | None = None) -> R:
     """Call a blocking function in a worker thread and await what it returns.
 
     The thread sees the caller's context variables. When the caller is cancelled, it goes on at once and the thread is
-    left to end by itself: a thread cannot be stopped, and nobody should wait for one that hangs. There are at most as
-    many threads as anyio's default limiter has places (40); further calls wait for one.
+    left to end by itself: a thread cannot be stopped, and nobody should wait for one that hangs, neither the caller nor
+    the interpreter at its end. At most as many calls are waited for as anyio's default limiter has places (40); further
+    ones wait for a place.
 
-    `function` must not raise `StopIteration`, which no future can carry.
+    `function` must not raise `StopIteration`, which no coroutine can carry. Raises TimeoutError when it takes longer
+    than `seconds` from when it began.
     """
-    from anyio import to_thread as threads
+    from anyio import Event, fail_after
+    from anyio.to_thread import current_default_thread_limiter
 
-    return await threads.run_sync(function, *arguments, abandon_on_cancel=True)
+    ended = Event()
+    wake = from_other_threads(ended.set)
+    async with current_default_thread_limiter():
+        outcome = _started(_threads_here().start, function, *arguments, and_then=wake)
+        with fail_after(seconds):
+            await ended.wait()
+    return outcome.result()
+
+
+def within(seconds: float, function: Callable[[], R]) -> R:
+    """Call a function in a worker thread and wait for it, but no longer than that; it is then left to itself.
+
+    The thread sees the caller's context variables. Raises TimeoutError when the time is over, and what it raises.
+    """
+    outcome = _started(_in_a_new_thread, function)
+    outcome.exception(timeout=seconds)
+    return outcome.result()
+
+
+class Threads:
+    """Runs jobs in threads: made when needed, kept for a while, never waited for.
+
+    A bounded pool would be used up by jobs that hang, and the interpreter would wait for them at its end. These are
+    daemons; an idle one is used again before a new one is made, and ends by itself.
+    """
+
+    def __init__(self) -> None:
+        self._idle: deque[SimpleQueue[Callable[[], None]]] = deque()
+
+    def forget(self) -> None:
+        """Make new threads from now on: in a fork of the host the idle ones do not exist."""
+        self._idle.clear()
+
+    def start(self, job: Callable[[], None]) -> None:
+        """Run `job` in another thread. It must not raise."""
+        try:
+            self._idle.pop().put(job)
+        except IndexError:
+            threading.Thread(target=self._work, args=(job,), name="ez-ptc-tools", daemon=True).start()
+
+    def _work(self, job: Callable[[], None]) -> None:
+        inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        while True:
+            job()
+            del job
+            self._idle.append(inbox)
+            try:
+                job = inbox.get(timeout=_IDLE_SECONDS)
+            except Empty:
+                with contextlib.suppress(ValueError):
+                    self._idle.remove(inbox)
+                    return
+                # Taken from the idle ones at the last moment: a job is on its way.
+                job = inbox.get()
+
+
+@cache
+def _threads_of_loops() -> "RunVar[Threads]":
+    from anyio.lowlevel import RunVar
+
+    return RunVar("ez_ptc_threads")
+
+
+def _threads_here() -> Threads:
+    """Return the threads of the event loop that runs here: they end some time after it."""
+    variable = _threads_of_loops()
+    try:
+        return variable.get()
+    except LookupError:
+        threads = Threads()
+        variable.set(threads)
+        return threads
+
+
+def _in_a_new_thread(job: Callable[[], None]) -> None:
+    threading.Thread(target=job, name="ez-ptc-call", daemon=True).start()
+
+
+def _started(
+    start: Callable[[Callable[[], None]], None],
+    function: Callable[..., R],
+    *arguments: object,
+    and_then: Callable[[], object] | None = None,
+) -> Future[R]:
+    """Start a function in a thread that nobody waits for, and return where its outcome will be."""
+    outcome: Future[R] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            context.run(_forget_the_outer_loop, None)
+            outcome.set_result(context.run(function, *arguments))
+        except BaseException as error:  # noqa: BLE001 - whatever ends the function is raised again where it is waited for
+            outcome.set_exception(error)
+        if and_then is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                and_then()
+
+    start(run)
+    return outcome
+
+
+def from_other_threads(function: Callable[[], object]) -> Callable[[], object]:
+    """Return what calls a function in the event loop that runs here, from any thread."""
+    import asyncio
+
+    from anyio import get_cancelled_exc_class
+
+    if get_cancelled_exc_class() is asyncio.CancelledError:
+        return partial(asyncio.get_running_loop().call_soon_threadsafe, function)
+    from trio.lowlevel import current_trio_token
+
+    return partial(current_trio_token().run_sync_soon, function)
 
 
 def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *arguments: object) -> R:
@@ -44,7 +167,7 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
 
     def run() -> None:
         try:
-            context.run(_forget_the_outer_loop)
+            context.run(_forget_the_outer_loop, "asyncio")
             future.set_result(context.run(asyncio.run, function(*arguments)))
         except BaseException as error:  # noqa: BLE001 - whatever ends the coroutine is raised again by the waiting thread
             future.set_exception(error)
@@ -102,7 +225,7 @@ def _a_loop_runs_here() -> bool:
     return True
 
 
-def _forget_the_outer_loop() -> None:
+def _forget_the_outer_loop(library: str | None) -> None:
     # anyio asks sniffio, where that is installed, which library runs, and its answer lies in a context variable.
     if (sniffio := sys.modules.get("sniffio")) is not None:
-        sniffio.current_async_library_cvar.set("asyncio")
+        sniffio.current_async_library_cvar.set(library)

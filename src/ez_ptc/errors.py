@@ -6,11 +6,13 @@
     ├── ToolNotFoundError (LookupError)      no tool has that name
     ├── ArgumentsError (ValueError)          what a model sent does not fit the tool's parameters
     ├── ToolError                            raise it in a tool to tell the model
+    │   └── ToolTimeoutError (TimeoutError)  a tool took longer than its `timeout`
     ├── CodeError                            the model's program failed
     ├── SandboxError
     │   ├── WorkerDiedError                  the process that ran the program is gone
     │   ├── ProtocolError                    a frame from the sandbox broke the rules
-    │   └── IsolationUnavailableError        the kernel does not give what is required
+    │   ├── IsolationUnavailableError        the kernel does not give what is required
+    │   └── Overloaded                       too many programs wait for their turn, or one waited too long
     ├── JournalError
     │   ├── ReplayDivergedError              a program took another way than its journal
     │   ├── OutcomeUnknownError              a tool was started, and nobody knows how it ended
@@ -42,6 +44,7 @@ __all__ = [
     "JournalError",
     "MissingExtraError",
     "OutcomeUnknownError",
+    "Overloaded",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
@@ -50,6 +53,7 @@ __all__ = [
     "SchemaError",
     "ToolError",
     "ToolNotFoundError",
+    "ToolTimeoutError",
     "TurnLimitError",
     "WorkerDiedError",
 ]
@@ -89,6 +93,10 @@ class ToolError(EzPtcError):
     """Raise it in a tool to tell the model what went wrong; its message is what the model reads."""
 
 
+class ToolTimeoutError(ToolError, TimeoutError):
+    """A tool took longer than its `timeout`."""
+
+
 class CodeError(EzPtcError):
     """The model's program failed; raised by `ExecutionResult.raise_for_error()` only."""
 
@@ -109,6 +117,10 @@ class IsolationUnavailableError(SandboxError):
     """The kernel does not give an isolation that is required; nothing runs without it."""
 
 
+class Overloaded(SandboxError):  # noqa: N818 - the name that the design gives it; nothing is wrong but the moment
+    """More programs were to run than the sandbox takes: run fewer at a time, later, or in a larger sandbox."""
+
+
 class JournalError(EzPtcError):
     """The durable record of an execution cannot be used."""
 
@@ -126,7 +138,13 @@ class JournalCorruptError(JournalError):
 
 
 class ProviderError(EzPtcError):
-    """A provider of models answered with an error, or not at all."""
+    """A provider of models answered with an error, or not at all.
+
+    Where a conversation was asked, `continuation` is the builder that goes on with what was said before, tools' results
+    included; `continuation.converse()` asks once more.
+    """
+
+    continuation: object = None
 
 
 class AuthenticationError(ProviderError):

@@ -142,7 +142,8 @@ class Answer:
 
     Attributes:
         messages: What it said: text and tool calls, in order.
-        stop_reason: Why it stopped: "end", "tool_calls", "length", "refusal", "pause", or the provider's own word.
+        stop_reason: Why it stopped: "end", "tool_calls", "length", "refusal", "pause", "malformed" where it wanted a
+            call and did not write one that can be read, or the provider's own word.
         usage: The tokens that it took.
         provider: The format that `content` is in, as "anthropic".
         model: The model that answered, as the provider names it.

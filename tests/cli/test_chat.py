@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool
+from ez_ptc import Prompt, ScriptedProvider, ToolCall, Toolkit, ez_tool
 from ez_ptc.cli.chat import Chat, default_history, run_chat
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.history import History
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError
+from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
 
 
 @ez_tool(requires_approval=True)
@@ -115,6 +116,41 @@ def test_a_provider_that_fails_is_told_and_asked_again(history: History) -> None
     sees = talk(builder, history, "Hi", "Hi again")
     assert "! the line is dead" in sees
     assert "Here." in sees
+
+
+def test_what_was_done_before_a_provider_fails_is_not_done_again(history: History) -> None:
+    call = ToolCall("", "pay", {"to": "Ada", "amount": 5})
+    provider = ScriptedProvider(call, ConnectionFailedError("the line is dead"), "Ada has it.")
+    sees = talk(llm().tool(pay).provider(provider), history, "Pay Ada", "y", "Well?")
+    assert "! the line is dead" in sees
+    assert "Ada has it." in sees
+    assert "Ada got 5" in [getattr(each, "result", "") for each in provider.prompts[-1].entries]
+
+
+def test_an_answer_can_be_stopped(history: History) -> None:
+    def stop(prompt: Prompt) -> str:
+        raise KeyboardInterrupt
+
+    call = ToolCall("", "pay", {"to": "Ada", "amount": 5})
+    provider = ScriptedProvider(call, stop, "Ada has it.")
+    sees = talk(llm().tool(pay).provider(provider), history, "Pay Ada", "y", "Well?")
+    assert "! stopped; what was done so far" in sees
+    assert "Ada has it." in sees
+    (record,) = history.list()
+    assert record.messages == 5
+
+
+def test_what_it_took_is_shown_by_turn_and_in_all(history: History) -> None:
+    said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
+    known = Answer(messages=said, usage=Usage(12_000, 300, 10_000), model="gpt-4.1")
+    provider = ScriptedProvider(known, Answer(messages=said, usage=Usage(5, 1), model="local\x1b[2J"))
+    sees = talk(llm().provider(provider), history, "/usage", "Hi", "/usage", "Hi", "/usage")
+    assert "you> /usage\n  in all: 0 tokens read, 0 written, $0.0000" in sees
+    assert "  1. gpt-4.1: 12,000 tokens read (10,000 cached), 300 written, $0.0114 by the list of 20" in sees
+    assert "  in all: 12,000 tokens read (10,000 cached), 300 written, $0.0114" in sees
+    assert "  in all: 12,005 tokens read (10,000 cached), 301 written, price not known" in sees
+    assert len(provider.prompts) == 2
+    assert "\x1b" not in sees
 
 
 def test_a_limit_is_told_and_the_conversation_goes_on(history: History) -> None:

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.conversation.prices import PRICES, PRICES_DATE, Price, cost, total_cost
-from ez_ptc.messages import Answer, TextMessage, Usage
+from ez_ptc import Price, ScriptedProvider, TurnUsage, llm
+from ez_ptc.conversation.prices import PRICES, PRICES_DATE, cost, total_cost
+from ez_ptc.errors import TurnLimitError
+from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCallMessage, Usage
 
 _MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
 _COUNT = st.integers(0, 10**7)
@@ -55,6 +57,38 @@ def test_a_conversation_costs_what_its_answers_do() -> None:
     assert total_cost([TextMessage("Hello"), said, said]) == Decimal("0.004")
     assert total_cost([TextMessage("Hello")]) == 0
     assert total_cost([said, Answer(messages=(), model="unknown")]) is None
+
+
+def test_each_turn_of_a_conversation_has_its_tokens_and_its_cost() -> None:
+    said = (TextMessage("Hm.", role=MessageRole.ASSISTANT),)
+    one = Answer(messages=said, usage=Usage(1000, 100), model="gpt-4.1")
+    two = Answer(messages=said, usage=Usage(500, 50), model="own")
+    begun = llm().provider(ScriptedProvider(one, two)).converse("Hi")[1]
+    asked = begun.converse("And?")[1]
+    first = TurnUsage("gpt-4.1", Usage(1000, 100), Decimal("0.0028"))
+    assert begun.turns == [first]
+    assert asked.turns == [first, TurnUsage("own", Usage(500, 50), None)]
+    assert (asked.usage, asked.cost) == (Usage(1500, 150), None)
+    priced = asked.prices({"own": Price.of("2", "1", "4")})
+    assert (priced.turns[1].cost, priced.cost) == (Decimal("0.0012"), Decimal("0.004"))
+    assert asked.cost is None
+    assert priced.prices({"gpt-4.1": Price.of("0", "0", "0")}).cost == Decimal("0.0012")
+
+
+def test_prices_of_ones_own_count_for_the_limit() -> None:
+    call = Answer(messages=(ToolCallMessage("look", "c", {}),), usage=Usage(1_000_000), model="own", stop_reason="?")
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    asking = llm().tool(look).limits(cost=1)
+    with pytest.raises(TurnLimitError, match=r"price of 'own' is not known: give it with \.prices"):
+        asking.provider(ScriptedProvider(call, "Done.")).prompt("Go.")
+    cheap, dear = Price.of("0.5", "0", "0"), Price.of("2", "0", "0")
+    assert asking.prices({"own": cheap}).provider(ScriptedProvider(call, "Done.")).prompt("Go.") == "Done."
+    with pytest.raises(TurnLimitError, match="2 were spent"):
+        asking.prices({"own": dear}).provider(ScriptedProvider(call, "Done.")).prompt("Go.")
 
 
 def test_what_is_cached_costs_no_more_and_what_is_written_no_less() -> None:

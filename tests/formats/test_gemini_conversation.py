@@ -197,9 +197,17 @@ def test_calls_of_several_turns_have_ids_of_their_own() -> None:
 def test_an_answer_with_nothing_in_it_is_not_sent_back(content: Any) -> None:  # noqa: ANN401 - what a test made
     body = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "f(", "content": content}]}
     said = answer(body, asking())
-    assert (said.messages, said.stop_reason, said.details["finishMessage"]) == ((), "MALFORMED_FUNCTION_CALL", "f(")
+    assert (said.messages, said.stop_reason, said.details["finishMessage"]) == ((), "malformed", "f(")
     sent = request(asking(TextMessage("Hello"), said, TextMessage("Again, please.")))
     assert [content["role"] for content in sent["contents"]] == ["user", "user"]
+
+
+@pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"])
+def test_what_was_written_before_a_call_that_failed_is_not_sent_back(reason: str) -> None:
+    said = answer(response({"text": "I look."}, finish=reason), asking())
+    assert (said.text, said.stop_reason) == ("I look.", "malformed")
+    sent = request(asking(TextMessage("Hello"), said))
+    assert sent["contents"] == [{"role": "user", "parts": [{"text": "Hello"}]}]
 
 
 def test_a_paused_answer_goes_on_by_its_token() -> None:

@@ -219,6 +219,15 @@ def test_reasoning_that_is_lost_is_not_sent_and_neither_are_the_ids_that_rest_on
     assert input_of(HELLO, local, result, server=ELSEWHERE)[1] == reasoning(None)
 
 
+def test_a_message_whose_reasoning_is_lost_is_sent_as_its_text() -> None:
+    parts: list[Json] = [{"type": "output_text", "text": "I look. "}, {"type": "refusal", "refusal": "No."}]
+    said: Json = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": parts}
+    commented = {**said, "phase": "commentary"}
+    _, one, two = input_of(HELLO, answered(reasoning(None), said, commented))
+    assert one == {"role": "assistant", "content": "I look. No."}
+    assert two == {**one, "phase": "commentary"}
+
+
 def test_an_answer_of_another_provider_or_server_is_made_anew() -> None:
     said = (
         TextMessage("I look.", role=MessageRole.ASSISTANT),

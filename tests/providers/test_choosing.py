@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,7 @@ def test_a_provider_is_what_it_is() -> None:
         (["OPENAI_API_KEY", "GEMINI_API_KEY"], "openai"),
         (["GEMINI_API_KEY"], "gemini"),
         (["GOOGLE_API_KEY"], "gemini"),
+        (["MISTRAL_API_KEY"], "mistral"),
     ],
 )
 def test_the_first_that_there_is_a_key_for_answers(
@@ -76,10 +78,48 @@ def test_provider_and_model_are_named_together_or_apart(
 
 
 def test_a_name_that_no_provider_has_is_answered_with_those_there_are() -> None:
-    with pytest.raises(
-        ProviderError, match="no provider 'antropic'; there are: anthropic, openai, openai-chat, gemini"
-    ):
-        choose("antropic:claude", None)
+    listed = "There are: anthropic, openai, openai-chat, gemini, mistral"
+    for provider, model in (("antropic:claude", None), ("antropic", "claude"), (None, "antropic:claude")):
+        with pytest.raises(ProviderError, match=f"no provider 'antropic': did you mean 'anthropic'\\? {listed}"):
+            choose(provider, model)
+    with pytest.raises(ProviderError, match=f"no provider 'claude'. {listed}"):
+        choose("claude", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("claude-opus-5", "anthropic"),
+        ("gpt-5.5", "openai"),
+        ("o3", "openai"),
+        ("o4-mini", "openai"),
+        ("chatgpt-4o-latest", "openai"),
+        ("gemini-3.8-flash", "gemini"),
+        ("mistral-large-latest", "mistral"),
+        ("o3x", "anthropic"),
+        ("gpt-oss:20b", "anthropic"),
+        ("openchat:7b", "anthropic"),
+    ],
+)
+def test_a_well_known_model_is_asked_of_who_has_it_and_another_of_who_there_is_a_key_for(
+    model: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, "a key")
+    chosen = choose(None, model)
+    assert (chosen.name, chosen.model) == (name, model)
+
+
+@pytest.mark.parametrize(
+    ("provider", "complaint"),
+    [
+        (ScriptedProvider, r"got the class ScriptedProvider: write ScriptedProvider\(\.\.\.\)"),
+        (42, "a provider is an object or its name, got int"),
+    ],
+)
+def test_what_is_no_provider_is_refused_with_what_to_write(provider: Any, complaint: str) -> None:  # noqa: ANN401 - of any wrong type
+    with pytest.raises(TypeError, match=complaint):
+        choose(provider, None)
 
 
 def test_other_packages_add_providers(monkeypatch: pytest.MonkeyPatch) -> None:

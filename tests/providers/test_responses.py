@@ -73,7 +73,7 @@ def test_a_conversation_goes_over_to_the_other_api() -> None:
         asked.provider(OpenAIChatProvider("m", base_url=server.url)).converse("Sure?")
     [body] = server.bodies
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
-    assert body["messages"][1]["tool_calls"][0]["id"] == body["messages"][2]["tool_call_id"] == "call_1"
+    assert body["messages"][1]["tool_calls"][0]["id"] == body["messages"][2]["tool_call_id"]
 
 
 def test_another_provider_takes_over_where_this_one_fails() -> None:

@@ -2,6 +2,7 @@
 
 ``unshare --mount --net --pid --fork python -m tests.sandbox.arena FOLDER CORPUS ID…`` makes a read-only root with
 canaries in ``/arena`` below the empty FOLDER, runs the programs with these ids, and prints the breaches by id as JSON.
+In place of a corpus, ``own`` or ``slow`` takes the programs of `escapes`, and ``breach`` does what no program can.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from ez_ptc import EzPtcError, Limits, Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import descendants, threads
+from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
+from tests.sandbox.processes import descendants, parent, threads
 
 __all__ = ["CANARIES", "PORT"]
 
@@ -113,6 +115,7 @@ def breach(how: str) -> object:
         "host state": lambda: CONFIG["users"].append("mallory"),
         "processes": lambda: subprocess.Popen(["sleep", "30"]).pid,
         "threads": lambda: [threading.Thread(target=hang_tool, daemon=True).start() for _ in range(100)],
+        "claim": lambda: CLAIM,
         "host error": sys.exit,
     }
     return ways[how]()
@@ -213,21 +216,24 @@ class Arena:
         limits = Limits(timeout=2, grace=0.3)
         self._toolkit = Toolkit([*TOOLS.values(), *tools], limits=limits, sandbox=self._sandbox)
         self._listener = Listener()
+        self._peak = 0
         self._calm()
 
-    def breaches(self, code: str) -> list[str]:
-        """Run a program and return the names of what it has breached."""
+    def breaches(self, *programs: str) -> list[str]:
+        """Run programs one after the other and return the names of what they have breached."""
         called.clear()
         arrived.clear()
         state, thread_count = _state(), threads()
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        before = _memory("VmRSS")
-        found, seen = self._run(code)
+        before = self._peak = _memory("VmRSS")
+        runs = [self._run(code) for code in programs]
+        found, seen = [name for names, _ in runs for name in names], "".join(text for _, text in runs)
         tests: dict[str, Callable[[], bool]] = {
             "canary": lambda: any(canary in text for canary in CANARIES.values() for text in (seen, repr(arrived))),
+            "claim": lambda: CLAIM in seen,
             "marker": lambda: any(MARKS.iterdir()),
             "net": lambda: self._listener.heard > 0,
-            "mem": lambda: _memory("VmHWM") - before > MOST_GROWTH,
+            "mem": lambda: self._peak - before > MOST_GROWTH,
             "ungranted": lambda: bool(called),
             "host state": lambda: _state() != state,
             "processes": lambda: not self._calm(),
@@ -243,6 +249,8 @@ class Arena:
         def run() -> None:
             try:
                 result = self._toolkit.execute(code)
+                # Before anybody makes texts of it to look for canaries in.
+                self._peak = _memory("VmHWM")
                 texts.append(f"{result.output}{result.error_output}{result.error}{result.tool_calls}")
                 texts.append(f"{result.return_value!r}{result.to_string()}")
             except EzPtcError as error:
@@ -258,15 +266,30 @@ class Arena:
         return list(found), "".join(texts)
 
     def _calm(self) -> bool:
-        """Wait until there are no more processes than the sandbox needs, and return whether it came to that."""
+        """Wait until only the sandbox's own processes are there, and return whether it came to that."""
         pause = threading.Event()
         calm_for = 0
-        for _ in range(400):
+        for _ in range(200):
             # Not at one moment only: a worker has just gone and another is on its way.
             calm_for = calm_for + 1 if len(descendants(os.getpid())) <= 2 + READY else 0
             if calm_for == 3:
                 return True
             pause.wait(0.005)
+        return self._all_are_used_up(pause)
+
+    def _all_are_used_up(self, pause: threading.Event) -> bool:
+        """Return whether other programs use up all that is there: what a program has left behind stays."""
+        there = descendants(os.getpid())
+        first = {pid for pid in there if parent(pid) == os.getpid()}
+        second = {pid for pid in there if parent(pid) in first}
+        if max(len(first), len(second)) > 1:
+            return False
+        rest = there - first - second
+        for _ in range(100):
+            self._toolkit.execute("1 + 1", 20)
+            if not rest & descendants(os.getpid()):
+                return True
+            pause.wait(0.02)
         return False
 
     def _broken(self) -> bool:
@@ -278,24 +301,26 @@ class Arena:
         self._sandbox.close()
 
 
-def _programs(corpus: Path, ids: list[str]) -> Iterator[tuple[str, str]]:
-    for entry in json.loads(corpus.read_text(encoding="utf-8")):
-        if not ids or entry["id"] in ids:
-            # A corpus has long programs as the expression that makes them.
-            yield entry["id"], entry["code"] or eval(entry["code_generator"], {})
+def _programs(what: str, ids: list[str]) -> dict[str, tuple[str, ...]]:
+    if what == "breach":
+        return {name: (f"breach({name!r})",) for name in ids}
+    if what in {"own", "slow"}:
+        found = OWN if what == "own" else SLOW
+    else:
+        entries = json.loads(Path(what).read_text(encoding="utf-8"))
+        # A corpus has long programs as the expression that makes them.
+        found = {entry["id"]: (entry["code"] or eval(entry["code_generator"], {}),) for entry in entries}
+    return {name: programs for name, programs in found.items() if not ids or name in ids}
 
 
 def main(arguments: list[str]) -> None:
     """Run the programs of a corpus, or one `breach` a name, and print what they have breached."""
     os.environ["CANARY_ENV"] = CANARIES["environment"]
     folder, what, *names = arguments
-    if what == "breach":
-        arena_of, programs = (breach,), [(name, f"breach({name!r})") for name in names]
-    else:
-        arena_of, programs = (), list(_programs(Path(what), names))
+    programs = _programs(what, names)
     enter(Path(folder))
-    arena = Arena(*arena_of)
-    found = {name: arena.breaches(code) for name, code in programs}
+    arena = Arena(*((breach,) if what == "breach" else ()))
+    found = {name: arena.breaches(*parts) for name, parts in programs.items()}
     arena.close()
     sys.stdout.write(json.dumps(found))
     sys.stdout.flush()

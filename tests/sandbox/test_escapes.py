@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.sandbox.escapes.catalog import OWN, SLOW
 from tests.sandbox.scripts import ROOT
 
 # Each of them takes the whole of its time or of its memory, which the tests of the limits try in another way.
@@ -69,7 +71,38 @@ def test_hostile_programs_that_take_their_time_reach_nothing(shared_folder: Path
     assert breaches(tmp_path, str(path), *names) == {name: [] for name in names}
 
 
-BREACHES = ["canary", "ungranted", "net", "marker", "host state", "mem", "host error", "threads", "processes"]
+@pytest.fixture
+def _numbers() -> None:
+    if platform.machine() != "x86_64":
+        pytest.skip("our own hostile programs speak of system calls by the numbers of x86-64")
+
+
+# Some of each class, and all that are over at once.
+EVERYDAY = ("kernel", "executable", "files", "processes", "aftermath")
+
+
+@pytest.mark.usefixtures("_numbers")
+def test_our_own_hostile_programs_reach_nothing(tmp_path: Path) -> None:
+    names = [name for name in OWN if name.startswith(EVERYDAY)]
+    assert len(names) > 40
+    assert breaches(tmp_path, "own", *names) == {name: [] for name in names}
+
+
+@pytest.mark.security
+@pytest.mark.usefixtures("_numbers")
+def test_the_rest_of_our_own_hostile_programs_reaches_nothing(tmp_path: Path) -> None:
+    names = [name for name in OWN if not name.startswith(EVERYDAY)]
+    assert len(names) > 80
+    assert breaches(tmp_path, "own", *names) == {name: [] for name in names}
+
+
+@pytest.mark.security
+@pytest.mark.usefixtures("_numbers")
+def test_our_own_hostile_programs_that_take_their_time_reach_nothing(tmp_path: Path) -> None:
+    assert breaches(tmp_path, "slow") == {name: [] for name in SLOW}
+
+
+BREACHES = ["claim", "canary", "ungranted", "net", "marker", "host state", "mem", "host error", "threads", "processes"]
 
 
 def test_each_kind_of_breach_would_be_seen(tmp_path: Path) -> None:

@@ -61,10 +61,17 @@ def unpacked(frame: bytes) -> dict[str, Any]:
     return json.loads(frame[4:])
 
 
+def replied(frame: bytes) -> tuple[int, str, Any]:
+    """Return the number, the kind and the payload of a reply."""
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    kind, payload = chr(frame[4]), frame[9:].decode("utf-8", "surrogatepass")
+    return int.from_bytes(frame[5:9], "big"), kind, payload if kind == "s" else json.loads(payload)
+
+
 def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
     frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
     assert (frame["t"], frame["code"]) == ("run", CODE)
-    assert frame["tools"] == [["add", "add(a, b)", "Add.", True], ["ok", "", "", False]]
+    assert frame["tools"] == [["add", "add(a, b)", "Add.", True, ""], ["ok", "", "", False, ""]]
     numbers = {"memory": 1 << 20, "output": 10, "frame": 4096, "outstanding": 3}
     assert frame["limits"] == frame["limits"] | numbers
 
@@ -75,8 +82,8 @@ def test_a_call_is_let_in_run_and_answered() -> None:
     [asked] = talk.feed(call())
     assert asked == CallFrame(1, "1", "add", (1,), {"b": 2}, alone=True)
     assert talk.refusal(asked) is None
-    answer = unpacked(talk.answer(asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
-    assert answer == {"t": "reply", "id": 1, "v": {"$": ["t", [3, {"$": ["b", "eA=="]}]]}}
+    answer = replied(talk.answer(asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
+    assert answer == (1, "m", {"$": ["t", [3, {"$": ["b", "eA=="]}]]})
     record = {"name": "add", "args": (1,), "kwargs": {"b": 2}, "result": (3, b"x"), "error": None}
     assert door.ended_with == talk.result().tool_calls == [{**record, "duration_ms": 1.5, "path": "1"}]
 
@@ -103,8 +110,8 @@ class OddError(ShopError, KeyError):
 def test_a_tools_failure_is_told_by_its_class_and_its_message(exception: Exception | None, error: list[str]) -> None:
     talk = exchange()
     [asked] = talk.feed(call())
-    answer = unpacked(talk.answer(asked, ToolResult(success=False, error="no", exception=exception)))
-    assert answer == {"t": "reply", "id": 1, "e": error}
+    answer = replied(talk.answer(asked, ToolResult(success=False, error="no", exception=exception)))
+    assert answer == (1, "e", error)
     assert talk.result().tool_calls[0]["error"] == "no"
 
 
@@ -121,7 +128,7 @@ class Moody:
 def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
     talk = exchange()
     [asked] = talk.feed(call())
-    error = unpacked(talk.answer(asked, ToolResult(success=True, output=value)))["e"]
+    _, _, error = replied(talk.answer(asked, ToolResult(success=True, output=value)))
     assert error[:2] == ["TypeError", "TypeError"]
     assert error[2].startswith("add returned what cannot reach the program: ")
     assert talk.result().tool_calls[0]["error"] == error[2]
@@ -130,8 +137,25 @@ def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
 def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
     talk = exchange(frame=1000)
     [asked] = talk.feed(call())
-    error = unpacked(talk.answer(asked, ToolResult(success=True, output="x" * 999)))["e"]
-    assert error == ["ValueError", "ValueError", "add returned 1,001 bytes; at most 1,000 can reach the program"]
+    _, _, error = replied(talk.answer(asked, ToolResult(success=True, output="é" * 501)))
+    assert error == ["ValueError", "ValueError", "add returned 1,002 bytes; at most 1,000 can reach the program"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "payload"),
+    [
+        ("☕ \ud800 \0", "s", "☕ \ud800 \0"),
+        ([1, {"a": None}], "v", [1, {"a": None}]),
+        (["\ud800", 2**70], "v", ["\ud800", 2**70]),
+        ({"$": 1}, "m", {"$": ["m", [["$", 1]]]}),
+        ([float("inf")], "v", [float("inf")]),
+    ],
+    ids=["text", "records", "what pydantic does not take", "a mark of its own", "infinity"],
+)
+def test_a_reply_says_how_it_is_to_be_read(value: object, kind: str, payload: object) -> None:
+    talk = exchange()
+    [asked] = talk.feed(call())
+    assert replied(talk.answer(asked, ToolResult(success=True, output=value))) == (1, kind, payload)
 
 
 def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out() -> None:
@@ -141,7 +165,7 @@ def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out
     value = ["x" * 1_000_000] * 300
     tracemalloc.start()
     try:
-        error = unpacked(talk.answer(asked, ToolResult(success=True, output=value)))["e"]
+        _, _, error = replied(talk.answer(asked, ToolResult(success=True, output=value)))
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
@@ -200,7 +224,7 @@ def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
     assert [talk.refusal(each) is None for each in calls] == [True, True, False]
     reason = talk.refusal(calls[2]) or ""
     assert "more than 2 tool calls" in reason
-    assert unpacked(talk.refuse(calls[2], reason))["e"] == ["RuntimeError", "RuntimeError", reason]
+    assert replied(talk.refuse(calls[2], reason)) == (3, "e", ["RuntimeError", "RuntimeError", reason])
     talk.feed(done(value=1))
     result = talk.result()
     assert (result.success, result.tool_calls[2]["error"]) == (True, reason)

@@ -23,7 +23,7 @@ from tests.sandbox.scripts import ROOT, run_script
 from tests.sandbox.system_calls import NUMBERS
 
 NOBODY = 65534
-REQUIRED = {"system call filter", "no files", "probe"}
+REQUIRED = {"system call filter", "no files", "probe", "ending programs"}
 
 HOST = """
 import asyncio, json

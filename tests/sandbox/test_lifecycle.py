@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
 
-from ez_ptc import SandboxError, Toolkit, ez_tool
+from ez_ptc import ExecutionResult, SandboxError, Toolkit, WorkerDiedError, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.parent_filter import DOCKER, around
 from tests.sandbox.processes import alive, all_gone, descendants, families, parent
@@ -175,8 +175,8 @@ def test_any_of_the_processes_can_be_killed(own: Own) -> None:
         assert toolkit.execute("add(20, 22)", 20).return_value == 42
 
 
-def test_a_program_whose_processes_are_killed_says_so_and_the_next_one_runs(own: Own) -> None:
-    sandbox, _, pids = own
+def begun(own: Own, code: str, act: Callable[[], None]) -> Future[ExecutionResult]:
+    """Start a program that calls a tool and goes on, do something to it, and return what became of it."""
     started = threading.Event()
 
     @ez_tool
@@ -184,15 +184,33 @@ def test_a_program_whose_processes_are_killed_says_so_and_the_next_one_runs(own:
         """Say that the program runs."""
         started.set()
 
-    toolkit = Toolkit([begin], sandbox=sandbox)
+    toolkit = Toolkit([begin], sandbox=own[0])
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(toolkit.execute, "begin()\nwhile True: pass", 60)
+        running = pool.submit(toolkit.execute, code, 60)
         assert started.wait(20)
-        kill({min(pids)})
-        result = running.result(20)
-    assert not result.success
-    assert "gone" in (result.error or "") or "killed" in (result.error or "")
+        act()
+    return running
+
+
+def test_a_program_that_has_called_a_tool_is_not_run_again_when_its_processes_are_killed(own: Own) -> None:
+    _, toolkit, pids = own
+    running = begun(own, "begin()\nwhile True: pass", lambda: kill({min(pids)}))
+    with pytest.raises(WorkerDiedError, match=r"it had called tools \(begin\)"):
+        running.result(20)
     assert toolkit.execute("1 + 1", 20).return_value == 2
+
+
+def test_a_program_that_has_called_nothing_is_run_again_when_its_processes_are_killed(own: Own) -> None:
+    """Only the time that it takes tells."""
+    _, toolkit, pids = own
+    before = descendants(os.getpid())
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(toolkit.execute, "import time\nprint('x' * 9000)\ntime.sleep(1)\n5", 60)
+        # One worker is kept ready: another one in its place says that it runs a program.
+        while not descendants(os.getpid()) - before and not running.done():
+            os.sched_yield()
+        kill({min(pids)})
+        assert (running.result(20).return_value, running.result().output) == (5, "x" * 9000 + "\n")
 
 
 def test_many_first_callers_share_one_zygote() -> None:
@@ -221,20 +239,9 @@ def test_closing_ends_every_process(own: Own) -> None:
 
 
 def test_closing_while_a_program_runs_ends_it(own: Own) -> None:
-    sandbox, _, _ = own
-    started = threading.Event()
-
-    @ez_tool
-    def begin() -> None:
-        """Say that the program runs."""
-        started.set()
-
-    toolkit = Toolkit([begin], sandbox=sandbox)
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(toolkit.execute, "begin()\nwhile True: pass", 60)
-        assert started.wait(20)
-        sandbox.close()
-        assert not running.result(20).success
+    running = begun(own, "begin()\nwhile True: pass", own[0].close)
+    with pytest.raises(SandboxError):
+        running.result(20)
 
 
 FORKING = """

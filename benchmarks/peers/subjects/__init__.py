@@ -8,16 +8,21 @@ from typing import Final, Protocol, cast
 
 from benchmarks.peers.subject import Subject
 
-__all__ = ["OLD", "OURS", "SUBJECTS", "start"]
+__all__ = ["OLD", "OTHERS", "OURS", "SUBJECTS", "start"]
 
 OURS: Final = "ours"
 OLD: Final = "ez_ptc_0_4"
+OTHERS: Final = frozenset({"smolagents_local", "restricted_python", "bubblewrap"})
+"""Those whose packages live in an environment of their own, because we lock none of what they ask for."""
 SUBJECTS: Final[dict[str, str]] = {
     OURS: "ez-ptc",
     "monty": "monty, kept process",
     "monty_once": "monty, own process",
     OLD: "ez-ptc 0.4.0",
+    "smolagents_local": "smolagents",
+    "restricted_python": "RestrictedPython",
     "cold_python": "cold python",
+    "bubblewrap": "bubblewrap",
     "plain_exec": "exec",
 }
 """Modules here, and what the table calls them."""

@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from benchmarks.peers.subject import Subject
 
-__all__ = ["start"]
+__all__ = ["COMMAND", "ColdSubject", "start"]
 
 _RUNNER = """
 import ast, json, sys
@@ -21,19 +23,32 @@ print(json.dumps(namespace.get("result")))
 """
 
 
+COMMAND = (sys.executable, "-I", "-S", "-c", _RUNNER)
+
+
 def start() -> Subject:
     """Return what starts an interpreter for each program."""
-    return _Cold()
+    return ColdSubject(COMMAND)
 
 
-class _Cold:
+class ColdSubject:
+    """Starts a command for each program."""
+
     offers_tools = False
 
+    def __init__(self, command: Sequence[str]) -> None:
+        """Take a command that reads a program and writes the value of its last expression as JSON."""
+        self._command = command
+
     def run(self, code: str) -> object:
-        command = [sys.executable, "-I", "-S", "-c", _RUNNER]
-        done = subprocess.run(command, input=code, capture_output=True, text=True, check=True)
+        """Start the command and wait for its end."""
+        done = subprocess.run(self._command, input=code, capture_output=True, text=True, check=True)
         answer: object = json.loads(done.stdout)
         return answer
+
+    def session(self) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Return nothing: each program has its own interpreter."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing is left running."""

@@ -5,6 +5,7 @@ It runs programs in the host's own process, under names that it takes away; that
 
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from typing import Final, Protocol, cast
 
@@ -53,6 +54,10 @@ class _Old:
         if not result.success:
             raise RuntimeError(result.error)
         return result.return_value
+
+    def session(self) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Return nothing: it has none."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing was started."""

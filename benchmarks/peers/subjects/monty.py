@@ -3,6 +3,9 @@
 This is its default. `monty_once` has the isolation that this library gives.
 """
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
 from benchmarks.peers.subject import GRANTED_CALLS, MEMORY, SECONDS, TOOLS, Subject
 
 __all__ = ["MontySubject", "start"]
@@ -35,8 +38,14 @@ class MontySubject:
 
     def run(self, code: str) -> object:
         """Check a session out, run the program in it, give it back."""
+        with self.session() as run:
+            return run(code)
+
+    @contextmanager
+    def session(self) -> Generator[Callable[[str], object]]:
+        """Keep one session for several programs."""
         with self._pool.checkout(limits=self._limits) as session:
-            return session.feed_run(code, external_lookup=TOOLS, print_callback=self._collector())
+            yield lambda code: session.feed_run(code, external_lookup=TOOLS, print_callback=self._collector())
 
     def close(self) -> None:
         """End the processes."""

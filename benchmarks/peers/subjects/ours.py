@@ -1,6 +1,13 @@
 """This library, through the door that its users take."""
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from benchmarks.peers.subject import TOOLS, Subject
+
+if TYPE_CHECKING:
+    from ez_ptc import ExecutionResult
 
 __all__ = ["start"]
 
@@ -19,9 +26,17 @@ class _Ours:
         self._toolkit = Toolkit([ez_tool(function) for function in TOOLS.values()])
 
     def run(self, code: str) -> object:
-        result = self._toolkit.execute(code)
-        result.raise_for_error()
-        return result.return_value
+        return _value(self._toolkit.execute(code))
+
+    @contextmanager
+    def session(self) -> Generator[Callable[[str], object]]:
+        with self._toolkit.session() as session:
+            yield lambda code: _value(session.execute(code))
 
     def close(self) -> None:
         self._toolkit.close()
+
+
+def _value(result: "ExecutionResult") -> object:
+    result.raise_for_error()
+    return result.return_value

@@ -11,19 +11,23 @@ from ez_ptc.cli.calls import call_text
 from ez_ptc.cli.run import CommandError, load_toolkit
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.history import History
+from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.errors import ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
 
     from ez_ptc.conversation.drive import Told
+    from ez_ptc.messages import Usage
 
 __all__ = ["Chat", "default_history", "run_chat"]
 
 _PROMPT: Final = "you> "
 _GOODBYE: Final = ("/quit", "/exit")
+_USAGE: Final = "/usage"
 _WIDTH: Final = 100
 
 
@@ -66,12 +70,13 @@ class Chat:
         self._write: Final = write
         self._builder = builder.approve(self._approved)
         self._id: str | None = None
+        self._is_asking = False
 
     def run(self, resume: str | None = None) -> int:
         """Read what the person says and answer it, until they end it; go on with the conversation `resume`."""
         if resume is not None:
             self._resume(resume)
-        self._write("Ask away; /quit or end of input ends it.\n")
+        self._write("Ask away; /usage shows what it took so far, /quit or end of input ends it.\n")
         while True:
             try:
                 said = self._read(_PROMPT).strip()
@@ -79,7 +84,9 @@ class Chat:
                 said = _GOODBYE[0]
             if said in _GOODBYE:
                 break
-            if said:
+            if said == _USAGE:
+                self._write(_usage(self._builder))
+            elif said:
                 self._answer(said)
         self._write(f"\nKept as {self._id}: --resume {self._id} goes on with it.\n" if self._id else "\n")
         return 0
@@ -94,20 +101,32 @@ class Chat:
         self._id = known
 
     def _answer(self, said: str) -> None:
+        stream = self._builder.stream(said)
         try:
-            with self._builder.stream(said) as stream:
+            with stream:
                 for told in stream:
                     self._tell(told)
             self._builder = stream.continuation
-        except TurnLimitError as error:
+        except KeyboardInterrupt:
+            self._write("\n! stopped; what was done so far is part of the conversation\n")
+            # Nobody can take a question back that waits for its line in another thread.
+            self._write("  press Enter to leave the question\n" if self._is_asking else "")
+            self._builder = stream.continuation
+        except (ProviderError, TurnLimitError) as error:
             self._write(f"\n! {error}\n")
-            if isinstance(error.continuation, LLMPromptBuilder):
-                self._builder = error.continuation
-        except ProviderError as error:
-            self._write(f"\n! {error}\n")
-            return
+            if not self._grow(error.continuation):
+                return
         self._write("\n")
         self._id = self._history.save(self._builder, id=self._id)
+
+    def _grow(self, continuation: object) -> bool:
+        """Go on with what was said before an error, if that is more than the question: it is asked anew."""
+        if not isinstance(continuation, LLMPromptBuilder):
+            return False
+        if len(continuation.entries) <= len(self._builder.entries) + 1:
+            return False
+        self._builder = continuation
+        return True
 
     def _tell(self, told: Told) -> None:
         if isinstance(told, TextDelta):
@@ -122,10 +141,27 @@ class Chat:
             self._write(" […the answer was cut off]")
 
     def _approved(self, call: ToolCall) -> bool | str:
+        self._is_asking = True
         answer = self._read(f"\n  ? Allow {_call(call)}? [y/N or the reason why not] ").strip()
+        self._is_asking = False
         if answer.lower() in ("y", "yes"):
             return True
         return answer if answer.lower() not in ("", "n", "no") else False
+
+
+def _usage(builder: LLMPromptBuilder) -> str:
+    """Return what each answer has taken, and all of them together."""
+    lines = [
+        f"  {number}. {_harmless(turn.model)}: {_taken(turn.usage, turn.cost)}\n"
+        for number, turn in enumerate(builder.turns, start=1)
+    ]
+    return "".join([*lines, f"  in all: {_taken(builder.usage, builder.cost)}\n"])
+
+
+def _taken(usage: Usage, cost: Decimal | None) -> str:
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    price = "price not known" if cost is None else f"${cost:.4f} by the list of {PRICES_DATE}"
+    return f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written, {price}"
 
 
 def _call(call: ToolCall) -> str:

@@ -9,6 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from ez_ptc._sync import run_coroutine
+from ez_ptc.conversation.checks import (
+    check_function,
+    check_limit,
+    check_options,
+    check_prices,
+    check_text,
+    check_tool,
+    check_toolkit,
+)
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.stream import BlockingStream, ConversationStream
 from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, Usage
@@ -17,6 +26,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ez_ptc.conversation.prices import Price, TurnUsage
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -91,6 +101,7 @@ class LLMPromptBuilder:
         In the mode "tool" it calls `execute_tools` with them; in the mode "prompt" it writes them into its text, which
         any model can.
         """
+        check_toolkit(toolkit, mode)
         return self._with(toolkit=toolkit, mode=mode)
 
     def tool_context(self, context: object) -> LLMPromptBuilder:
@@ -103,7 +114,16 @@ class LLMPromptBuilder:
         `approve` gets a `ToolCall` and returns True, a dict of other arguments, or text that says why not. It may be
         asynchronous.
         """
-        return self._with(approve=approve)
+        return self._with(approve=check_function(approve, "approve"))
+
+    def on_tool_call(self, listen: Callable[[dict[str, Any]], None]) -> LLMPromptBuilder:
+        """Have somebody told of each call of a tool as it ends, of those from programs too.
+
+        `listen` gets a dict as `ExecutionResult.tool_calls` has it: `name`, `args`, `kwargs`, `result`, `error`,
+        `duration_ms`. It is called from the event loop and should return at once; what it raises ends the conversation.
+        `stream()` tells of calls before they run.
+        """
+        return self._with(on_tool_call=check_function(listen, "on_tool_call"))
 
     # Who answers, and how ---------------------------------------------------------------------------------------------
 
@@ -128,17 +148,22 @@ class LLMPromptBuilder:
 
         What is not given stays as it is. Raises ValueError for a limit that leaves room for nothing.
         """
-        changed: dict[str, Any] = dict(limits)
+        changed: dict[str, Any] = {name: check_limit(name, value) for name, value in limits.items()}
         if "cost" in limits:
             changed["cost"] = Decimal(str(limits["cost"]))
-        for name, value in changed.items():
-            if value <= 0:
-                message = f"the limit of {name} is more than 0, got {value}"
-                raise ValueError(message)
         return self._with(limits=replace(self.settings.limits, **changed))
 
+    def prices(self, prices: Mapping[str, Price]) -> LLMPromptBuilder:
+        """Say what models cost, by their names: for `cost`, `turns` and the limit of it, before the table's prices."""
+        limits = self.settings.limits
+        return self._with(limits=replace(limits, prices={**limits.prices, **check_prices(prices)}))
+
     def options(self, **options: Any) -> LLMPromptBuilder:
-        """Say how to answer: `max_tokens`, `temperature`, `tool_choice`, `strict`, and any field of the request."""
+        """Say how to answer: `max_tokens`, `temperature`, `tool_choice`, `strict`, and any field of the request.
+
+        Raises TypeError for what is all but one of these names.
+        """
+        check_options(options)
         return self._with(options={**self.settings.options, **options})
 
     # Asking -----------------------------------------------------------------------------------------------------------
@@ -225,6 +250,11 @@ class LLMPromptBuilder:
         return next((each.text for each in reversed(self.entries) if isinstance(each, Answer)), "")
 
     @property
+    def stop_reason(self) -> str:
+        """Why the last answer ended: "end", "length" where it was cut off, "refusal", or another word of `Answer`'s."""
+        return next((each.stop_reason for each in reversed(self.entries) if isinstance(each, Answer)), "")
+
+    @property
     def usage(self) -> Usage:
         """The tokens that all answers so far have taken."""
         return sum((each.usage for each in self.entries if isinstance(each, Answer)), Usage())
@@ -233,11 +263,18 @@ class LLMPromptBuilder:
     def cost(self) -> Decimal | None:
         """What all answers so far have cost, in US dollars; None where the price of one is not known.
 
-        By the table of `conversation.prices`, which has a date.
+        By the table of `conversation.prices`, which has a date, and by what `prices()` was given.
         """
         from ez_ptc.conversation.prices import total_cost
 
-        return total_cost(self.entries)
+        return total_cost(self.entries, self.settings.limits.prices)
+
+    @property
+    def turns(self) -> list[TurnUsage]:
+        """What each answer so far has taken: its `model`, its `usage`, its `cost`."""
+        from ez_ptc.conversation.prices import turn_usages
+
+        return turn_usages(self.entries, self.settings.limits.prices)
 
     def continued(self, *entries: Entry) -> LLMPromptBuilder:
         """Return the conversation with more entries."""
@@ -256,9 +293,8 @@ class LLMPromptBuilder:
         return asked.options(**options) if options else asked
 
     def _saying(self, message: TextMessage | ImageMessage) -> LLMPromptBuilder:
-        if isinstance(message, TextMessage) and not isinstance(message.text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            problem = f"what is said is text, got {type(message.text).__name__}: write str(...) around it"
-            raise TypeError(problem)
+        if isinstance(message, TextMessage):
+            check_text(message.text)
         return self.continued(message)
 
     def _with(self, **changes: Any) -> LLMPromptBuilder:
@@ -289,9 +325,6 @@ def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterabl
         if callable(each):
             yield each
         elif isinstance(each, Iterable) and not isinstance(each, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            yield from each
+            yield from map(check_tool, each)
         else:
-            message = (
-                f"a tool is a function, got {type(each).__name__}: write .tools(find, book), the functions themselves"
-            )
-            raise TypeError(message)
+            yield check_tool(each)

@@ -40,6 +40,11 @@ class Line:
     ) -> None:
         await self._stack.aclose()
 
+    @property
+    def provider(self) -> LLMProvider:
+        """Who is asked now."""
+        return self._providers[self._at]
+
     async def events(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Give the events of an answer. Raises what the last provider raises."""
         said = False
@@ -59,10 +64,9 @@ class Line:
                 self._connection = None
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        provider = self._providers[self._at]
         if self._connection is None:
-            self._connection = await self._stack.enter_async_context(provider.connect())
-        asked = replace(prompt, model=provider.model)
+            self._connection = await self._stack.enter_async_context(self.provider.connect())
+        asked = replace(prompt, model=self.provider.model)
         if not self._streaming:
             yield await self._connection.answer(asked)
             return

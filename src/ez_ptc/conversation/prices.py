@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import Entry, Usage
 
-__all__ = ["PRICES", "PRICES_DATE", "Price", "cost", "total_cost"]
+__all__ = ["PRICES", "PRICES_DATE", "Price", "TurnUsage", "cost", "total_cost", "turn_usages"]
 
 PRICES_DATE: Final = date(2026, 10, 24)
 """The day for which `PRICES` holds."""
@@ -127,16 +127,25 @@ def cost(usage: Usage, model: str, prices: Mapping[str, Price] | None = None) ->
     return (read + usage.output_tokens * price.output) / _MILLION
 
 
+@dataclass(frozen=True, slots=True)
+class TurnUsage:
+    """What one answer has taken: the model, its tokens, and US dollars, or None where the price is not known."""
+
+    model: str
+    usage: Usage
+    cost: Decimal | None
+
+
+def turn_usages(entries: Iterable[Entry], prices: Mapping[str, Price] | None = None) -> list[TurnUsage]:
+    """Return what each answer of a conversation has taken, in order."""
+    answers = [each for each in entries if isinstance(each, Answer)]
+    return [TurnUsage(each.model, each.usage, cost(each.usage, each.model, prices)) for each in answers]
+
+
 def total_cost(entries: Iterable[Entry], prices: Mapping[str, Price] | None = None) -> Decimal | None:
     """Return what all answers of a conversation have cost, or None where the price of one is not known."""
-    total = Decimal(0)
-    for entry in entries:
-        if isinstance(entry, Answer):
-            each = cost(entry.usage, entry.model, prices)
-            if each is None:
-                return None
-            total += each
-    return total
+    costs = [each.cost for each in turn_usages(entries, prices)]
+    return None if None in costs else sum(filter(None, costs), Decimal(0))
 
 
 def _price(model: str, prices: Mapping[str, Price]) -> Price | None:

@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.conversation.drive import Host
 from ez_ptc.conversation.turns import TurnLimits
-from ez_ptc.errors import ProviderError, ToolError
+from ez_ptc.errors import ArgumentsError, ProviderError, ToolError
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import MessageRole, TextMessage
 from ez_ptc.providers.choosing import choose
 from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.schema.json_text import parse_arguments
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from ez_ptc.messages import Entry
+    from ez_ptc.messages import Entry, ToolCall, ToolResult
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approval import Approve
 
-__all__ = ["Settings"]
+__all__ = ["OWN_OPTIONS", "Settings"]
 
-_OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
+OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
+"""The options that every provider knows; any other is a field of one provider's request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class Settings:
     mode: Literal["tool", "prompt"] = "tool"
     tool_context: object = NO_CONTEXT
     approve: Approve | None = None
+    on_tool_call: Callable[[dict[str, Any]], None] | None = None
     provider: LLMProvider | str | None = None
     model: str | None = None
     fallback: tuple[LLMProvider | str, ...] = ()
@@ -65,8 +68,8 @@ class Settings:
         """Return the first request."""
         if self.toolkit is not None and self.mode == "prompt":
             entries = (TextMessage(self.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
-        own = {name: each for name, each in self.options.items() if name in _OWN_OPTIONS}
-        others = {name: each for name, each in self.options.items() if name not in _OWN_OPTIONS}
+        own = {name: each for name, each in self.options.items() if name in OWN_OPTIONS}
+        others = {name: each for name, each in self.options.items() if name not in OWN_OPTIONS}
         return Prompt(
             model="", entries=entries, tools=tuple(self.host().tools), output_schema=self.output_schema, options=others,
             **own,
@@ -75,32 +78,83 @@ class Settings:
     def host(self) -> Host:
         """Return who does what the model asks for."""
         toolkit = self.toolkit
-        programs = [] if toolkit is None or self.mode == "prompt" else [self._program_tool(toolkit)]
-        writes_programs = toolkit is not None and self.mode == "prompt"
+        listener = _Listener(self.on_tool_call)
 
         def program_in(text: str) -> str | None:
-            return toolkit.extract_code(text) if toolkit is not None and writes_programs else None
+            return toolkit.extract_code(text) if toolkit is not None and self.mode == "prompt" else None
 
         async def execute(program: str) -> str:
-            return (await self._execute(program))[0]
+            return (await self._execute(program, listener))[0]
 
+        programs = [] if toolkit is None or self.mode == "prompt" else [self._program_tool(toolkit, listener)]
         registry = ToolRegistry((*self.tools, *programs), context=self.tool_context, approve=self.approve)
-        return Host(registry, self.limits, program_in, execute)
+        listener.skip(*programs)
+        return Host(registry, self.limits, program_in, execute, listener.ended)
 
-    async def _execute(self, program: str) -> tuple[str, bool]:
+    async def _execute(self, program: str, listener: _Listener) -> tuple[str, bool]:
         toolkit = self.toolkit
         if toolkit is None:
             message = "there is no toolkit to run a program with"
             raise ProviderError(message)
-        result = await toolkit.aexecute(program, context=self.tool_context, approve=self.approve)
+        result = await toolkit.aexecute(
+            program, context=self.tool_context, approve=self.approve, on_tool_call=listener.tell
+        )
         return toolkit.answer(program, result), result.success
 
-    def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
+    def _program_tool(self, toolkit: Toolkit, listener: _Listener) -> Tool[..., Any]:
         async def execute_tools(code: str) -> str:
-            report, success = await self._execute(code)
+            report, success = await self._execute(code, listener)
             if not success:
                 raise ToolError(report)
             return report
 
         described = toolkit.tool_schema("raw")
         return Tool(described["name"], described["description"], described["parameters"], execute_tools)
+
+
+class _Listener:
+    """Who is told of calls as they end; what it raises is not the failure of a tool, but ends the conversation."""
+
+    def __init__(self, listen: Callable[[dict[str, Any]], None] | None) -> None:
+        self._listen = listen
+        self._failure: Exception | None = None
+        self._skipped: frozenset[str] = frozenset()
+
+    def skip(self, *programs: Tool[..., Any]) -> None:
+        """Tell nothing of these: they run programs, whose calls are told."""
+        self._skipped = frozenset(each.name for each in programs)
+
+    def tell(self, record: dict[str, Any]) -> None:
+        """Tell of a call by its record."""
+        try:
+            if self._listen is not None:
+                self._listen(record)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def ended(self, call: ToolCall, result: ToolResult) -> None:
+        """Tell of a call that has ended. Raises what was raised when something was told in it."""
+        if self._failure is not None:
+            raise self._failure
+        if self._listen is not None and call.name not in self._skipped:
+            self.tell(_record(call, result))
+
+
+def _record(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return what `ExecutionResult.tool_calls` would have of a call."""
+    arguments: object = call.arguments
+    if isinstance(arguments, str):
+        try:
+            arguments = parse_arguments(call.name, arguments)
+        except ArgumentsError:  # the error says so
+            arguments = {}
+    return {
+        "name": call.name,
+        "args": (),
+        "kwargs": arguments,
+        "result": result.output,
+        "error": result.error,
+        "duration_ms": result.duration_ms,
+        "path": "",
+    }

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, cast
 from ez_ptc._sync import iterated
 from ez_ptc.conversation.drive import entries_of, tell
 from ez_ptc.conversation.line import Line
-from ez_ptc.errors import TurnLimitError
+from ez_ptc.errors import ProviderError, TurnLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Mapping
 
     from ez_ptc.conversation.drive import Told
     from ez_ptc.conversation.settings import Settings
-    from ez_ptc.messages import Entry
+    from ez_ptc.messages import Entry, ToolResult
 
 __all__ = ["Asked", "BlockingStream", "ConversationStream"]
 
@@ -49,19 +49,20 @@ class ConversationStream(Generic[B]):
     """What happens in a conversation, to iterate over once, asynchronously.
 
     Gives `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects. `continuation` is the builder that
-    goes on with what has happened so far; it can be asked further when the stream is exhausted.
+    goes on with what has happened so far, also where the stream was left early, was cancelled or has failed.
     """
 
     def __init__(self, asked: B, *, streaming: bool = True) -> None:
         self._asked = asked
         self._streaming = streaming
         self._told: list[Told] = []
+        self._finished: Mapping[str, ToolResult] = {}
         self._events = self._tell()
 
     @property
     def continuation(self) -> B:
         """The conversation with what has happened in it."""
-        return self._asked.continued(*entries_of(self._told))
+        return self._asked.continued(*entries_of(self._told, self._finished))
 
     def __aiter__(self) -> AsyncGenerator[Told]:
         return self._events
@@ -78,11 +79,12 @@ class ConversationStream(Generic[B]):
 
     async def _tell(self) -> AsyncGenerator[Told]:
         settings = self._asked.settings
-        prompt = settings.prompt(self._asked.entries)
+        prompt, host = settings.prompt(self._asked.entries), settings.host()
+        self._finished = host.finished
         try:
             async with (
                 Line(settings.providers(), streaming=self._streaming) as line,
-                aclosing(tell(prompt, line, settings.host())) as telling,
+                aclosing(tell(prompt, line, host)) as telling,
             ):
                 async for told in telling:
                     self._told.append(told)
@@ -90,6 +92,9 @@ class ConversationStream(Generic[B]):
         except TurnLimitError as error:
             grown = cast("tuple[Entry, ...]", error.entries[len(prompt.entries) :])
             error.continuation = self._asked.continued(*grown)
+            raise
+        except ProviderError as error:
+            error.continuation = self.continuation
             raise
 
 

@@ -57,8 +57,10 @@ _REFUSALS: Final = frozenset(
     }
 )
 _ENDS: Final = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
+_MALFORMED: Final = "malformed"
 _REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_REFUSALS, "refusal"),
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"), _MALFORMED),
     "MAX_TOKENS": "length",
     "CONTINUATION": "pause",
 }
@@ -177,9 +179,9 @@ def _turn(entry: Entry) -> tuple[type, str]:
 
 
 def _own(entry: Answer) -> Iterator[_Json]:
-    # An answer may have nothing in it, and Gemini takes no content without parts.
+    # An answer may have nothing in it, and Gemini takes no content without parts; one that came to nothing is left out.
     content = cast("_Json", entry.content)
-    if any(part != {"text": ""} for part in content.get("parts") or ()):
+    if entry.stop_reason != _MALFORMED and any(part != {"text": ""} for part in content.get("parts") or ()):
         yield {"role": "model", **content}
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
@@ -18,9 +19,11 @@ __all__ = [
     "came_from",
     "fitted_id",
     "image_url",
+    "is_mistral",
     "is_openai",
     "output_format",
     "raise_error",
+    "short_id",
     "tool_choice_name",
     "usage_of",
     "with_options",
@@ -30,9 +33,12 @@ OPENAI: Final = "api.openai.com"
 """The server that a request is for where nothing else is said."""
 
 _OPENAI_HOSTS: Final = (".openai.com", ".azure.com")
+_MISTRAL_HOST: Final = ".mistral.ai"
 _WORDS: Final = ("auto", "none", "required")
 _NOT_JSON: Final = "not_json"
 _HASH_DIGITS: Final = 24
+_SHORT_DIGITS: Final = 9
+_SHORT_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 _AUTHENTICATION: Final = frozenset({"invalid_api_key", "authentication_error", "401", "403"})
 _RATE_LIMIT: Final = frozenset({"rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "429"})
 
@@ -45,6 +51,11 @@ def is_openai(server: str) -> bool:
     """
     host = server.partition(":")[0]
     return f".{host.lower()}".endswith(_OPENAI_HOSTS)
+
+
+def is_mistral(server: str) -> bool:
+    """Say whether a server, given by its host's name, is Mistral's."""
+    return f".{server.partition(':')[0].lower()}".endswith(_MISTRAL_HOST)
 
 
 def came_from(answer: Answer, provider: str, server: str) -> bool:
@@ -74,6 +85,16 @@ def fitted_id(identifier: str, longest: int) -> str:
     if len(identifier) <= longest:
         return identifier
     return f"call_{hashlib.sha256(identifier.encode(errors='replace')).hexdigest()[:_HASH_DIGITS]}"
+
+
+def short_id(identifier: str) -> str:
+    """Return the id of another provider's call for a server that may show it to its model by Mistral's template.
+
+    That one takes nothing but nine letters and digits.
+    """
+    if _SHORT_ID.fullmatch(identifier):
+        return identifier
+    return hashlib.sha256(identifier.encode(errors="replace")).hexdigest()[:_SHORT_DIGITS]
 
 
 def image_url(image: ImageMessage) -> str:

@@ -15,9 +15,11 @@ from ez_ptc.formats.openai_parts import (
     came_from,
     fitted_id,
     image_url,
+    is_mistral,
     is_openai,
     output_format,
     raise_error,
+    short_id,
     tool_choice_name,
     usage_of,
     with_options,
@@ -41,6 +43,8 @@ __all__ = ["PROVIDER", "answer", "request", "text_of"]
 
 PROVIDER: Final = "openai-chat"
 _LONGEST_ID: Final = 40
+# Mistral lets nobody but the model speak after a tool.
+_SEEN: Final = "OK."
 _STOPS: Final[Mapping[str, str]] = {
     "stop": "end",
     "length": "length",
@@ -85,7 +89,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if said is None and reason != "content_filter":
         message = f"the provider's answer has no message at {choices[0].where}: ask again"
         raise ProviderError(message)
-    prefix = f"call_{len(prompt.entries)}"
+    prefix = f"c{len(prompt.entries):05d}x"
     content = None if said is None else _with_ids(said, prefix)
     messages = [] if content is None else _messages(content, names_for(prompt.tools, "openai"), prefix)
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
@@ -158,6 +162,8 @@ class _Messages:
             self._made.append({"role": "user", "content": [_part(each) for each in said]})
             return
         texts = [each.text for each in said if isinstance(each, TextMessage)]
+        if texts and self._made and self._made[-1]["role"] == "tool" and is_mistral(self._server):
+            self._made.append({"role": "assistant", "content": _SEEN})
         if texts and not self._is_openai:
             texts = ["\n\n".join(texts)]
         self._made += [{"role": "user", "content": text} for text in texts]
@@ -169,12 +175,15 @@ class _Messages:
             self._functions = frozenset(call.id for call in answer.calls if content.get("function_call"))
             return [_as_sent(content)]
         self._functions = frozenset()
-        self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
+        self._ids |= {call.id: self._fitted(call.id) for call in answer.calls}
         calls = [self._call(call) for call in answer.calls]
         if not calls and not answer.text:
             return []
         message = {"role": "assistant", "content": answer.text or None}
         return [{**message, "tool_calls": calls} if calls else message]
+
+    def _fitted(self, identifier: str) -> str:
+        return fitted_id(identifier, _LONGEST_ID) if self._is_openai else short_id(identifier)
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
         function = {"name": self._names.to_provider(call.name), "arguments": arguments_text(call.arguments)}
@@ -242,7 +251,7 @@ def _with_ids(said: Received, prefix: str) -> dict[str, Any]:
     given: list[dict[str, Any]] = []
     for at, call in enumerate(said.objects("tool_calls")):
         own, taken = call.fields.get("id"), {each["id"] for each in given}
-        identifier = own if isinstance(own, str) and own and own not in taken else f"{prefix}_{at}"
+        identifier = own if isinstance(own, str) and own and own not in taken else f"{prefix}{at:02d}"
         given.append({**call.fields, "id": identifier})
     return {**message, "tool_calls": given}
 
@@ -257,7 +266,7 @@ def _calls(content: Mapping[str, Any], names: Names, prefix: str) -> list[ToolCa
     asked: Mapping[str, Any] = content
     if content.get("function_call") and not content.get("tool_calls"):  # how calls were written before there were tools
         asked = {"tool_calls": [{"function": content["function_call"]}]}
-    return chat_calls(asked, names, lambda at: f"{prefix}_{at}")
+    return chat_calls(asked, names, lambda at: f"{prefix}{at:02d}")
 
 
 def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.answers import objects
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai_parts import (
@@ -152,14 +153,14 @@ class _Items:
         """Return the items as they came.
 
         Reasoning that is neither encrypted nor kept at the provider is of no use there and is refused; so are, without
-        it, the ids of the items that it led to.
+        it, the ids of the items that it led to, and a message without its id is sent as its text.
         """
         items = [_with_json(item) for item in cast("list[dict[str, Any]]", answer.content)]
         called = [item for item in items if item.get("type") == _CALL and item.get("caller")]
         self._callers |= {str(item.get("call_id")): item["caller"] for item in called}
         if not is_openai(self._server) or answer.details.get("stored") or not any(map(_is_lost, items)):
             return items
-        return [_without_id(item) for item in items if not _is_lost(item)]
+        return [_alone(item) for item in items if not _is_lost(item)]
 
     def _foreign(self, answer: Answer) -> list[dict[str, Any]]:
         self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
@@ -190,8 +191,12 @@ def _is_lost(item: Mapping[str, Any]) -> bool:
     return item.get("type") == "reasoning" and not item.get("encrypted_content")
 
 
-def _without_id(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key != "id"}
+def _alone(item: Mapping[str, Any]) -> dict[str, Any]:
+    content: object = item.get("content")
+    if item.get("type") != "message" or not isinstance(content, list):
+        return {key: value for key, value in item.items() if key != "id"}
+    text = "".join(_text(part) for part in objects(cast("list[object]", content), "content"))
+    return {"role": "assistant", "content": text, **({"phase": item["phase"]} if item.get("phase") else {})}
 
 
 def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:

@@ -197,7 +197,8 @@ class _Connection:
             raise ConnectionFailedError(message) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             reason = error.__cause__ or error
-            message = f"{self._address} cannot be reached, or broke off: {str(reason) or type(reason).__name__}"
+            said = str(reason) or type(reason).__name__
+            message = f"{self._address} cannot be reached, or broke off: {said}; is that its address?"
             raise ConnectionFailedError(message) from error
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder lets its own through
             message = f"{self._address} gave no usable answer: {error}; is it the address of its API?"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,12 +26,23 @@ _OURS: Final[Mapping[str, str]] = {
     "openai": "ez_ptc.providers.responses:OpenAIProvider",
     "openai-chat": "ez_ptc.providers.openai:OpenAIChatProvider",
     "gemini": "ez_ptc.providers.gemini:GeminiProvider",
+    "mistral": "ez_ptc.providers.mistral:MistralProvider",
+}
+
+# A name before a colon that is as near to a provider's is meant to be it; others are part of a model's name.
+_ALIKE: Final = 0.85
+_FAMILIES: Final[Mapping[str, re.Pattern[str]]] = {
+    "anthropic": re.compile("claude-"),
+    "openai": re.compile(r"gpt-\d|chatgpt-|o\d(?!\w)"),
+    "gemini": re.compile("gemini-"),
+    "mistral": re.compile("(mistral|ministral|magistral|codestral|devstral)-"),
 }
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
 }
 """The environment variables that hold a provider's key, in the order in which providers are tried."""
 
@@ -37,21 +50,23 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider:
     """Return who answers.
 
-    `provider` is one, or its name, or `"provider:model"`; so may `model` be. Where neither names one, it is the first
-    of `KEYS` that there is a key for.
+    `provider` is one, or its name, or `"provider:model"`; so may `model` be. Where neither names one, it is the one
+    whose models are called so or, for other names, the first of `KEYS` that there is a key for.
 
     Raises:
         AuthenticationError: There is no key for any provider.
         ProviderError: No provider has that name, or a model is given for a provider that has its own already.
+        TypeError: It is no provider.
     """
     if provider is not None and not isinstance(provider, str):
+        _check(provider)
         if model is not None and model != provider.model:
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
             raise ProviderError(message)
         return provider
     name, own_model = _parted(provider) if provider is not None else (None, None)
     if model is not None and name is None:
-        name, own_model = _parted(model) if model.partition(":")[0] in _known() else (None, model)
+        name, own_model = _parted(model) if _names_provider(model) else (_family(model), model)
     elif model is not None:
         own_model = model
     make = _maker(name or _default())
@@ -61,6 +76,31 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
 def _parted(text: str) -> tuple[str, str | None]:
     name, _, model = text.partition(":")
     return name, model or None
+
+
+def _check(provider: object) -> None:
+    if isinstance(provider, type):
+        message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
+        raise TypeError(message)
+    if not hasattr(provider, "connect"):
+        message = (
+            f"a provider is an object or its name, got {type(provider).__name__}: write .provider('anthropic:model')"
+        )
+        raise TypeError(message)
+
+
+def _names_provider(model: str) -> bool:
+    """Say whether a provider's name stands before the model's. Raises ProviderError where that was meant, mistyped."""
+    name, colon, _ = model.partition(":")
+    known = _known()
+    if colon and name not in known and get_close_matches(name, known, n=1, cutoff=_ALIKE):
+        raise ProviderError(_unknown(name))
+    return name in known
+
+
+def _family(model: str) -> str | None:
+    """Return the provider whose models are called so."""
+    return next((name for name, pattern in _FAMILIES.items() if pattern.match(model)), None)
 
 
 def _default() -> str:
@@ -85,5 +125,11 @@ def _maker(name: str) -> Callable[..., LLMProvider]:
         return cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
     for each in entry_points(group=GROUP, name=name):
         return cast("Callable[..., LLMProvider]", cast("Any", each).load())
-    message = f"there is no provider {name!r}; there are: {', '.join(_known())}"
-    raise ProviderError(message)
+    raise ProviderError(_unknown(name))
+
+
+def _unknown(name: str) -> str:
+    known = _known()
+    near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
+    hint = f": did you mean {near[0]!r}?" if near else "."
+    return f"there is no provider {name!r}{hint} There are: {', '.join(known)}"

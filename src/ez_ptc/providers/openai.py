@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from ez_ptc.formats.openai_stream import AnswerStream
-from ez_ptc.formats.openai_turns import PROVIDER, answer, request
-from ez_ptc.providers.openai_client import Wire, account, errors_of
+from ez_ptc.formats.openai_turns import PROVIDER
+from ez_ptc.providers.openai_client import account, chat_wire, errors_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
-
-    from openai import AsyncAPIResponse, AsyncOpenAI
 
     from ez_ptc.providers.openai_client import OpenAIConnection
 
@@ -54,7 +51,7 @@ class OpenAIChatProvider:
 
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a way to the server."""
-        return self._account.connect(self.model, Wire("/chat/completions", request, answer, AnswerStream, _open))
+        return self._account.connect(self.model, chat_wire())
 
 
 def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
@@ -63,12 +60,7 @@ def list_models(*, base_url: str | None = None, api_key: str | None = None) -> l
     from openai import OpenAI
 
     with (
-        errors_of(where.address),
+        errors_of(where),
         OpenAI(base_url=where.address, api_key=where.key, timeout=where.timeout, max_retries=1) as client,
     ):
         return [model.id for model in client.models.list()]
-
-
-def _open(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
-    body = {"stream_options": {"include_usage": True}, **body}
-    return client.chat.completions.with_streaming_response.create(model="", messages=[], extra_body=body)

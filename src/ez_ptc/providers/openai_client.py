@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.messages import Answer
 
-__all__ = ["Account", "OpenAIConnection", "Pieces", "Wire", "account", "errors_of"]
+__all__ = ["Account", "OpenAIConnection", "Pieces", "Wire", "account", "chat_wire", "errors_of"]
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _KEY: Final = "OPENAI_API_KEY"
@@ -75,11 +75,15 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where requests go, the key that they carry, and how many seconds an answer may take."""
+    """Where requests go, the key that they carry, and how many seconds an answer may take.
+
+    `variable` is the environment variable that such a key is looked for in.
+    """
 
     address: str
     key: str
     timeout: float
+    variable: str = _KEY
 
     @property
     def server(self) -> str:
@@ -112,9 +116,21 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
     if not api_key and (is_openai or not base_url):
         api_key = os.environ.get(_KEY)
     if not api_key and is_openai:
-        message = f"{address} wants a key: set {_KEY}, or give the address of a server that wants none"
+        message = f"{address} wants a key: set {_KEY}, or give base_url=..., the address of a server that wants none"
         raise AuthenticationError(message)
     return Account(address, api_key or _NO_KEY, timeout)
+
+
+def chat_wire(*, asks_for_usage: bool = True) -> Wire:
+    """Return Chat Completions; some servers say what a stream took without being asked, and refuse to be asked."""
+    from ez_ptc.formats.openai_stream import AnswerStream
+    from ez_ptc.formats.openai_turns import answer, request
+
+    def open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
+        asked = {"stream_options": {"include_usage": True}} if asks_for_usage else {}
+        return client.chat.completions.with_streaming_response.create(model="", messages=[], extra_body=asked | body)
+
+    return Wire("/chat/completions", request, answer, AnswerStream, open_stream)
 
 
 class OpenAIConnection:
@@ -130,7 +146,7 @@ class OpenAIConnection:
         """Return the model's answer to a prompt."""
         prompt = self._named(prompt)
         body = self._wire.request(prompt, server=self._account.server)
-        with errors_of(self._account.address):
+        with errors_of(self._account):
             with anyio.fail_after(self._account.timeout):
                 received: object = await self._client.post(self._wire.path, body=body, cast_to=object)
             return self._whole(received, prompt)
@@ -140,7 +156,7 @@ class OpenAIConnection:
         prompt, server, patience = self._named(prompt), self._account.server, _Patience(self._account.timeout)
         body = {"stream": True, **self._wire.request(prompt, server=server)}
         pieces = self._wire.pieces(prompt, server=server)
-        with errors_of(self._account.address):
+        with errors_of(self._account):
             opening = self._wire.open(self._client, body)
             response = await patience.next(opening.__aenter__)
             try:
@@ -254,9 +270,11 @@ class _Decoder:
 
 
 @contextmanager
-def errors_of(address: str) -> Generator[None]:
+def errors_of(account: Account) -> Generator[None]:
     """Turn the errors of the SDK, and of what it builds on, into ours; the only place that does."""
     import openai
+
+    address = account.address
 
     try:
         yield
@@ -266,10 +284,11 @@ def errors_of(address: str) -> Generator[None]:
         message = f"{address} took too long to answer: ask again, or give it more time, timeout=..."
         raise ConnectionFailedError(message) from error
     except (openai.APIConnectionError, *_of_transport("HTTPError")) as error:
-        message = f"{address} cannot be reached, or broke the connection: {error.__cause__ or error}"
+        reason = error.__cause__ or error
+        message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from error
     except openai.APIStatusError as error:
-        raise _of_status(address, error) from error
+        raise _of_status(account, error) from error
     except (openai.OpenAIError, ValueError, RecursionError) as error:
         message = f"{address} gave no usable answer: {error}; is it the address of an API, with its version?"
         raise ProviderError(message) from error
@@ -281,10 +300,10 @@ def _of_transport(name: str) -> tuple[type[Exception], ...]:
     return tuple(getattr(client, name) for client in clients if client is not None)
 
 
-def _of_status(address: str, error: APIStatusError) -> ProviderError:
-    message = f"{address} answered {error.status_code}: {_reason(error)}"
+def _of_status(account: Account, error: APIStatusError) -> ProviderError:
+    message = f"{account.address} answered {error.status_code}: {_reason(error)}"
     if error.status_code in _REFUSED:
-        return AuthenticationError(f"{message}; is {_KEY} right?")
+        return AuthenticationError(f"{message}; is {account.variable} right?")
     if error.status_code == _TOO_MANY:
         return RateLimitError(message, retry_after=_seconds(error.response.headers.get("retry-after")))
     return ProviderError(message)

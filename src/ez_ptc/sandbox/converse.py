@@ -7,23 +7,23 @@ return, gives :meth:`Exchange.feed` what it receives, runs the calls that come o
 
 from __future__ import annotations
 
-import json
 import math
 import numbers
 import time
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack
+from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Channel, Limits
 
-__all__ = ["ZYGOTE_GONE", "Exchange", "rejected"]
+__all__ = ["ZYGOTE_GONE", "Earlier", "Exchange", "rejected"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _SPARE_FRAMES = 64
@@ -56,9 +56,8 @@ def _timeout_message(limits: Limits) -> str:
     return f"the program timed out after {limits.timeout:g} s"
 
 
-@lru_cache(maxsize=64)
-def _run_head(limits: Limits) -> bytes:
-    """Return the beginning of a run frame, the same for all programs with these limits."""
+def _run_head(limits: Limits, tools: bytes) -> bytes:
+    """Return the beginning of a run frame, the same for all programs with these limits and tools."""
     numbers = {
         "memory": limits.memory,
         "output": limits.output,
@@ -67,19 +66,34 @@ def _run_head(limits: Limits) -> bytes:
         "calls": limits.calls,
         "cpu": math.ceil(limits.cpu_time or 0),
     }
+    if limits.seed is not None:
+        numbers["seed"] = limits.seed
     messages = {
         "timeout": _timeout_message(limits),
         "cpu": f"the program used up its {numbers['cpu']} s of CPU time",
     }
-    return json.dumps({"t": "run", "limits": numbers, "messages": messages}).encode()[:-1]
+    head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
+    return b'%b,"tools":%b' % (head[:-1], tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the programs before have left in a session: how many calls they made, and the limits of the last one."""
+
+    calls: int = 0
+    limits: Limits | None = None
 
 
 class Exchange:
     """One program and its host, from the run frame to the result."""
 
-    def __init__(self, code: str, channel: Channel, limits: Limits) -> None:
+    def __init__(self, code: str, channel: Channel, limits: Limits, *, earlier: Earlier | None = None) -> None:
+        """Begin with a program; `earlier` is what came before it in its session, None where it has no session."""
         self.limits = limits
+        self.patience = 0.0  # how many seconds either side looks for a frame before it sleeps
         self.finished = False
+        self._earlier = earlier
+        self._calls_before = earlier.calls if earlier else 0
         self._code = code
         self._channel = channel
         self._grants = channel.grants.by_name
@@ -101,9 +115,15 @@ class Exchange:
         return _timeout_message(self.limits)
 
     def opening(self) -> bytes:
-        """Return the run frame."""
-        tools, code = self._channel.grants.encoded, values.dumps(self._code)
-        return pack(b'%b,"tools":%b,"code":%b}' % (_run_head(self.limits), tools, code))
+        """Return the run frame; what a session's worker knows already is not in it."""
+        earlier = self._earlier
+        if earlier is not None and earlier.limits is self.limits:
+            head = b'{"t":"run"'
+        else:
+            head = self._channel.grants.once_for(self.limits, _run_head)
+        session = b"true" if earlier is not None else b"false"
+        tail = (session, self.patience, codec.dumps(self._code))
+        return pack(b'%b,"session":%b,"patience":%g,"code":%b}' % (head, *tail))
 
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.
@@ -132,7 +152,7 @@ class Exchange:
 
     def _admit(self, call: CallFrame) -> None:
         problem = ""
-        if call.number != len(self._records) + 1:
+        if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
         elif call.name not in self._grants:
             problem = "a call of a tool that was not granted"
@@ -165,7 +185,7 @@ class Exchange:
         """Return why ``call`` must not run, or None."""
         if self._stopping:
             return self.timeout_message
-        if call.number > self.limits.calls:
+        if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
@@ -173,35 +193,42 @@ class Exchange:
         """Record how ``call`` ended and return the reply frame."""
         record = self._records[call.number]
         record["duration_ms"] = result.duration_ms
-        body: bytes | None = None
         if result.success:
             record["result"] = result.output
-            error, body = self._encoded(call, result.output)
+            kind, body, problem = self._encoded(call, result.output)
+            record["error"] = problem
         else:
             error = _error_triple(result)
-        record["error"] = (result.error or error[2]) if error else None
+            kind, body = b"e", codec.dumps(error)
+            record["error"] = result.error or error[2]
         self._unanswered -= 1
         self._channel.ended(record)
-        if body is None:
-            body = values.dumps(error)
-        key = b'"e"' if error else b'"v"'
-        return pack(b'{"t":"reply","id":%d,%s:%s}' % (call.number, key, body))
+        return reply(call.number, kind, body)
 
-    def _encoded(self, call: CallFrame, output: object) -> tuple[tuple[str, str, str] | None, bytes | None]:
+    def _encoded(self, call: CallFrame, output: object) -> tuple[bytes, bytes, str | None]:
+        """Return the kind and the payload of the reply with ``output`` and, where it cannot cross, why not."""
+        most = self.limits.frame
         try:
-            body = values.dumps(values.encode(output, _convert, 4 * self.limits.frame))
+            if type(output) is str:
+                kind, body = b"s", output.encode("utf-8", "surrogatepass")
+            else:
+                tree = values.encode(output, _convert, 4 * most)
+                body = codec.dumps(tree)
+                kind = b"m" if b'"$"' in body else b"v"
         except Exception as error:  # noqa: BLE001 - foreign code: a result's own attributes may raise anything
-            return ("TypeError", "TypeError", f"{call.name} returned what cannot reach the program: {error}"), None
-        if len(body) > self.limits.frame:
-            message = f"{call.name} returned {len(body):,} bytes; at most {self.limits.frame:,} can reach the program"
-            return ("ValueError", "ValueError", message), None
-        return None, body
+            name, message = "TypeError", f"{call.name} returned what cannot reach the program: {error}"
+        else:
+            if len(body) <= most:
+                return kind, body, None
+            name = "ValueError"
+            message = f"{call.name} returned {len(body):,} bytes; at most {most:,} can reach the program"
+        return b"e", codec.dumps((name, name, message)), message
 
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Return the reply to a call that was not run."""
         self._records[call.number]["error"] = reason
         self._unanswered -= 1
-        return pack(values.dumps({"t": "reply", "id": call.number, "e": ["RuntimeError", "RuntimeError", reason]}))
+        return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> None:
         """Note that the program's time is over; from now on no call runs."""
@@ -213,9 +240,24 @@ class Exchange:
         return not (self.finished or self._stopping or self._ended_because)
 
     @property
+    def reusable(self) -> bool:
+        """Whether the worker waits for another program: this one has ended by itself, and nothing of it goes on."""
+        return self.finished and not (self._stopping or self._ended_because or self._unanswered)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was heard of the program."""
+        return self._frames_left != _most_frames(self.limits)
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the worker is gone, and the zygote with it."""
+        return self._ended_because == ZYGOTE_GONE
+
+    @property
     def untouched(self) -> bool:
-        """Whether the worker is gone, the zygote with it, and nothing was ever heard of the program."""
-        return self._ended_because == ZYGOTE_GONE and self._frames_left == _most_frames(self.limits)
+        """Whether it is orphaned, and the program had called no tool: it can be run again as if nothing had been."""
+        return self.orphaned and not self._records
 
     def end(self, because: str) -> None:
         """Note why the worker's end came before the program's."""

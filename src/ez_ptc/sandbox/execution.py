@@ -10,12 +10,12 @@ from ez_ptc.errors import CodeError
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.isolation import Report
 
-__all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox"]
+__all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
 
 _MIB = 1 << 20
 _LONGEST = 366 * 24 * 3600
@@ -34,6 +34,8 @@ class Limits:
         calls: Tool calls in all.
         outstanding: Tool calls that may wait for their answer at one time.
         frame: Bytes of one message between program and host: a call with its arguments, a return value.
+        seed: Pins what differs from one run to the next (clocks, random numbers, ids, the order of sets) to what
+            follows from this number; None for the real things.
     """
 
     timeout: float = 30.0
@@ -44,6 +46,7 @@ class Limits:
     calls: int = 1_000
     outstanding: int = 64
     frame: int = 16 * _MIB
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that limit nothing."""
@@ -107,12 +110,17 @@ class ExecutionResult:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A tool as the sandbox knows it: a name that programs may call, and what to tell them of it."""
+    """A tool as the sandbox knows it: a name that programs may call, and what to tell them of it.
+
+    `returned` says what it returns, where that is more than the signature says, as a model reads it; programs are
+    checked against it before they run.
+    """
 
     name: str
     signature: str = ""
     documentation: str = ""
     is_async: bool = False
+    returned: str = ""
 
 
 class Grants:
@@ -120,12 +128,23 @@ class Grants:
 
     def __init__(self, grants: Iterable[Grant]) -> None:
         self.by_name: Mapping[str, Grant] = {grant.name: grant for grant in grants}
+        self._told: tuple[Limits, bytes] | None = None
 
     @cached_property
     def encoded(self) -> bytes:
         """The part of a run frame that describes the tools; the same for every program over them."""
-        rows = [[grant.name, grant.signature, grant.documentation, grant.is_async] for grant in self.by_name.values()]
+        rows = [
+            [grant.name, grant.signature, grant.documentation, grant.is_async, grant.returned]
+            for grant in self.by_name.values()
+        ]
         return values.dumps(rows)
+
+    def once_for(self, limits: Limits, tell: Callable[[Limits, bytes], bytes]) -> bytes:
+        """Return what ``tell`` makes of ``limits`` and :attr:`encoded`; it is asked once while the limits stay."""
+        told = self._told
+        if told is None or told[0] is not limits:
+            self._told = told = (limits, tell(limits, self.encoded))
+        return told[1]
 
 
 class Channel(Protocol):
@@ -165,6 +184,26 @@ class Sandbox(Protocol):
         """Do the same as `execute`, but await; cancelling it kills the program."""
         ...
 
+    def session(self) -> SandboxSession:
+        """Return a place for programs that share their names."""
+        ...
+
     def close(self) -> None:
         """End every process of this sandbox. It must not be used afterwards."""
+        ...
+
+
+class SandboxSession(Protocol):
+    """A place where programs run one after another and share their names; each has the limits to itself."""
+
+    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Run `code` to its end. Raises SandboxError when the sandbox fails, or runs a program here already."""
+        ...
+
+    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Do the same as `execute`, but await; cancelling it ends the program, and the names with it."""
+        ...
+
+    def close(self) -> None:
+        """End the session. It must not be used afterwards."""
         ...

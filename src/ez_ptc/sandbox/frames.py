@@ -1,6 +1,7 @@
 """Bytes from a worker, as frames: capped, bounded and checked before anything looks inside.
 
-A frame is four bytes of length, big-endian, then a JSON object. The worker may be anything by now, so a frame is
+A frame is four bytes of length, big-endian, then a JSON object; a reply to a call, which only the host sends, has its
+kind and number before its JSON or text instead. The worker may be anything by now, so a frame is
 refused for its length before it is stored, for its depth and its number of values before it is parsed, and for its
 shape before it is used. One refusal ends the worker.
 """
@@ -8,26 +9,36 @@ shape before it is used. One refusal ends the worker.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
+from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "parse"]
+__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "parse", "reply"]
 
 _HEADER = 4
 _SMALL = 4096
 _FRAMES_OF_MOST = 16
 """How many frames of the greatest size one program may send in all: the host keeps the arguments of every call."""
+_LITTLE = 512
+_VALUE_BYTES = 100
+"""What a value takes in the host's memory, beyond its text."""
+_WIDE = 4
+"""Bytes of a character, where one of a text's is not ASCII."""
 _MOST_SEPARATORS = values.MAX_NODES * 2
 # In one pass whatever the bytes are: possessive, and a string that is not closed ends with them.
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
+_CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
+    "id", "path", "name", "args", "kwargs", "alone"
+)
 _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset}
@@ -35,8 +46,8 @@ _MOST_DEPTH = values.MAX_DEPTH + 8
 """Levels of a value, and those of the frame around it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallFrame:
+# Named tuples: one is made for each call, and a frozen dataclass takes three times as long to make.
+class CallFrame(NamedTuple):
     """The program calls a tool."""
 
     number: int
@@ -47,16 +58,14 @@ class CallFrame:
     alone: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFrame:
+class OutputFrame(NamedTuple):
     """The program wrote to standard output (1) or error (2)."""
 
     stream: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DoneFrame:
+class DoneFrame(NamedTuple):
     """The program has ended: with a value, or with an error and its traceback."""
 
     value: object
@@ -71,27 +80,36 @@ def pack(body: bytes) -> bytes:
     return len(body).to_bytes(_HEADER, "big") + body
 
 
+def reply(number: int, kind: bytes, payload: bytes) -> bytes:
+    """Return the frame that answers call ``number``.
+
+    ``kind`` is ``b"s"`` for text in UTF-8, ``b"v"`` for a value as JSON, ``b"m"`` for one with marks in it, and
+    ``b"e"`` for an error: the names of its class and of the nearest built-in one, and its message.
+    """
+    return b"%b%b%b%b" % ((len(payload) + 5).to_bytes(_HEADER, "big"), kind, number.to_bytes(4, "big"), payload)
+
+
 class FrameReader:
     """Collects bytes and gives frames."""
 
     def __init__(self, most: int) -> None:
         """Refuse any frame of more than ``most`` bytes."""
         self._most = most
-        self._bytes_left = most * _FRAMES_OF_MOST
-        self._values_left = _MOST_SEPARATORS * _FRAMES_OF_MOST
+        self._memory_left = most * _FRAMES_OF_MOST
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[CallFrame | OutputFrame | DoneFrame]:
-        """Yield the frames that are complete with ``data``.
+    def feed(self, data: bytes) -> Iterable[CallFrame | OutputFrame | DoneFrame]:
+        """Return the frames that are complete with ``data``.
 
         Raises:
             ProtocolError: A frame breaks the rules; nothing after it may be read.
         """
-        end = _HEADER + int.from_bytes(data[:_HEADER], "big")
-        if not self._buffer and len(data) == end <= self._most:
+        if not self._buffer and len(data) == _HEADER + int.from_bytes(data[:_HEADER], "big") <= self._most:
             # What nearly always comes: one frame, whole.
-            yield self._parsed(data[_HEADER:])
-            return
+            return (self._parsed(data[_HEADER:]),)
+        return self._collected(data)
+
+    def _collected(self, data: bytes) -> Iterator[CallFrame | OutputFrame | DoneFrame]:
         self._buffer += data
         while len(self._buffer) >= _HEADER:
             end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
@@ -100,17 +118,22 @@ class FrameReader:
                 raise ProtocolError(message)
             if len(self._buffer) < end:
                 return
-            body = bytes(self._buffer[_HEADER:end])
+            body = bytes(memoryview(self._buffer)[_HEADER:end])
             del self._buffer[:end]
             yield self._parsed(body)
 
     def _parsed(self, body: bytes) -> CallFrame | OutputFrame | DoneFrame:
-        self._bytes_left -= len(body)
-        self._values_left -= _separators(body) if len(body) > _SMALL else 0
-        if self._bytes_left < 0 or self._values_left < 0:
+        self._memory_left -= len(body) if len(body) <= _LITTLE else _memory(body)
+        if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
             raise ProtocolError(message)
         return parse(body)
+
+
+def _memory(body: bytes) -> int:
+    """Return about how many bytes of the host's memory the values in ``body`` will take, at the most."""
+    is_narrow = body.isascii() and b"\\u" not in body
+    return len(body) * (1 if is_narrow else _WIDE) + _VALUE_BYTES * _separators(body)
 
 
 def _separators(body: bytes) -> int:
@@ -119,8 +142,6 @@ def _separators(body: bytes) -> int:
 
 def _too_many(body: bytes) -> bool:
     """Return whether ``body`` has more values than a frame may, without parsing it."""
-    if len(body) <= _SMALL:
-        return False
     found = _separators(body)
     if found <= _MOST_SEPARATORS:
         return False
@@ -135,64 +156,56 @@ def _too_deep(frame: object) -> bool:
     """Return whether containers are nested deeper than a frame's may be: one look at each level."""
     level: list[object] = [frame]
     for _ in range(_MOST_DEPTH):
-        level = [item for container in level for item in _items(container) if type(item) in _CONTAINERS]
+        dicts = cast("list[dict[object, object]]", [item for item in level if type(item) is dict])
+        others = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
+        below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *others, *dicts)
+        level = [item for item in below if type(item) in _CONTAINERS]
         if not level:
             return False
     return True
 
 
-def _items(container: object) -> Iterable[object]:
-    if isinstance(container, dict):
-        found = cast("dict[object, object]", container)
-        return (*found, *found.values())
-    return cast("Iterable[object]", container)
-
-
 def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
     """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
-    if _too_many(body):
+    if len(body) > _SMALL and _too_many(body):
         message = "a frame with too many values"
         raise ProtocolError(message)
     try:
-        frame = values.loads(body)
+        frame = codec.loads(body)
     except _UNREADABLE as error:
         message = f"a frame that cannot be read ({type(error).__name__})"
         raise ProtocolError(message) from None
-    if body.count(b"[") + body.count(b"{") > _MOST_DEPTH and _too_deep(frame):
+    if len(body) > _MOST_DEPTH and body.count(b"[") + body.count(b"{") > _MOST_DEPTH and _too_deep(frame):
         message = "a frame nested too deeply"
         raise ProtocolError(message)
     if isinstance(frame, dict):
         fields = cast("dict[str, object]", frame)
-        match fields.get("t"):
-            case "call":
-                return _call(fields)
-            case "output":
-                return _output(fields)
-            case "done":
-                return _done(fields)
-            case _:
-                pass
+        kind = fields.get("t")
+        if kind == "call":
+            return _call(fields)
+        if kind == "output":
+            return _output(fields)
+        if kind == "done":
+            return _done(fields)
     message = "a frame of no known kind"
     raise ProtocolError(message)
 
 
 def _call(frame: dict[str, object]) -> CallFrame:
-    number, path, name = frame.get("id"), frame.get("path"), frame.get("name")
-    args, kwargs, alone = frame.get("args"), frame.get("kwargs"), frame.get("alone")
-    if (
-        frame.keys() == _CALL_KEYS
-        and type(number) is int
-        and type(path) is str
-        and _PATH.fullmatch(path)
-        and type(name) is str
-        and type(args) is list
-        and type(kwargs) is dict
-        and type(alone) is bool
-    ):
-        keywords = cast("dict[object, object]", kwargs)
-        if all(type(key) is str for key in keywords):
+    if frame.keys() == _CALL_KEYS:
+        number, path, name, args, kwargs, alone = _CALL_FIELDS(frame)
+        if (
+            type(number) is int
+            and type(path) is str
+            and _PATH.fullmatch(path)
+            and type(name) is str
+            and type(args) is list
+            and type(kwargs) is dict
+            and type(alone) is bool
+            and set(map(type, cast("dict[object, object]", kwargs))) <= {str}
+        ):
             positional = tuple(cast("list[object]", args))
-            return CallFrame(number, path, name, positional, cast("dict[str, object]", keywords), alone)
+            return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone)
     message = "a call frame of the wrong shape"
     raise ProtocolError(message)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, cast
 
-__all__ = ["type_text"]
+__all__ = ["closed_type_text", "type_text"]
 
 _PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # What the value is for a program: values cross the sandbox's border as what they are, not as text.
@@ -30,6 +30,23 @@ def type_text(schema: _Schema) -> str:
     lies deep within others. Never raises for what a keyword holds.
     """
     return _Writer(schema).text(schema)
+
+
+def closed_type_text(schema: _Schema) -> str:
+    """Do the same as `type_text`; "" where an object may have other keys than it names."""
+    return "" if _is_open(schema) else type_text(schema)
+
+
+def _is_open(part: object) -> bool:
+    if isinstance(part, list):
+        return any(map(_is_open, cast("list[object]", part)))
+    if not isinstance(part, Mapping):
+        return False
+    schema = cast("Mapping[str, object]", part)
+    named = isinstance(schema.get("properties"), Mapping)
+    if named and (schema.get("additionalProperties", False) is not False or "patternProperties" in schema):
+        return True
+    return any(map(_is_open, schema.values()))
 
 
 class _Writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
@@ -12,19 +11,21 @@ from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.formats.catalog import format_named
 from ez_ptc.formats.describable import ToolShape
-from ez_ptc.sandbox.execution import Grant, Grants, Limits
+from ez_ptc.sandbox.execution import Limits
+from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.toolkit.channel import ToolChannel
 from ez_ptc.toolkit.extract import extract_code
 from ez_ptc.toolkit.guide import Guide
+from ez_ptc.toolkit.session import Session
 from ez_ptc.toolkit.shared import shared
-from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
     from types import TracebackType
 
-    from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.tool import Tool
@@ -54,6 +55,8 @@ class Toolkit:
         context: What the `Context` parameters of the tools get.
         approve: Who is asked about the calls of tools that require approval: it gets a `ToolCall`, and returns True, a
             dict of other arguments to run it with, or text that says why not. Without it, such calls are refused.
+        allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`. They must be
+            installed where this runs. A sandbox of its own is told itself.
     """
 
     tools: Iterable[Tool[..., Any]]
@@ -68,6 +71,7 @@ class Toolkit:
     sandbox: Sandbox | None = None
     context: object = NO_CONTEXT
     approve: Approve | None = None
+    allow_imports: Iterable[str] = ()
 
     def __post_init__(self) -> None:
         """Check the tools.
@@ -75,7 +79,13 @@ class Toolkit:
         Raises:
             TypeError: Something is no tool.
             DuplicateToolError: Two tools have one name.
+            MissingExtraError: A package that programs are to import is not installed.
+            ValueError: Both a sandbox and packages are given.
         """
+        self._packages = frozenset(find_packages(self.allow_imports).names)
+        if self._packages and self.sandbox is not None:
+            message = "a toolkit with a sandbox of its own takes no allow_imports: give them to ProcessSandbox"
+            raise ValueError(message)
         self._registry = ToolRegistry(self.tools)
         self.tools = tuple(self._registry)
         if self.timeout is not None:
@@ -183,7 +193,7 @@ class Toolkit:
             IsolationUnavailableError: The kernel does not give the isolation that is required.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
         """
-        if self._has_async_tools:
+        if self._channel.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
         return self._opened().execute(code, self._channel, self._limits(timeout))
 
@@ -194,21 +204,25 @@ class Toolkit:
         *,
         context: object = NO_CONTEXT,
         approve: Approve | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
         """Do the same as `execute`, but await; cancelling it kills the program.
 
-        `context` and `approve` stand in for the toolkit's own in this execution.
+        `context` and `approve` stand in for the toolkit's own here, and `on_tool_call` is called besides its own.
         """
-        channel = self._channel.with_settings(context, approve)
+        channel = self._channel.with_settings(context, approve, on_tool_call)
         return await self._opened().aexecute(code, channel, self._limits(timeout))
 
-    @cached_property
-    def _has_async_tools(self) -> bool:
-        return any(tool.is_async for tool in self._registry)
+    def session(self) -> Session:
+        """Return a session: its programs share their names. It is the caller's to close, before the toolkit is.
+
+        Raises SandboxError when the toolkit is closed.
+        """
+        return Session(self._opened().session(), self._channel, self.limits)
 
     @cached_property
-    def _channel(self) -> _ToolChannel:
-        return _ToolChannel(self._registry, CallSettings(self.context, self.approve), self.on_tool_call)
+    def _channel(self) -> ToolChannel:
+        return ToolChannel(self._registry, CallSettings(self.context, self.approve), self.on_tool_call)
 
     def _limits(self, timeout: float | None) -> Limits:
         return self.limits if timeout is None else replace(self.limits, timeout=timeout)
@@ -223,7 +237,7 @@ class Toolkit:
                 raise SandboxError(message)
             running = self._running
             if running is None:
-                self._running = running = shared().acquire()
+                self._running = running = shared().acquire(self._packages)
             return running
 
     def close(self) -> None:
@@ -231,7 +245,7 @@ class Toolkit:
         with self._lock:
             running, self._running, self._closed = self._running, None, True
         if running is not None and self.sandbox is None:
-            shared().release()
+            shared().release(self._packages)
 
     def __enter__(self) -> Self:
         return self
@@ -248,36 +262,3 @@ class Toolkit:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await to_thread(self.close)
-
-
-class _ToolChannel:
-    """Where a program's calls reach the tools."""
-
-    def __init__(
-        self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
-    ) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        self._settings = settings
-        self._listener = listener
-        self.grants = Grants(Grant(tool.name, tool.signature, tool.docstring, tool.is_async) for tool in tools)
-
-    def with_settings(self, context: object, approve: Approve | None) -> _ToolChannel:
-        """Return the same with another context or approval, where they are given."""
-        if context is NO_CONTEXT and approve is None:
-            return self
-        changed = copy.copy(self)
-        own = self._settings
-        changed._settings = CallSettings(  # noqa: SLF001 - it is one of its own
-            own.context if context is NO_CONTEXT else context, own.approve if approve is None else approve
-        )
-        return changed
-
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        return run_call(self._tools[name], args, kwargs, self._settings)
-
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        return await arun_call(self._tools[name], args, kwargs, self._settings)
-
-    def ended(self, record: dict[str, Any]) -> None:
-        if self._listener is not None:
-            self._listener(record)

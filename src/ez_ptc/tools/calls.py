@@ -8,8 +8,8 @@ from functools import partial
 from time import perf_counter
 from typing import Final, NoReturn, Protocol, cast
 
-from ez_ptc._sync import to_thread
-from ez_ptc.errors import ArgumentsError, ToolError, ToolNotFoundError
+from ez_ptc._sync import to_thread, within
+from ez_ptc.errors import ArgumentsError, ToolError, ToolNotFoundError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools.approval import Approve, decided, question, someone_to_ask
@@ -69,6 +69,11 @@ class CallableTool(Protocol):
         ...
 
     @property
+    def timeout(self) -> float | None:
+        """How many seconds a call may take, or None for any time."""
+        ...
+
+    @property
     def positional_names(self) -> tuple[str, ...]:
         """The names of the arguments that may be passed by position, in order."""
         ...
@@ -116,8 +121,17 @@ def _ran(
         approve = someone_to_ask(tool.name, settings.approve)
         answer = approve(question(tool.name, tool.positional_names, args, kwargs))
         bound = _rebound(tool, _blocking(answer, f"the approval of {tool.name}"), bound, settings)
-    output = tool.fn(*bound.args, **bound.kwargs)
+    output = tool.fn(*bound.args, **bound.kwargs) if tool.timeout is None else _in_time(tool, bound, tool.timeout)
     return output if type(output) in _PLAIN else _blocking(_collected(output), tool.name), bound
+
+
+def _in_time(tool: CallableTool, bound: _Bound, seconds: float) -> object:
+    """Call the function in another thread, which is left to itself when the time is over."""
+    try:
+        outcome = within(seconds, partial(_outcome, partial(tool.fn, *bound.args, **bound.kwargs)))
+    except TimeoutError:
+        raise _left(tool) from None
+    return outcome()
 
 
 async def arun_call(
@@ -139,12 +153,39 @@ async def arun_call(
             # In a thread, because a person takes their time and the event loop must not wait for them.
             answer = await _awaited((await to_thread(_outcome, partial(approve, call)))())
             bound = _rebound(tool, answer, bound, settings)
-        run = partial(tool.fn, *bound.args, **bound.kwargs)
-        outcome = _outcome(run) if tool.is_async else await to_thread(_outcome, run)
-        output = await _awaited(outcome())
+        outcome = await _called(tool, partial(tool.fn, *bound.args, **bound.kwargs))
+        output = await _awaited_in_time(tool, outcome())
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
     return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+
+
+async def _called(tool: CallableTool, run: Callable[[], object]) -> Callable[[], object]:
+    if tool.is_async:
+        return _outcome(run)
+    try:
+        return await to_thread(_outcome, run, seconds=tool.timeout)
+    except TimeoutError:  # the tool's own is in its outcome
+        raise _left(tool) from None
+
+
+async def _awaited_in_time(tool: CallableTool, output: object) -> object:
+    if tool.timeout is None:
+        return await _awaited(output)
+    from anyio import move_on_after
+
+    with move_on_after(tool.timeout):
+        return await _awaited(output)
+    message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or go on without it"
+    raise ToolTimeoutError(message)
+
+
+def _left(tool: CallableTool) -> ToolTimeoutError:
+    message = (
+        f"{tool.name} took longer than {tool.timeout:g} s and is no longer waited for, though it may still have its "
+        f"effect: ask for less, or go on without it"
+    )
+    return ToolTimeoutError(message)
 
 
 def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:

@@ -21,6 +21,8 @@ from ez_ptc.tools.parameters import ToolParameter, parameters_schema
 __all__ = ["Definition", "Options", "define", "define_by_hand"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
+# As long as every clock can wait for: some thirty years, in seconds.
+_LONGEST_TIMEOUT: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Options:
     category: str | None = None
     requires_approval: bool = False
     idempotent: bool = False
+    timeout: float | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Options":
@@ -61,6 +64,8 @@ class Definition:
     category: str | None
     requires_approval: bool
     idempotent: bool
+    timeout: float | None
+    is_annotated: bool
     binder: ArgumentBinder | SchemaBinder
 
     def renamed(self, name: str) -> "Definition":
@@ -94,7 +99,7 @@ def define(
     given = options.return_schema
     returned = return_schema(read.returns, namespace=read.namespace) if given is None else given
     settled = replace(options, name=name, description=description, return_schema=returned)
-    return _definition(function, described, settled, docstring=docstring)
+    return _definition(function, described, settled, docstring=docstring, is_annotated=given is None)
 
 
 def define_by_hand(
@@ -114,7 +119,7 @@ def define_by_hand(
     schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
     described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
     docstring = _written_docstring(options.description, described.parameters["properties"])
-    return _definition(function, described, replace(options, name=name), docstring=docstring)
+    return _definition(function, described, replace(options, name=name), docstring=docstring, is_annotated=False)
 
 
 def _definition(
@@ -123,6 +128,7 @@ def _definition(
     options: Options,
     *,
     docstring: str,
+    is_annotated: bool,
 ) -> Definition:
     name, description = str(options.name), str(options.description)
     return Definition(
@@ -137,8 +143,19 @@ def _definition(
         category=options.category,
         requires_approval=options.requires_approval,
         idempotent=options.idempotent,
+        timeout=_timeout(name, options.timeout),
+        is_annotated=is_annotated,
         binder=described.binder,
     )
+
+
+def _timeout(tool: str, given: object) -> float | None:
+    if given is None:
+        return None
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= _LONGEST_TIMEOUT:
+        return float(given)
+    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {given!r}"
+    raise SchemaError(message)
 
 
 def _written_docstring(description: str, properties: Mapping[str, Any]) -> str:
@@ -156,7 +173,10 @@ def _drop_from_required(parameters: dict[str, Any], names: Sequence[str]) -> Non
 
 def _name(function: Callable[..., object], given: str | None) -> str:
     if not callable(function):
-        message = f"a tool is made from a function, got {type(function).__name__}"
+        message = (
+            f"a tool is made from a function, got {type(function).__name__}: give the function itself, not its name "
+            f"and not what it returns"
+        )
         raise SchemaError(message)
     inner = innermost(function)
     own = getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__)

@@ -178,6 +178,14 @@ class Tool(Generic[P, R_co]):
         return self._definition.return_schema
 
     @property
+    def returned_text(self) -> str:
+        """What it returns as a model reads it, where its annotation says which keys there are and no others; or ""."""
+        from ez_ptc.schema.stubs import closed_type_text
+
+        schema = self._definition.return_schema
+        return closed_type_text(schema) if schema is not None and self._definition.is_annotated else ""
+
+    @property
     def fn(self) -> Callable[P, R_co]:
         """The function."""
         return cast("Callable[P, R_co]", self._definition.function)
@@ -206,6 +214,11 @@ class Tool(Generic[P, R_co]):
     def idempotent(self) -> bool:
         """Whether calling it twice does what calling it once does."""
         return self._definition.idempotent
+
+    @property
+    def timeout(self) -> float | None:
+        """How many seconds a call may take, or None for any time."""
+        return self._definition.timeout
 
     def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
         """Return the tool as a provider takes it.

@@ -2,59 +2,69 @@
 
 from __future__ import annotations
 
-import signal
-import threading
+import resource
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from ez_ptc._sync import in_forks, to_thread
-from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.converse import ZYGOTE_GONE, Exchange, rejected
-from ez_ptc.sandbox.process.blocking import BlockingDriver
-from ez_ptc.sandbox.process.threads import Threads
-from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
+from ez_ptc._sync import Threads, in_forks
+from ez_ptc.errors import WorkerDiedError
+from ez_ptc.sandbox.converse import Exchange, rejected
+from ez_ptc.sandbox.process.packages import find_packages
+from ez_ptc.sandbox.process.pool import Pool, Room
+from ez_ptc.sandbox.process.running import Runner, problem_of
+from ez_ptc.sandbox.process.session import ProcessSession
+from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.sandbox.process.handle import WorkerHandle
 
 __all__ = ["ProcessSandbox"]
 
-_READY = 4
-_CRASHES = {
-    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
-    signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
-    signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
-    signal.SIGXCPU: "the program used up its CPU time",
-    signal.SIGKILL: "the program was killed: it ran out of memory or CPU time",
-}  # fmt: skip
+_DESCRIPTORS_EACH = 4
 
 
 class ProcessSandbox:
     """Runs each program in a process of its own, from any thread and any event loop, also after the host has forked."""
 
-    def __init__(self, *, ready: int = _READY) -> None:
+    def __init__(
+        self,
+        *,
+        ready: int = 4,
+        running: int = 256,
+        waiting: int = 1_000,
+        patience: float = 60.0,
+        allow_imports: Iterable[str] = (),
+    ) -> None:
         """Start nothing yet: the zygote boots with the first program.
 
         Args:
-            ready: How many workers (1.5 MB each) are kept waiting.
+            ready: How many workers (1.6 MB each) are kept waiting; more for a while when more are asked for.
+            running: How many programs run at one time, as far as there are descriptors (four for each); others wait.
+            waiting: How many may wait; the next one raises Overloaded.
+            patience: Seconds that one waits at most; then it raises Overloaded.
+            allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`.
+
+        Raises:
+            MissingExtraError: One of these packages is not installed.
         """
-        self._wanted = ready
         self._threads = Threads()
-        self._lock = threading.Lock()
-        self._zygote: ZygoteProcess | None = None
-        self._closed = False
+        room = Room(ready=ready, running=_most(running), waiting=waiting, seconds=patience)
+        packages = find_packages(allow_imports)
+        self._pool = Pool(room, partial(ZygoteProcess, packages), self._threads)
+        self._pool_of_alike = Pool(room, partial(ZygoteProcess, packages, alike=True), self._threads)
+        self._runner = Runner(self._threads)
         in_forks(self._start_anew)
 
     def _start_anew(self) -> None:
         """Leave everything to the parent, in a fork of the host: its zygote, its threads and who holds the lock."""
-        self._lock = threading.Lock()
         self._threads.forget()
-        if self._zygote is not None:
-            self._zygote.disown()
-            self._zygote = None
+        self._pool.start_anew()
+        self._pool_of_alike.start_anew()
+        self._runner.start_anew()
 
     @property
     def isolation(self) -> Report:
@@ -62,119 +72,66 @@ class ProcessSandbox:
 
         Raises IsolationUnavailableError when what is required is missing.
         """
-        return self._booted().report
+        return self._pool.zygote().report
 
     def warm_up(self) -> None:
         """Boot now, and have workers ready, instead of with the first program."""
-        self._booted().refill(self._wanted)
+        self._pool.refill()
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run `code` to its end and return how it ended.
 
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
+            Overloaded: Too many programs wait, or one waited too long.
+            WorkerDiedError: The sandbox's processes were killed under a program that had called tools.
             SandboxError: The sandbox, not the program, failed.
         """
-        problem = _problem(code, limits)
+        problem = problem_of(code, limits)
         if problem:
             return rejected(problem)
         exchange = self._attempt(code, channel, limits)
         if exchange.untouched:
-            # The zygote died under a program that had done nothing yet: a new one runs it as if nothing had been.
+            # The zygote died under a program that had called nothing yet: a new one runs it as if nothing had been.
             exchange = self._attempt(code, channel, limits)
-        return exchange.result()
+        return _result(exchange)
 
     def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        zygote, worker = self._take()
+        pool = self._pool_for(limits)
+        lease = pool.take()
         exchange = Exchange(code, channel, limits)
         try:
-            BlockingDriver(exchange, worker, channel, self._threads).run()
-            if exchange.lost:
-                self._explain(exchange, zygote, worker)
+            self._runner.run(exchange, lease, channel)
         finally:
-            worker.close()
-            zygote.refill(self._wanted)
+            pool.give_back(lease)
         return exchange
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Do the same as `execute`, but await; cancelling it kills the program."""
-        problem = _problem(code, limits)
+        problem = problem_of(code, limits)
         if problem:
             return rejected(problem)
         exchange = await self._aattempt(code, channel, limits)
         if exchange.untouched:
             exchange = await self._aattempt(code, channel, limits)
-        return exchange.result()
+        return _result(exchange)
 
     async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        from ez_ptc.sandbox.process.awaiting import AwaitingDriver
-
-        zygote, worker = self._take_ready() or await self._take_aside()
+        pool = self._pool_for(limits)
+        lease = await pool.atake()
         exchange = Exchange(code, channel, limits)
         try:
-            await AwaitingDriver(exchange, worker, channel).run()
-            if exchange.lost:
-                await to_thread(self._explain, exchange, zygote, worker)
+            await self._runner.arun(exchange, lease, channel)
         finally:
-            worker.close()
-            zygote.refill(self._wanted)
+            pool.give_back(lease)
         return exchange
 
-    def _booted(self) -> ZygoteProcess:
-        with self._lock:
-            if self._closed:
-                message = "the sandbox is closed"
-                raise SandboxError(message)
-            if self._zygote is None:
-                self._zygote = ZygoteProcess()
-            return self._zygote
+    def _pool_for(self, limits: Limits) -> Pool:
+        return self._pool if limits.seed is None else self._pool_of_alike
 
-    def _take_ready(self) -> tuple[ZygoteProcess, WorkerHandle] | None:
-        """Return a worker if one is ready now."""
-        zygote = self._zygote
-        if zygote is None:
-            return None
-        worker = zygote.take_ready()
-        return (zygote, worker) if worker is not None else None
-
-    async def _take_aside(self) -> tuple[ZygoteProcess, WorkerHandle]:
-        import anyio
-
-        # A worker that was taken for a task that has been cancelled meanwhile would be lost.
-        taken: list[tuple[ZygoteProcess, WorkerHandle]] = []
-        with anyio.CancelScope(shield=True):
-            taken.append(await to_thread(self._take))
-        return taken[0]
-
-    def _take(self) -> tuple[ZygoteProcess, WorkerHandle]:
-        """Return a ready worker and the zygote it is of; boot a new zygote once if the old one has ended."""
-        zygote = self._booted()
-        try:
-            return zygote, zygote.take()
-        except ZygoteGoneError:
-            self._forget(zygote)
-            zygote = self._booted()
-            return zygote, zygote.take()
-
-    def _forget(self, zygote: ZygoteProcess) -> None:
-        """Let the next program boot a new zygote instead of this one, which has ended."""
-        with self._lock:
-            if self._zygote is zygote:
-                self._zygote = None
-        zygote.close()
-
-    def _explain(self, exchange: Exchange, zygote: ZygoteProcess, worker: WorkerHandle) -> None:
-        """Say how a worker ended that did not say it itself."""
-        worker.kill()
-        code = zygote.how_ended(worker)
-        if code is None:
-            self._forget(zygote)
-            exchange.end(ZYGOTE_GONE)
-        elif code >= 0:
-            exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
-        else:
-            text = _CRASHES.get(signal.Signals(-code), f"the program's process ended with {signal.Signals(-code).name}")
-            exchange.end(text)
+    def session(self) -> ProcessSession:
+        """Return a place for programs that share their names; it is the caller's to close."""
+        return ProcessSession(self._pool, self._runner)
 
     def __enter__(self) -> Self:
         return self
@@ -186,26 +143,23 @@ class ProcessSandbox:
 
     def close(self) -> None:
         """End every process of this sandbox; it cannot be used any more."""
-        with self._lock:
-            self._closed = True
-            zygote, self._zygote = self._zygote, None
-        if zygote is not None:
-            zygote.close()
+        self._pool.close()
+        self._pool_of_alike.close()
 
 
-def _encodes(code: str) -> bool:
-    try:
-        return code.isascii() or bool(code.encode())
-    except UnicodeEncodeError:
-        return False
+def _result(exchange: Exchange) -> ExecutionResult:
+    result = exchange.result()
+    if exchange.orphaned:
+        names = ", ".join(call["name"] for call in result.tool_calls) or "none"
+        message = (
+            "the sandbox's processes were killed under a program, which is not run again because it had called tools "
+            f"({names}): see what they did, and run it again if that does no harm"
+        )
+        raise WorkerDiedError(message)
+    return result
 
 
-def _problem(code: object, limits: Limits) -> str:
-    """Return why `code` is not even sent to a worker, or an empty text."""
-    if not isinstance(code, str):
-        return f"TypeError: a program is text (str), not {type(code).__name__}"
-    if "\0" in code or not _encodes(code):
-        return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
-    if len(code) > limits.frame:
-        return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
-    return ""
+def _most(running: int) -> int:
+    """Return how many programs may run here: each holds two descriptors, and others of the host need some."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return running if descriptors < 0 else max(1, min(running, descriptors // _DESCRIPTORS_EACH))

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 __all__ = ["judge", "nothing_holds"]
 
 _CONTAINER = "in a container, use its default seccomp profile, or one that allows seccomp(2) and prctl(2)"
+_LOCKDOWN = f"raise the limit if one is named; else, {_CONTAINER}"
+_PIDFD = (
+    "use a kernel and a seccomp profile with pidfd_open(2) and pidfd_send_signal(2) (5.3 or later; not every gVisor)"
+)
 _LANDLOCK = "use a kernel with Landlock (5.13 or later, with landlock in its lsm= list)"
 _NAMESPACES = (
     "allow unprivileged user namespaces (sysctl user.max_user_namespaces and, on Ubuntu, "
@@ -42,6 +46,13 @@ def judge(facts: Mapping[str, object]) -> Report:
             lacking=f"a confined process could {', '.join(allowed)}",
             advice=_CONTAINER,
         ),
+        _required(
+            "ending programs",
+            held=bool(facts["pidfds"]),
+            by="each process is held by a pidfd",
+            lacking="a process could not be held and ended by a pidfd",
+            advice=_PIDFD,
+        ),
         _wanted("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
         _wanted("empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES),
         _wanted("unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"),
@@ -55,7 +66,7 @@ def judge(facts: Mapping[str, object]) -> Report:
 
 def nothing_holds(reason: str) -> Report:
     """Return the report of a boot that was given up for `reason`."""
-    return Report((_required("lockdown", held=False, by="", lacking=reason, advice=_CONTAINER),))
+    return Report((_required("lockdown", held=False, by="", lacking=reason, advice=_LOCKDOWN),))
 
 
 def _required(name: str, *, held: bool, by: str, lacking: str, advice: str) -> Layer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 
@@ -20,6 +21,13 @@ class WorkerHandle:
         self.pid = pid
         self.socket = socket.socket(fileno=socket_fd)
         self._pidfd = pidfd
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone, as one that waits may be when memory is short."""
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(0))
 
     def interrupt(self) -> None:
         """Ask the program to stop: a TimeoutError is raised inside it."""

@@ -7,12 +7,11 @@ import contextlib
 import fcntl
 import json
 import os
-import selectors
+import select
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from pathlib import Path
@@ -22,22 +21,26 @@ from ez_ptc._sync import in_forks
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.process.facts import judge, nothing_holds
 from ez_ptc.sandbox.process.handle import WorkerHandle
+from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.process.packages import Packages
 
 __all__ = ["ZygoteGoneError", "ZygoteProcess"]
 
 _BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 # -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
-_FLAGS = ("-P", "-s", "-S", "-B", "-X", "utf8")
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC"}
+_FLAGS = ("-P", "-s", "-S", "-X", "utf8")
+# With LD_BIND_NOW, functions of libraries are looked up once at boot, not by every worker in copied pages.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_NOW": "1"}
+# A library that computes in threads would start them at its import, and a fork has none of them.
+_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "POLARS", "RAYON")}
 # A host without standard streams gives their numbers to its sockets, and the zygote has streams there.
 _FIRST_FD = 3
 _BOOT_SECONDS = 30.0
-_FORK_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
+_MOMENT_MS = 20
 _END_SECONDS = 2.0
 _MESSAGE = 1 << 16
 _FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
@@ -47,29 +50,45 @@ class ZygoteGoneError(SandboxError):
     """The zygote has ended; a new one must be started."""
 
 
-class ZygoteProcess:
-    """One zygote. Any thread may take workers from it."""
+def _gone() -> ZygoteGoneError:
+    return ZygoteGoneError("the sandbox's zygote has ended")
 
-    def __init__(self, *, require: bool = True) -> None:
+
+class ZygoteProcess:
+    """One zygote and the workers that it has made and nobody has taken. Who uses it from several threads locks it."""
+
+    def __init__(self, packages: Packages = NO_PACKAGES, *, alike: bool = False, require: bool = True) -> None:
         """Boot and wait until it is ready.
 
         Args:
+            packages: What programs may import besides the standard library.
+            alike: Let all workers of all such zygotes have the same things at the same addresses.
             require: Refuse to exist where the isolation that is required is missing.
 
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
             SandboxError: The interpreter did not start, or not in 30 s.
         """
-        self._lock = threading.Lock()
+        self._alike = alike
         self._ready: deque[WorkerHandle] = deque()
         self._ended: dict[int, int] = {}
         self._ordered = 0
+        self._heard_at = time.monotonic()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
-            command = [sys.executable, *_FLAGS, os.fspath(_BOOT), str(inherited.fileno())]
+            flags = [*_FLAGS, "-B"] if sys.dont_write_bytecode else _FLAGS
+            wanted = json.dumps([packages.names, packages.places])
+            command = [
+                sys.executable,
+                *flags,
+                os.fspath(_BOOT),
+                str(inherited.fileno()),
+                wanted,
+                "fix" if alike else "",
+            ]
             self._process = subprocess.Popen(
                 command,
-                env=_ENVIRONMENT,
+                env=_ENVIRONMENT | (_ONE_THREAD if packages.names else {}),
                 cwd="/",
                 pass_fds=[inherited.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -102,6 +121,8 @@ class ZygoteProcess:
         if message[:1] == b"R":
             self._control.settimeout(None)
             return judge(cast("dict[str, object]", json.loads(message[1:])))
+        if message[:1] == b"P":
+            raise SandboxError(message[1:].decode())
         if message[:1] == b"E":
             return nothing_holds(message[1:].decode())
         self._process.kill()
@@ -109,80 +130,82 @@ class ZygoteProcess:
         problem = f"the sandbox did not start: {stderr[-2000:] or f'{sys.executable} ended at once'}"
         raise SandboxError(problem)
 
-    def take(self) -> WorkerHandle:
-        """Return a ready worker; it is the caller's to close. Waits for a fork when there is none.
+    @property
+    def coming(self) -> int:
+        """How many workers are ready or on their way."""
+        return len(self._ready) + self._ordered
 
-        Raises:
-            ZygoteGoneError: The zygote has ended.
+    def pop(self) -> WorkerHandle | None:
+        """Return a worker if one is ready; it is the caller's to close. Raises ZygoteGoneError."""
+        if not self._ready:
+            self._drain()
+        while self._ready:
+            worker = self._ready.popleft()
+            if not worker.ended:
+                return worker
+            worker.close()
+        return None
+
+    def spare(self, wanted: int) -> list[WorkerHandle]:
+        """Return the workers that are ready beyond ``wanted``; they are the caller's to close."""
+        with contextlib.suppress(ZygoteGoneError):
+            self._drain()
+        return [self._ready.popleft() for _ in range(len(self._ready) - wanted)]
+
+    def order(self, wanted: int, *, hurry: bool) -> None:
+        """Order workers until ``wanted`` are ready or on their way. Raises ZygoteGoneError.
+
+        One that is ordered in a hurry comes without a rehearsal: it is there sooner, and its program takes longer.
         """
-        with self._lock:
-            if not self._ready:
-                self._drain()
-            if not self._ready:
-                if not self._ordered:
-                    self._order(1)
-                self._await(lambda: bool(self._ready))
-            return self._ready.popleft()
+        missing = wanted - self.coming
+        if missing > 0:
+            self._send(f"{'H' if hurry and not self._alike else 'F'}{missing}")
+            self._ordered += missing
+            self._heard_at = time.monotonic()
 
-    def take_ready(self) -> WorkerHandle | None:
-        """Return a worker if one is ready, without waiting for anything."""
-        with self._lock, contextlib.suppress(ZygoteGoneError):
-            if not self._ready:
-                self._drain()
-            return self._ready.popleft() if self._ready else None
-        return None
+    def ask(self, worker: WorkerHandle) -> None:
+        """Ask how ``worker`` ended. Raises ZygoteGoneError."""
+        self._send(f"S{worker.pid}")
+        self._heard_at = time.monotonic()
 
-    def refill(self, wanted: int) -> None:
-        """Order workers until ``wanted`` are ready or on their way; does not wait."""
-        with self._lock, contextlib.suppress(ZygoteGoneError):
-            missing = wanted - len(self._ready) - self._ordered
-            if missing > 0:
-                self._order(missing)
+    def told(self, worker: WorkerHandle) -> int | None:
+        """Return the exit code of a worker that was asked for (negative: the signal), if it is known by now."""
+        self._drain()
+        return self._ended.pop(worker.pid, None)
 
-    def how_ended(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of ``worker`` (negative: the signal) after its socket ended; None when unknown."""
-        with self._lock, contextlib.suppress(ZygoteGoneError):
-            self._send(f"S{worker.pid}")
-            self._await(lambda: worker.pid in self._ended)
-            return self._ended.pop(worker.pid)
-        return None
-
-    def _order(self, number: int) -> None:
-        self._send(f"F{number}")
-        self._ordered += number
+    def wait(self) -> None:
+        """Return when there is something to take, or a moment later. Raises ZygoteGoneError; needs no lock."""
+        poll = select.poll()
+        try:
+            poll.register(self._control, select.POLLIN)
+        except ValueError as error:
+            raise _gone() from error
+        if not poll.poll(_MOMENT_MS) and time.monotonic() - self._heard_at > _ANSWER_SECONDS:
+            message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
+            raise ZygoteGoneError(message)
 
     def _send(self, order: str) -> None:
         try:
             self._control.send(order.encode())
         except OSError as error:
-            message = "the sandbox's zygote has ended"
-            raise ZygoteGoneError(message) from error
+            raise _gone() from error
 
     def _drain(self) -> None:
-        while self._receive(socket.MSG_DONTWAIT):
+        while self._receive():
             pass
 
-    def _await(self, condition: Callable[[], bool]) -> None:
-        until = time.monotonic() + _FORK_SECONDS
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._control, selectors.EVENT_READ)
-            while not condition():
-                left = until - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    message = f"the sandbox's zygote did not answer in {_FORK_SECONDS:g} s"
-                    raise ZygoteGoneError(message)
-                self._receive(0)
-
-    def _receive(self, flags: int) -> bool:
+    def _receive(self) -> bool:
         """Take one message; return whether there was one."""
         try:
             # Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
-            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, flags | socket.MSG_CMSG_CLOEXEC)
+            flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, flags)
         except BlockingIOError:
             return False
         except OSError:
             message, extra = b"", []
-        if message[:1] == b"W":
+        self._heard_at = time.monotonic()
+        if message[:1] == b"W" and extra:
             fds = array.array("i", extra[0][2])
             self._ordered -= 1
             self._ready.append(WorkerHandle(int(message[1:]), *fds))
@@ -191,8 +214,7 @@ class ZygoteProcess:
             pid, _, code = message[1:].partition(b" ")
             self._ended[int(pid)] = int(code)
             return True
-        message = "the sandbox's zygote has ended"
-        raise ZygoteGoneError(message)
+        raise _gone()
 
     def disown(self) -> None:
         """Forget the zygote in a fork of the host: it belongs to the parent."""
@@ -201,7 +223,6 @@ class ZygoteProcess:
             self._process.stderr.close()
         # Only its parent can wait for it, and here nobody should complain that nobody does.
         self._process.returncode = 0
-        self._lock = threading.Lock()
         while self._ready:
             self._ready.pop().disown()
 
@@ -209,10 +230,12 @@ class ZygoteProcess:
         """End the zygote and with it every worker; returns when it is gone, or after 2 s and a kill."""
         if self._control.fileno() < 0:
             return
-        with self._lock:
-            self._control.close()
-            while self._ready:
-                self._ready.pop().close()
+        with contextlib.suppress(OSError):
+            # Whoever waits in `wait` would not see it being closed.
+            self._control.shutdown(socket.SHUT_RDWR)
+        self._control.close()
+        while self._ready:
+            self._ready.pop().close()
         if self._process.stderr is not None:
             self._process.stderr.close()
         try:

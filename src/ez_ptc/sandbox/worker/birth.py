@@ -1,7 +1,8 @@
-"""How the zygote comes to be: import everything, lock down, prove that it holds, serve."""
+"""How the zygote comes to be: import what is needed, lock down, prove that it holds, serve."""
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import gc
 import json
@@ -10,11 +11,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from . import aio, preload, probe, report, runtime, strands, zygote
+from . import aio, packages, preload, probe, report, runtime, strands, zygote
+from .boot import end_with_host
 from .lockdown import Lockdown
 
 if TYPE_CHECKING:
-    import socket
+    from .library import Library
 
 __all__ = ["main"]
 
@@ -23,38 +25,63 @@ _THREAD_STACK = 1 << 20
 _UNKNOWN_MEMORY = 64 << 20
 
 
-def main(control: socket.socket) -> None:
-    """Boot, and serve until the host closes ``control``.
+def main(control_fd: int, library: Library) -> None:
+    """Boot, and serve until the host closes the other end of the control socket.
 
     The process that was started stays outside and waits, so that the death of either side is seen by the other.
     """
+    control = _socket.socket(fileno=control_fd)
     try:
-        locks, base_memory = _prepare()
-        files_held = _lock_files_away(locks)
+        locks, base_memory = _prepare(_folder(), library)
+        files_held = _lock_files_away(locks, _folder())
+    except packages.PackageError as error:
+        control.send(f"P{error}".encode())
+        return
     except OSError as error:
         control.send(f"E{error}".encode())
         return
-    gc.collect()
+    server = zygote.Zygote(control, locks, base_memory)
+    # No collection before it: the holes it leaves would be filled, and their pages copied, in every worker.
     gc.freeze()
-    pid = os.fork()
+    gc.enable()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        limits = "RLIMIT_NPROC, or pids.max of its cgroup"
+        control.send(f"Eno process can be started beside the first ({error.strerror}: {limits})".encode())
+        return
     if pid:
         control.close()
         os.waitpid(pid, 0)
         return
     locks.die_with_parent()
-    server = zygote.Zygote(control, locks, base_memory)
+    end_with_host(control_fd, now=False)
+    locks.limit_resources()
     facts = _prove(locks, files_held=files_held)
     # What is wrong is said by the host; standard error is for an interpreter that does not come this far.
     control.send(b"R" + json.dumps(facts).encode())
     os.dup2(0, 2)
-    if facts["seccomp"] and not facts["allowed"] and files_held:
+    if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
         server.serve()
     os._exit(0)
 
 
-def _prepare() -> tuple[Lockdown, int]:
-    preload.preload()
-    locks = Lockdown(f"{os.path.dirname(__file__)}/filters")
+def _folder() -> str:
+    """Return the folder of these files: asked for where it is used, because programs can look into every frame."""
+    return os.path.dirname(os.path.abspath(sys.argv[0]))
+
+
+def _granted() -> tuple[list[str], list[str]]:
+    """Return the names of the packages that programs may import, and the folders to look for them in."""
+    names, places = json.loads(sys.argv[2])
+    return names, places
+
+
+def _prepare(folder: str, library: Library) -> tuple[Lockdown, int]:
+    preload.preload(library.shelf)
+    packages.load_packages(library, *_granted())
+    library.shelf.close()
+    locks = Lockdown(f"{folder}/filters")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
@@ -62,7 +89,6 @@ def _prepare() -> tuple[Lockdown, int]:
     aio.install()
     report.install()
     runtime.replace_builtins()
-    runtime.forbid_imports()
     threading.stack_size(_THREAD_STACK)
     return locks, _base_memory()
 
@@ -76,10 +102,10 @@ def _base_memory() -> int:
     return _UNKNOWN_MEMORY
 
 
-def _lock_files_away(locks: Lockdown) -> bool:
+def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether files are really gone."""
-    known = [os.__file__, __file__, sys.executable]
-    preload.forget_places()
+    known = [os.__file__, f"{folder}/birth.py", sys.executable]
+    preload.forget_places(folder, *_granted())
     locks.enter_namespaces()
     locks.give_up_privileges()
     locks.deny_files()
@@ -94,6 +120,7 @@ def _prove(locks: Lockdown, *, files_held: bool) -> dict[str, object]:
         "empty_root": locks.empty_root,
         "files_held": files_held,
         "uid": os.getuid(),
+        "pidfds": probe.pidfds_work(),
         "seccomp": True,
     }
     try:

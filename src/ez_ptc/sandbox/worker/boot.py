@@ -1,35 +1,68 @@
 """The first file of the zygote, started by path with an empty environment.
 
 It makes its own folder importable as a package, called ``ez_worker``, without making the folders above visible: nothing
-of ez_ptc outside this folder is ever imported here. The one argument is the descriptor of the control socket.
+of ez_ptc outside this folder is ever imported here. Its arguments are the descriptor of the control socket, as JSON the
+packages that programs may import and where they are, and ``fix`` if every boot shall have the same addresses.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+import _frozen_importlib_external as external
+import fcntl
+import gc
 import os
-import socket
 import sys
 
-__all__ = ["load_package"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .library import Library
+
+__all__ = ["end_with_host", "fix_addresses", "load_package"]
 
 _PACKAGE = "ez_worker"
+_NOT_RANDOM = 0x0040000
+_FIXED = "fixed"
 
 
-def load_package() -> None:
-    """Put this folder's package into ``sys.modules``."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    spec = importlib.util.spec_from_file_location(
-        _PACKAGE, f"{folder}/__init__.py", submodule_search_locations=[folder]
-    )
-    if spec is None or spec.loader is None:
-        raise ImportError(folder)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[_PACKAGE] = module
-    spec.loader.exec_module(module)
+def load_package() -> Library:
+    """Make this folder's package and the standard library importable, both from memory; return what keeps them."""
+    folder, home = os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(os.__file__)
+    module = type(sys)(f"{_PACKAGE}.library")
+    external.SourceFileLoader(module.__name__, f"{folder}/library.py").exec_module(module)
+    sys.modules[module.__name__] = module
+    # Whatever is loaded already knows where it came from.
+    for found in gc.get_objects():
+        if type(found) is type(load_package):
+            place = found.__code__.co_filename
+            module.rename(found.__code__, place.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
+    module.rename(sys._getframe(1).f_code, "<sandbox>/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
+    library: Library = module.Library()
+    library.keep(folder, _PACKAGE, "<sandbox>")
+    library.keep(home, "", "<stdlib>")
+    sys.meta_path.insert(0, library)
+    return library
+
+
+def end_with_host(control_fd: int, *, now: bool) -> None:
+    """Let the kernel end this process if the host ends while it boots; later it sees for itself."""
+    flags = fcntl.fcntl(control_fd, fcntl.F_GETFL) & ~os.O_ASYNC
+    fcntl.fcntl(control_fd, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(control_fd, fcntl.F_SETFL, flags | (os.O_ASYNC if now else 0))
+
+
+def fix_addresses() -> None:
+    """Start once more, with everything at the same addresses each time; go on where the kernel refuses it."""
+    import ctypes
+
+    if ctypes.CDLL(None).personality(_NOT_RANDOM) != -1:
+        os.execv(sys.executable, [*sys.orig_argv[:-1], _FIXED])  # noqa: S606 - starts itself again
 
 
 if __name__ == "__main__":
-    load_package()
-    importlib.import_module(f"{_PACKAGE}.birth").main(socket.socket(fileno=int(sys.argv[1])))
+    end_with_host(int(sys.argv[1]), now=True)
+    if sys.argv[3] == "fix":
+        fix_addresses()
+    # What is made from here on is never given back: no use in looking for what might be.
+    gc.disable()
+    kept = load_package()
+    __import__(f"{_PACKAGE}.birth").birth.main(int(sys.argv[1]), kept)

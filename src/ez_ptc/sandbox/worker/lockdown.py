@@ -60,8 +60,17 @@ class LockdownError(OSError):
     """The kernel refused something without which there is no sandbox."""
 
 
-class _Filter(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
+
+
+class _Filter:
+    """A seccomp filter in memory, as the kernel takes it."""
+
+    def __init__(self, path: str) -> None:
+        self._code = ctypes.create_string_buffer(code := _read(path), len(code))
+        self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
+        self.address = ctypes.addressof(self._program)
 
 
 class Lockdown:
@@ -75,7 +84,12 @@ class Lockdown:
             raise LockdownError(message)
         self._numbers = _NUMBERS[self.machine]
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._filters = {name: _read(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
+        self._filters = {name: _Filter(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
+        # What every new worker calls takes plain numbers: an object of ctypes' own would touch pages.
+        self._seccomp = self._libc["syscall"]
+        self._seccomp.argtypes = [ctypes.c_long, ctypes.c_uint, ctypes.c_uint, ctypes.c_void_p]
+        self._die = self._libc["prctl"]
+        self._die.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
         self.namespaces: list[str] = []
         self.refused: dict[str, str] = {}
         self.landlock = 0
@@ -173,21 +187,21 @@ class Lockdown:
 
     def die_with_parent(self) -> None:
         """Ask to be killed when the process that forked this one dies."""
-        self._prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        self._checked(self._die(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
 
     def filter_calls(self, name: str) -> None:
         """Install the system call filter ``"zygote"`` or ``"worker"``. Raises OSError when the kernel refuses."""
-        code = self._filters[name]
-        program = _Filter(len(code) // 8, ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p))
-        self._call(
-            self._numbers["seccomp"], ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program)
-        )
+        program = self._filters[name].address
+        self._checked(self._seccomp(self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, program))
 
     @staticmethod
     def limit_resources() -> None:
         """Set the limits that hold for every worker; memory and CPU time are set for each execution."""
         for name, soft, hard in _FIXED_LIMITS:
-            resource.setrlimit(name, (soft, hard))
+            # Where the host may have less already, it stays at that: raising a limit takes a privilege.
+            most = resource.getrlimit(name)[1]
+            hard = hard if most == resource.RLIM_INFINITY else min(hard, most)  # noqa: PLW2901 - the limit that holds
+            resource.setrlimit(name, (min(soft, hard), hard))
 
 
 def _namespace(name: str) -> str:

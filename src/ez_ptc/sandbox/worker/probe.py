@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .lockdown import Lockdown
 
-__all__ = ["file_layer_holds", "probe_worker"]
+__all__ = ["file_layer_holds", "pidfds_work", "probe_worker"]
 
 _PLACES = (
     "/etc/passwd",
@@ -47,6 +47,21 @@ def _readable(place: str) -> bool:
         return False
     finally:
         os.close(fd)
+
+
+def pidfds_work() -> bool:
+    """Return whether a process can be held, and ended, by a descriptor, as the host ends each worker."""
+    try:
+        fd = os.pidfd_open(os.getpid())
+    except OSError:
+        return False
+    try:
+        signal.pidfd_send_signal(fd, 0)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:

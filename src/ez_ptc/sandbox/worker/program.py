@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["FILENAME", "SETTLE", "EmptyProgramError", "compile_program", "run_compiled"]
+__all__ = ["SETTLE", "EmptyProgramError", "compile_program", "is_program", "parse_program", "run_compiled"]
 
-FILENAME = "<program>"
+_FILENAME = "<program"
 RESULT = "__ez_result__"
 SETTLE = "__ez_settle__"
 
@@ -33,26 +33,48 @@ class _Tolerant(ast.NodeTransformer):
         return node
 
 
-def compile_program(text: str) -> CodeType:
-    """Return the code of a program; running it leaves its last expression's value under :data:`RESULT`.
+def _filename(number: int) -> str:
+    return f"{_FILENAME}>" if number == 1 else f"{_FILENAME} {number}>"
+
+
+def is_program(filename: str) -> bool:
+    """Return whether code of this file is a program's."""
+    return filename.startswith(_FILENAME)
+
+
+def parse_program(text: str, number: int = 1) -> ast.Module:
+    """Return a program's tree; its lines are known to tracebacks from now on.
+
+    Args:
+        text: The program.
+        number: Which program of its process it is: each has a file name of its own, for the lines in tracebacks.
 
     Raises:
         EmptyProgramError: Nothing but white space and comments.
         SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
     """
+    filename = _filename(number)
     # Each line with its end, as linecache has them: tracebacks count on it when they point at a column.
     lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
-    linecache.cache[FILENAME] = (len(text), None, lines, FILENAME)
-    tree = ast.parse(text, FILENAME)
+    linecache.cache[filename] = (len(text), None, lines, filename)
+    tree = ast.parse(text, filename)
     if not tree.body:
         raise EmptyProgramError
-    if "await" in text:
+    return tree
+
+
+def compile_program(tree: ast.Module, number: int = 1, *, awaits: bool) -> CodeType:
+    """Return the code of a program; running it leaves its last expression's value under :data:`RESULT`.
+
+    `awaits` says whether there is an ``await`` in it, perhaps.
+    """
+    if awaits:
         tree = cast("ast.Module", _Tolerant().visit(tree))
     last = tree.body[-1]
     if isinstance(last, ast.Expr):
         target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
         tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
-    return compile(tree, FILENAME, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return compile(tree, _filename(number), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def run_compiled(code: CodeType, namespace: dict[str, object]) -> object:

@@ -13,25 +13,30 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, cast
 
-from .program import FILENAME, EmptyProgramError
+from .advice import corrected, sources
+from .program import EmptyProgramError, is_program
+from .shapes import Shapes
+from .stubs import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from types import FrameType, TracebackType
 
-__all__ = ["describe", "install"]
+    from .advice import Mistake
+
+__all__ = ["describe", "describe_mistakes", "install"]
 
 _MOST_TEXT = 20_000
 _MOST_NAMES = 40
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
-def describe(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> tuple[str, str]:
+def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
     """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
     if isinstance(error, EmptyProgramError):
         message = "the program is empty: write Python statements that call the tools and print the result"
         return message, message + "\n"
-    hint = _hint(error, signatures, namespace)
+    hint = _hint(error, shapes, namespace)
     try:
         shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         _keep_program_frames(shown)
@@ -49,19 +54,35 @@ def describe(error: BaseException, signatures: Mapping[str, str], namespace: Map
     return line, text
 
 
+def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
+    """Return ``(error, text)`` of what was found before the program ran: the first mistake; all, and how to do it."""
+    lines = text.splitlines()
+    told = [f"{each.error}\nHint: {each.hint}" for each in found]
+    shown = [
+        f"  line {each.line}: {lines[each.line - 1].strip()[:200]}\n{said}\n"
+        for each, said in zip(found, told, strict=True)
+    ]
+    better = corrected(text, found)
+    if better:
+        shown.append(f"The corrected program, if it does what is asked:\n```python\n{better.strip()}\n```\n")
+    return told[0], _cut(
+        "".join(["The program was checked and has not run: nothing was called.\n", *shown]), _MOST_TEXT
+    )
+
+
 def install() -> None:
     """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours."""
 
     def show_in_thread(found: threading.ExceptHookArgs) -> None:
         if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
             name = found.thread.name if found.thread else "?"
-            sys.stderr.write(f"Exception in thread {name}:\n{describe(found.exc_value, {}, {})[1]}")
+            sys.stderr.write(f"Exception in thread {name}:\n{describe(found.exc_value, Shapes({}), {})[1]}")
 
     def show_in_logging(self: logging.Handler, record: logging.LogRecord) -> None:
         del self
         error = sys.exception()
         if error is not None:
-            sys.stderr.write(f"Logging error in {record.msg!r}:\n{describe(error, {}, {})[1]}")
+            sys.stderr.write(f"Logging error in {record.msg!r}:\n{describe(error, Shapes({}), {})[1]}")
 
     threading.excepthook = show_in_thread
     logging.Handler.handleError = show_in_logging
@@ -78,22 +99,24 @@ def _keep_program_frames(shown: traceback.TracebackException) -> None:
         part = pending.pop()
         if part is None:
             continue
-        own = [frame for frame in part.stack if frame.filename == FILENAME]
+        own = [frame for frame in part.stack if is_program(frame.filename)]
         part.stack = traceback.StackSummary.from_list(own)
         pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
 
 
-def _hint(error: BaseException, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     hint = ""
     try:
-        if isinstance(error, KeyError):
+        if isinstance(error, ToolError):
+            hint = _tool_hint(error, shapes)
+        elif isinstance(error, KeyError):
             hint = _key_hint(error)
         elif isinstance(error, AttributeError):
             hint = _attribute_hint(error)
         elif isinstance(error, NameError):
-            hint = _name_hint(error, signatures, namespace)
+            hint = _name_hint(error, shapes, namespace)
         elif isinstance(error, TypeError):
-            hint = _call_hint(error, signatures, namespace)
+            hint = _call_hint(error, shapes, namespace)
         elif isinstance(error, SyntaxError) and "'return' outside function" in str(error):
             hint = "a program has no return: make the value its last expression, or print it"
     except Exception:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
@@ -121,27 +144,32 @@ def _key_hint(error: KeyError) -> str:
 
 def _subscripted(tb: TracebackType | None) -> object:
     """Return the object whose subscript failed, where the failing line names it plainly."""
+    node, frame = _failing(tb)
+    return _lookup(node.value, frame) if isinstance(node, ast.Subscript) and frame is not None else None
+
+
+def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | None]:
+    """Return the program's expression that failed, and the frame it is in."""
     last: tuple[FrameType, int] | None = None
     while tb is not None:
-        if tb.tb_frame.f_code.co_filename == FILENAME:
+        if is_program(tb.tb_frame.f_code.co_filename):
             last = (tb.tb_frame, tb.tb_lasti)
         tb = tb.tb_next
     if last is None:
-        return None
+        return None, None
     frame, instruction = last
     positions = list(frame.f_code.co_positions())[instruction // 2]
-    segment = _segment(positions)
-    node = ast.parse(segment.strip(), mode="eval").body if segment else None
-    return _lookup(node.value, frame) if isinstance(node, ast.Subscript) else None
+    segment = _segment(frame.f_code.co_filename, positions)
+    return (ast.parse(segment.strip(), mode="eval").body if segment else None), frame
 
 
-def _segment(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
+def _segment(filename: str, positions: tuple[int | None, int | None, int | None, int | None]) -> str:
     import linecache
 
     line, end_line, column, end_column = positions
     if line is None or line != end_line or column is None or end_column is None:
         return ""
-    return linecache.getline(FILENAME, line).encode()[column:end_column].decode()
+    return linecache.getline(filename, line).encode()[column:end_column].decode()
 
 
 def _lookup(node: ast.expr, frame: FrameType) -> object:
@@ -170,26 +198,39 @@ def _attribute_hint(error: AttributeError) -> str:
     return f"{type(found).__name__} has: {', '.join(near)}" if near else ""
 
 
-def _name_hint(error: NameError, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
+def _tool_hint(error: ToolError, shapes: Shapes) -> str:
+    """Say how the tool is called that refused its arguments, and where others come from than were made up."""
+    node = _failing(error.__traceback__)[0]
+    tool = shapes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    text = str(error)
+    tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), tool)
+    if tool is None:
+        return ""
+    parts = [f"the tool is {tool.signature}"] if isinstance(error, TypeError) else []
+    return "; ".join([*parts, *sources(tool, shapes)])
+
+
+def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
-    own = [name for name in namespace if not name.startswith("__") and name not in signatures]
-    near = difflib.get_close_matches(wanted, [*signatures, *own, *vars(builtins)], n=3, cutoff=0.6)
+    own = [name for name in namespace if not name.startswith("__") and name not in shapes]
+    near = difflib.get_close_matches(wanted, [*shapes, *own, *vars(builtins)], n=3, cutoff=0.6)
     # From 3.12 on CPython's own text has the suggestion.
     parts = [f"did you mean {' or '.join(near)}?"] if near and sys.version_info < (3, 12) else []
     if wanted in sys.stdlib_module_names:
         parts = [f"write `import {wanted}` first"]
-    parts.append(f"the tools are: {_names(signatures, wanted) or 'none'}")
+    parts.append(f"the tools are: {_names(shapes, wanted) or 'none'}")
     if own:
         parts.append(f"names defined so far: {_names(own, wanted)}")
     return "; ".join(parts)
 
 
-def _call_hint(error: TypeError, signatures: Mapping[str, str], namespace: Mapping[str, object]) -> str:
-    text = str(error)
-    tool = next((name for name in signatures if text.startswith((f"{name}:", f"an argument of {name}:"))), None)
+def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
     if tool is not None:
-        return f"the tool is {signatures[tool]}"
-    match = _CALL_PROBLEM.match(text)
+        return f"the tool is {tool.signature}"
+    if "unhashable type: 'Record'" in str(error):
+        return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
+    match = _CALL_PROBLEM.match(str(error))
     name = match[1].rpartition(".")[2] if match else ""
     function = namespace.get(name)
     return f"the signature is {name}{inspect.signature(function)}" if callable(function) else ""

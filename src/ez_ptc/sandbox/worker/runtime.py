@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import builtins
 import concurrent.futures.thread
-import importlib
 import json
 import math
 import re
@@ -13,34 +12,39 @@ import resource
 import signal
 import sys
 import threading
+import time
 import types
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, cast
 
-from . import strands, values
+from . import chance, strands, values
 from .aio import settle
-from .program import SETTLE, compile_program, run_compiled
-from .records import Record
-from .report import describe
+from .check import mistakes
+from .program import SETTLE, compile_program, parse_program, run_compiled
+from .report import describe, describe_mistakes
+from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
 from .wire import Link
 
 if TYPE_CHECKING:
+    import ast
     from types import FrameType
 
-__all__ = ["Runtime", "forbid_imports", "new_link", "replace_builtins"]
+    from .advice import Mistake
+
+__all__ = ["Runtime", "new_link", "replace_builtins"]
 
 _REPORT_MEMORY = 48 << 20
 """Memory kept back from the program, so that running out of it can still be reported."""
 
 
 def new_link(receive_fd: int, send_fd: int) -> Link:
-    """Return a link whose replies' dicts are records."""
-    return Link(receive_fd, send_fd, values.reader(Record))
+    """Return a link over two descriptors."""
+    return Link(receive_fd, send_fd)
 
 
 class Runtime:
-    """Runs one program for the host at the other end of ``link``.
+    """Runs a program, or those of a session, for the host at the other end of ``link``.
 
     What does not depend on the program is set up when it is made, before anybody waits.
     """
@@ -49,16 +53,21 @@ class Runtime:
         self._link = link
         self._base_memory = base_memory
         self._running = False
+        self._programs = 0
+        self._limits: dict[str, int] = {}
         self._messages: dict[str, str] = {}
         self._output = Output(link)
-        self._output.install()
         self._tools = Tools(link, self._output.flush)
-        builtins = sys.modules["builtins"]
-        vars(builtins)["parallel"] = self._tools.parallel
-        self._namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": builtins, SETTLE: settle}
-        strands.begin()
+        own = sys.modules["builtins"]
+        self._namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": own, SETTLE: settle}
         signal.signal(signal.SIGALRM, self._stop)
         signal.signal(signal.SIGXCPU, self._stop)
+
+    def enter(self) -> None:
+        """Become what programs find around them: the streams, the built-in functions, the first place to count from."""
+        self._output.install()
+        vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
+        strands.begin()
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         """Raise TimeoutError in the program."""
@@ -74,31 +83,49 @@ class Runtime:
 
     def serve(self, *, limit: bool = True) -> None:
         """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
-        frame = self._link.receive()
-        limits = cast("dict[str, int]", frame["limits"])
-        self._messages = cast("dict[str, str]", frame["messages"])
-        self._link.room = limits["outstanding"]
-        self._link.most = limits["frame"]
-        self._output.left = limits["output"]
-        self._tools.most = limits["calls"]
-        self._namespace.update(self._tools.functions(cast("list[list[object]]", frame["tools"])))
         if limit:
-            self._limit(limits)
+            self._link.open()
+        frame = self._link.receive()
+        self._limits = limits = cast("dict[str, int]", frame.get("limits", self._limits))
+        self._begin(frame, limits)
+        if limit:
+            self._limit(limits, session=bool(frame.get("session")))
+        if limits.get("seed") is not None and self._programs == 1:
+            chance.pin(limits["seed"])
         done = self._run(cast("str", frame["code"]))
         self._release_memory()
         self._tools.closed = RuntimeError("the program is over")
         try:
-            self._output.flush()
+            self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
-            done.setdefault("error", describe(error, {}, {})[0])
+            done.setdefault("error", describe(error, Shapes({}), {})[0])
         done["dropped"] = self._output.dropped
+        if not frame.get("session"):
+            # Nothing comes any more, and the core is needed for the next worker.
+            self._link.patience = 0.0
         self._finish(done, limits["frame"])
 
-    def _limit(self, limits: dict[str, int]) -> None:
+    def _begin(self, frame: dict[str, object], limits: dict[str, int]) -> None:
+        self._messages = cast("dict[str, str]", frame.get("messages", self._messages))
+        self._link.patience = cast("float", frame["patience"])
+        self._link.room = limits["outstanding"]
+        self._link.most = limits["frame"]
+        self._programs += 1
+        if self._programs == 1:
+            self._namespace.update(self._tools.functions(cast("list[list[object]]", frame["tools"])))
+        else:
+            strands.begin()
+        self._output.begin(limits["output"])
+        self._tools.begin(limits["calls"])
+
+    def _limit(self, limits: dict[str, int], *, session: bool) -> None:
         memory = self._base_memory + limits["memory"]
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory + _REPORT_MEMORY))
         if limits["cpu"]:
-            resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+            # The hard limit kills, and could not be raised again for the next program.
+            used = math.ceil(time.process_time()) if session else 0
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1] if session else limits["cpu"] + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
 
     def _release_memory(self) -> None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -107,8 +134,13 @@ class Runtime:
     def _run(self, text: str) -> dict[str, object]:
         try:
             self._running = True
-            code = compile_program(text)
-            value = run_compiled(code, self._namespace)
+            tree = parse_program(text, self._programs)
+            found = self._mistakes(tree, text)
+            if found:
+                self._running = False
+                error, trace = describe_mistakes(found, text)
+                return {"t": "done", "error": error, "trace": trace, "kind": "error"}
+            value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             _wait_for_threads()
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
@@ -121,12 +153,19 @@ class Runtime:
             message = f"TypeError: the value of the program's last expression: {error}"
             return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
+    def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
+        """Return what is wrong with the program; nothing for one that calls no tool."""
+        if not any(name in text for name in self._tools.texts):
+            return []
+        there = vars(sys.modules["builtins"])
+        return mistakes(tree, Shapes(self._tools.texts), lambda name: name in there or name in self._namespace)
+
     def _failure(self, error: BaseException) -> dict[str, object]:
         if isinstance(error, SystemExit) and error.code in {None, 0}:
             return {"t": "done", "value": None}
         kind = "memory" if isinstance(error, MemoryError) else "error"
         try:
-            line, trace = describe(error, self._tools.signatures, self._namespace)
+            line, trace = describe(error, Shapes(self._tools.texts), self._namespace)
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
         return {"t": "done", "error": line, "trace": trace, "kind": kind}
@@ -152,21 +191,11 @@ def _wait_for_threads() -> None:
     shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
     if shut_down is not None:
         shut_down()
+        # That was for good, and a session goes on.
+        setattr(concurrent.futures.thread, "_shutdown", False)  # noqa: B010 - no public name, and pyright knows none
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
-
-
-class _NoImport:
-    """The last finder asked: what is not loaded by now cannot be, and a model should know why."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:
-        del path, target
-        message = (
-            f"No module named {name!r}: programs can import the standard library, without files, network and processes"
-        )
-        raise ModuleNotFoundError(message, name=name)
 
 
 def replace_builtins() -> None:
@@ -178,11 +207,3 @@ def replace_builtins() -> None:
     own = types.ModuleType("builtins", builtins.__doc__)
     vars(own).update(vars(builtins) | names)
     sys.modules["builtins"] = own
-
-
-def forbid_imports() -> None:
-    """Leave only what is loaded importable; called once everything that programs may import is."""
-    sys.meta_path[:] = [_NoImport]
-    sys.path[:] = []
-    sys.path_importer_cache.clear()
-    importlib.invalidate_caches()

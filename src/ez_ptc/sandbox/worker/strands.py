@@ -24,9 +24,10 @@ __all__ = ["Strand", "begin", "current", "fork", "install", "new_task"]
 class Strand:
     """One line of sequential execution and how many steps it has numbered."""
 
-    __slots__ = ("_count", "_prefix")
+    __slots__ = ("_count", "_prefix", "program")
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", program: object = None) -> None:
+        self.program = program  # which one it is part of, where that is known
         self._prefix = prefix
         self._count = 0
 
@@ -41,7 +42,7 @@ _strand: contextvars.ContextVar[Strand] = contextvars.ContextVar("strand")
 
 def begin() -> None:
     """Start counting: what runs here from now on is the program's own strand."""
-    _strand.set(Strand())
+    _strand.set(Strand(program=object()))
 
 
 def current() -> Strand:
@@ -56,7 +57,7 @@ def current() -> Strand:
 
 def fork(path: str, context: contextvars.Context) -> contextvars.Context:
     """Return ``context`` with a new strand below ``path`` as the current one in it."""
-    context.run(_strand.set, Strand(path + "."))
+    context.run(_strand.set, Strand(path + ".", current().program))
     return context
 
 

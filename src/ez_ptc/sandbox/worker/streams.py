@@ -47,6 +47,16 @@ class Output:
         self.stdout = self._open(1)
         self.stderr = self._open(2)
 
+    def begin(self, most: int) -> None:
+        """Let a program write ``most`` bytes."""
+        self.left = most
+        self.dropped = 0
+
+    def end(self) -> None:
+        """Send what there is; what is written between two programs is dropped."""
+        self.flush()
+        self.left = 0
+
     def _open(self, stream: int) -> io.TextIOWrapper:
         buffer = io.BufferedWriter(_Sink(self, stream), _BLOCK)
         return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="")

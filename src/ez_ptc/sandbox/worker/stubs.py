@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 from . import values
+from .records import Record
 from .strands import current, fork
 from .wire import TooLargeError
 
@@ -46,11 +47,20 @@ def _error_class(name: str, base: str) -> type[ToolError]:
         return ToolError
 
 
-def _answer(reply: dict[str, object]) -> object:
-    error = cast("list[str] | None", reply.get("e"))
-    if error is None:
-        return reply["v"]
-    name, base, message = error
+_plain = values.reader(Record, marked=False)
+_marked = values.reader(Record)
+
+
+def _answer(pending: Pending) -> object:
+    """Return what a tool returned, or raise what it raised."""
+    kind, payload = pending.wait()
+    if kind == "v":
+        return _plain(payload)
+    if kind == "s":
+        return payload.decode("utf-8", "surrogatepass")
+    if kind == "m":
+        return _marked(payload)
+    name, base, message = cast("list[str]", _plain(payload))
     raise _error_class(name, base)(message)
 
 
@@ -62,19 +72,30 @@ class Tools:
         self._link = link
         self._flush = flush
         self._made = 0
-        self.most = 0  # how many calls there may be
-        self.signatures: dict[str, str] = {}
+        self._most = 0
+        self._program: object = None
+        self.texts: dict[str, tuple[str, str]] = {}  # what is said of them: the signature, and what is returned
+        self._names: dict[str, str] = {}  # as JSON
         self.closed: BaseException | None = None
+
+    def begin(self, most: int) -> None:
+        """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind."""
+        self._made = 0
+        self._most = most
+        self._program = current().program
+        self.closed = None
 
     def functions(self, grants: Iterable[list[object]]) -> dict[str, object]:
         """Return the functions to put into the program's namespace, by name.
 
         Args:
-            grants: One ``[name, signature, documentation, is_async]`` a tool.
+            grants: One ``[name, signature, documentation, is_async, returned]`` a tool.
         """
         found: dict[str, object] = {}
-        for name, signature, documentation, is_async in cast("Iterable[tuple[str, str, str, bool]]", grants):
-            self.signatures[name] = signature
+        rows = cast("Iterable[tuple[str, str, str, bool, str]]", grants)
+        for name, signature, documentation, is_async, returned in rows:
+            self.texts[name] = signature, returned
+            self._names[name] = values.text(name)
             tool = self._function(name, is_async=is_async)
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation
@@ -86,7 +107,7 @@ class Tools:
         def tool(*args: object, **kwargs: object) -> object:
             # Nothing else can call before this call has its answer: the host need not read on while it runs the tool.
             alone = threading.active_count() == 1 and not self._link.outstanding
-            return _answer(self._start(name, args, kwargs, current().step(), alone=alone).wait())
+            return _answer(self._start(name, args, kwargs, self._step(), alone=alone))
 
         def async_tool(*args: object, **kwargs: object) -> object:
             # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
@@ -94,12 +115,19 @@ class Tools:
                 loop = asyncio.get_running_loop()
             except RuntimeError:
                 return tool(*args, **kwargs)
-            pending = self._start(name, args, kwargs, current().step())
-            return loop.run_in_executor(None, lambda: _answer(pending.wait()))
+            pending = self._start(name, args, kwargs, self._step())
+            return loop.run_in_executor(None, _answer, pending)
 
         made = async_tool if is_async else tool
         made.start = functools.partial(self._start, name)  # pyright: ignore[reportFunctionMemberAccess] - marks a tool
         return made
+
+    def _step(self) -> str:
+        strand = current()
+        if strand.program is not self._program and strand.program is not None:
+            message = "the program that started this is over"
+            raise RuntimeError(message)
+        return strand.step()
 
     def _start(
         self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str, *, alone: bool = False
@@ -107,25 +135,20 @@ class Tools:
         if self.closed is not None:
             raise self.closed
         self._made += 1
-        if self._made > self.most:
-            message = f"the program made more than {self.most:,} tool calls"
+        if self._made > self._most:
+            message = f"the program made more than {self._most:,} tool calls"
             raise RuntimeError(message)
         encode = values.encode
         try:
-            frame: dict[str, object] = {
-                "t": "call",
-                "path": path,
-                "name": name,
-                "args": [encode(value) for value in args],
-                "kwargs": {key: encode(value) for key, value in kwargs.items()},
-                "alone": alone,
-            }
+            positional = values.text([encode(value) for value in args])
+            named = values.text({key: encode(value) for key, value in kwargs.items()}) if kwargs else "{}"
         except values.CannotCrossError as error:
             message = f"an argument of {name}: {error}"
             raise TypeError(message) from None
         self._flush()
+        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{self._names[name]}'
         try:
-            return self._link.start(frame)
+            return self._link.start(f'{place},"args":{positional},"kwargs":{named}}}')
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None
@@ -138,7 +161,7 @@ class Tools:
         if len(branches) == 1 and _is_row(branches[0]):
             branches = tuple(cast("Iterable[object]", branches[0]))
         split = [_split(branch) for branch in branches]
-        step = current().step()
+        step = self._step()
         with ThreadPoolExecutor(_BRANCH_THREADS) as pool:
             takers = [
                 self._branch(pool, f"{step}.{number}", function, args) for number, (function, args) in enumerate(split)
@@ -155,7 +178,7 @@ class Tools:
             pending = start(args, {}, path)
         except TypeError as error:
             return functools.partial(_raise, error)
-        return lambda: _answer(pending.wait())
+        return functools.partial(_answer, pending)
 
 
 def _raise(error: Exception) -> object:

@@ -1,13 +1,20 @@
 """The worker's end of the wire: length-prefixed frames over one inherited socket.
 
-Every frame is four bytes of length, big-endian, and a JSON object. Any thread may call; whoever waits first reads for
-all (there is no reader thread, so a program that starts none has only its own).
+Every frame is four bytes of length, big-endian, and a JSON object; only a reply, which is the host's, has its kind and
+its call's number before its payload. Any thread may call; whoever waits first reads for all (there is no reader
+thread, so a program that starts none has only its own).
+
+Where a core is free, who waits for a reply looks for it for some microseconds before it sleeps: waking up another core
+takes longer than most tools do. Where looking does not help, because both ends share a core or the tool takes its time,
+it is left off for a while.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import threading
+import time
 from typing import TYPE_CHECKING, cast
 
 from . import values
@@ -15,10 +22,14 @@ from . import values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HostGoneError", "Link", "Pending", "TooLargeError"]
+__all__ = ["HostGoneError", "Link", "Pending", "TooLargeError", "reply_body"]
 
 _HEADER = 4
+_REPLY_HEADER = 5
 _CHUNK = 1 << 16
+_MOST_MISSES = 3
+"""So often may the host be looked for in vain; then who waits sleeps at once, and looks again now and then."""
+_TRY_AGAIN = 50
 _NUMBER = 32
 """Bytes that a call's number adds to its frame, at most."""
 
@@ -42,24 +53,25 @@ class Pending:
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self.reply: dict[str, object] | None = None
+        self.reply: bytes | None = None
 
-    def wait(self) -> dict[str, object]:
-        """Return the reply frame; read for everybody while nobody else does."""
-        return self._link.wait(self)
+    def wait(self) -> tuple[str, bytes]:
+        """Return the kind and the payload of the reply; read for everybody while nobody else does."""
+        reply = self._link.wait(self)
+        return chr(reply[0]), reply[_REPLY_HEADER:]
 
 
 class Link:
     """Frames in and out over two descriptors (one socket, or a private pair during warm-up)."""
 
-    def __init__(self, receive_fd: int, send_fd: int, read_reply: Callable[[bytes], object]) -> None:
-        """Take two descriptors, and what makes a reply frame of its bytes."""
+    def __init__(self, receive_fd: int, send_fd: int) -> None:
+        """Take two descriptors. Nothing is done with them before :meth:`open`."""
         self._receive_fd = receive_fd
         self._send_fd = send_fd
-        self._read_reply = read_reply
         self.outstanding = 0  # how many calls are unanswered
         self.room = 1  # how many may be
         self.most = 1 << 20  # how many bytes a frame may have
+        self.patience = 0.0  # how many seconds to look for a reply before sleeping
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._turn = threading.Condition(self._lock)
@@ -68,6 +80,13 @@ class Link:
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
         self._calls = 0
+        self._misses = 0
+        self._look: Callable[[int, int], bytes] | None = None
+
+    def open(self) -> None:
+        """Get ready to look for replies without sleeping: the descriptor itself still blocks, as programs expect."""
+        if self._look is None:
+            self._look = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=self._receive_fd).recv
 
     @property
     def mid_frame(self) -> bool:
@@ -79,19 +98,47 @@ class Link:
         return cast("dict[str, object]", values.loads(self._body()))
 
     def _body(self) -> bytes:
-        self._fill(_HEADER)
-        end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
-        self._fill(end)
-        body = bytes(self._buffer[_HEADER:end])
-        del self._buffer[:end]
-        return body
+        buffer = self._buffer
+        while True:
+            end = _HEADER + int.from_bytes(buffer[:_HEADER], "big")
+            if len(buffer) >= end > _HEADER:
+                body = bytes(memoryview(buffer)[_HEADER:end])
+                del buffer[:end]
+                return body
+            data = self._read(max(_CHUNK, min(end - len(buffer), 1 << 20)))
+            if not buffer and len(data) == _HEADER + int.from_bytes(data[:_HEADER], "big"):
+                # What nearly always comes: one frame, whole.
+                return data[_HEADER:]
+            buffer += data
 
-    def _fill(self, size: int) -> None:
-        while len(self._buffer) < size:
-            data = os.read(self._receive_fd, max(_CHUNK, min(size, 1 << 20)))
-            if not data:
-                raise HostGoneError
-            self._buffer += data
+    def _read(self, size: int) -> bytes:
+        data: bytes | None = None
+        if self._look is not None and self.patience and threading.active_count() == 1 and self._looking_helps():
+            data = self._seen(self._look, size)
+        if data is None:
+            data = os.read(self._receive_fd, size)
+        if not data:
+            raise HostGoneError
+        return data
+
+    def _looking_helps(self) -> bool:
+        self._misses += 1
+        if self._misses > _TRY_AGAIN:
+            self._misses = _MOST_MISSES
+        return self._misses <= _MOST_MISSES
+
+    def _seen(self, look: Callable[[int, int], bytes], size: int) -> bytes | None:
+        """Return what comes within some microseconds."""
+        until = time.perf_counter() + self.patience
+        while time.perf_counter() < until:
+            try:
+                data = look(size, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                continue
+            # Found so late, it was found by chance: somebody else had this core in between.
+            self._misses = 0 if time.perf_counter() < until + self.patience else _MOST_MISSES
+            return data
+        return None
 
     def send(self, frame: dict[str, object]) -> None:
         """Write one frame; its values are encoded already."""
@@ -103,17 +150,23 @@ class Link:
             self._write(body)
 
     def _write(self, body: bytes) -> None:
-        data = memoryview(len(body).to_bytes(_HEADER, "big") + body)
-        while data:
-            data = data[os.write(self._send_fd, data) :]
+        data = len(body).to_bytes(_HEADER, "big") + body
+        sent = os.write(self._send_fd, data)
+        if sent < len(data):
+            left = memoryview(data)[sent:]
+            while left:
+                left = left[os.write(self._send_fd, left) :]
 
-    def start(self, frame: dict[str, object]) -> Pending:
+    def start(self, call: str) -> Pending:
         """Send a call; the answer is taken with :meth:`Pending.wait`. Waits while too many are unanswered.
+
+        Args:
+            call: The frame as JSON, without its opening brace and its number.
 
         Raises:
             TooLargeError: The host would not take a frame of this size.
         """
-        body = values.dumps(frame)
+        body = call.encode("utf-8", "surrogatepass")
         if len(body) + _NUMBER > self.most:
             raise TooLargeError(len(body))
         self._until(self._admitted)
@@ -122,7 +175,7 @@ class Link:
             # Numbered where it is written: the host wants the calls of all threads in one row.
             self._calls += 1
             self._waiting[self._calls] = pending
-            self._write(b'{"id":%d,%b' % (self._calls, body[1:]))
+            self._write(b'{"id":%d,%b' % (self._calls, body))
         return pending
 
     def _admitted(self) -> bool:
@@ -131,10 +184,10 @@ class Link:
         self.outstanding += 1
         return True
 
-    def wait(self, pending: Pending) -> dict[str, object]:
+    def wait(self, pending: Pending) -> bytes:
         """Return the reply to ``pending``; replies to others that come first are handed to them."""
         self._until(lambda: pending.reply is not None)
-        return cast("dict[str, object]", pending.reply)
+        return cast("bytes", pending.reply)
 
     def _until(self, ready: Callable[[], bool]) -> None:
         """Return once ``ready()``; until then read replies, or wait for whoever reads them."""
@@ -148,8 +201,8 @@ class Link:
                 else:
                     return
             try:
-                frame = cast("dict[str, object]", self._read_reply(self._body()))
-                self._waiting.pop(cast("int", frame["id"])).reply = frame
+                reply = self._body()
+                self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big")).reply = reply
                 self.outstanding -= 1
             finally:
                 with self._lock:
@@ -163,3 +216,8 @@ class Link:
             self._turn.wait()
         finally:
             self._sleepers -= 1
+
+
+def reply_body(number: int, value: object) -> bytes:
+    """Return the body of a reply as the host sends it, with a value as it is in JSON."""
+    return b"v" + number.to_bytes(4, "big") + values.dumps(value)

@@ -1,0 +1,107 @@
+"""What a builder is given, checked where it is given: each complaint says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar, cast
+
+from ez_ptc.conversation.prices import Price
+from ez_ptc.conversation.settings import OWN_OPTIONS
+
+__all__ = [
+    "check_function",
+    "check_limit",
+    "check_options",
+    "check_prices",
+    "check_text",
+    "check_tool",
+    "check_toolkit",
+]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_LIMITS: Final = ("turns", "calls", "tokens", "cost")
+_MODES: Final = ("tool", "prompt")
+# As near to a name as a slip of the fingers is; fields that providers really have are further off.
+_ALIKE: Final = 0.85
+
+
+def check_text(text: object) -> None:
+    """Check what is said. Raises TypeError for what is no text."""
+    if not isinstance(text, str):
+        message = (
+            f"what is said is text, got {type(text).__name__}: write str(...) around it, or say several messages one "
+            f"by one, as in .request(...).assistant(...)"
+        )
+        raise TypeError(message)
+
+
+def check_tool(function: object) -> Callable[..., object]:
+    """Return a function that is to be a tool. Raises TypeError for what is none."""
+    if callable(function):
+        return function
+    message = (
+        f"a tool is a function, got {type(function).__name__}: write .tools(find, book), the functions themselves, "
+        f"without calling them"
+    )
+    raise TypeError(message)
+
+
+def check_toolkit(toolkit: object, mode: object) -> None:
+    """Check a toolkit and how it is used. Raises TypeError for what is none, and ValueError for another mode."""
+    from ez_ptc.toolkit.toolkit import Toolkit
+
+    if not isinstance(toolkit, Toolkit):
+        message = (
+            f"a Toolkit is wanted, got {type(toolkit).__name__}: write .toolkit(Toolkit([find, book])) with tools that "
+            f"@ez_tool has made, or .tools(find, book) for single calls"
+        )
+        raise TypeError(message)
+    if mode not in _MODES:
+        message = f"the mode of a toolkit is 'tool' or 'prompt', got {mode!r}"
+        raise ValueError(message)
+
+
+def check_function(function: F, step: str) -> F:
+    """Return a function that is called later. Raises TypeError for what is none."""
+    if not callable(function):
+        message = f".{step}() takes a function, got {type(function).__name__}: give the function itself, uncalled"
+        raise TypeError(message)
+    return function
+
+
+def check_limit(name: str, value: object) -> object:
+    """Return a limit. Raises TypeError where there is no such limit or it is no number, ValueError where it is 0."""
+    if name not in _LIMITS:
+        message = f"there is no limit {name!r}: there are {', '.join(_LIMITS)}"
+        raise TypeError(message)
+    if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
+        message = f"the limit of {name} is a number, got {value!r}"
+        raise TypeError(message)
+    if not value > 0:
+        message = f"the limit of {name} is more than 0, got {value}"
+        raise ValueError(message)
+    return value
+
+
+def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
+    """Return prices. Raises TypeError for what is none."""
+    for model, price in cast("Iterable[tuple[str, object]]", prices.items()):
+        if not isinstance(price, Price):
+            message = (
+                f"the price of {model} is a Price, got {type(price).__name__}: write Price.of('2', '0.20', '10'), US "
+                f"dollars for a million tokens that are read, read from a cache, and written"
+            )
+            raise TypeError(message)
+    return prices
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Check options, of which any is sent that is not ours. Raises TypeError for ours, mistyped."""
+    for name in options:
+        near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_ALIKE)
+        if near and name != near[0]:
+            message = f"there is no option {name!r}: did you mean {near[0]!r}?"
+            raise TypeError(message)

@@ -1,0 +1,61 @@
+"""Mistral's models, which speak OpenAI's Chat Completions, through the SDK of OpenAI."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import AuthenticationError
+from ez_ptc.providers.openai_client import Account, chat_wire
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from ez_ptc.providers.openai_client import OpenAIConnection
+
+__all__ = ["MistralProvider"]
+
+_MODEL: Final = "mistral-large-latest"
+_ADDRESS: Final = "https://api.mistral.ai/v1"
+_KEY: Final = "MISTRAL_API_KEY"
+_TIMEOUT: Final = 600.0
+# What a server that asks for no key is sent, since the SDK insists on one.
+_NO_KEY: Final = "none"
+
+
+class MistralProvider:
+    """A model of Mistral's.
+
+    `api_key` is the one in `MISTRAL_API_KEY` for Mistral itself; another `base_url` may do without. `timeout` is in
+    seconds, for one answer.
+
+    Raises:
+        MissingExtraError: The SDK of OpenAI is not installed, which carries the requests.
+        AuthenticationError: Mistral itself wants a key, and there is none.
+    """
+
+    def __init__(
+        self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = _TIMEOUT
+    ) -> None:
+        import_extra("openai", extra="openai")
+        key = api_key or (None if base_url else os.environ.get(_KEY))
+        if not key and base_url is None:
+            message = f"{_ADDRESS} wants a key: set {_KEY}, or give MistralProvider(api_key=...)"
+            raise AuthenticationError(message)
+        self.name: Final = "mistral"
+        self.model: Final = model
+        self._account: Final = Account(base_url or _ADDRESS, key or _NO_KEY, timeout, _KEY)
+
+    def supports_tools(self) -> bool:
+        """Whether its models can call tools: yes."""
+        return True
+
+    def supports_output_schema(self) -> bool:
+        """Whether its models can be held to a JSON Schema: yes."""
+        return True
+
+    def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
+        """Open a way to the server."""
+        # Mistral refuses fields that it does not know.
+        return self._account.connect(self.model, chat_wire(asks_for_usage=False))

@@ -1,0 +1,64 @@
+"""Finding the packages that programs may import besides the standard library."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["NO_PACKAGES", "Packages", "find_packages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Names to import, and the folders to look for them in."""
+
+    names: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+NO_PACKAGES = Packages((), ())
+
+
+def find_packages(names: Iterable[str]) -> Packages:
+    """Return where packages are.
+
+    Raises:
+        TypeError: Not several names, but one text.
+        ValueError: That is no name of a package.
+        MissingExtraError: It is not installed.
+    """
+    if isinstance(names, str):
+        message = f"allow_imports takes a list of packages: write [{names!r}]"
+        raise TypeError(message)
+    found = tuple(sorted({*names}))
+    if not found:
+        return NO_PACKAGES
+    # A package that is linked into the environment may be in no folder of sys.path.
+    places = dict.fromkeys(_place(name) for name in found if name not in sys.stdlib_module_names)
+    standard = str(Path(importlib.util.__file__).parent.parent)
+    for entry in sys.path:
+        if Path(entry).is_dir() and not (entry.startswith(standard) and "-packages" not in entry):
+            places[str(Path(entry).resolve())] = None
+    return Packages(found, tuple(places))
+
+
+def _place(name: str) -> str:
+    if not name.isidentifier():
+        message = (
+            f"{name!r} is not the name of a package to import: give it as in `import numpy`, without dots or versions"
+        )
+        raise ValueError(message)
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        message = f"the package {name!r}, which programs are to import, is not installed: pip install {name}"
+        raise MissingExtraError(message)
+    inside = next(iter(spec.submodule_search_locations or ()), None)
+    return str(Path(inside or spec.origin or "").resolve().parent)

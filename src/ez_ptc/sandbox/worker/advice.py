@@ -1,0 +1,192 @@
+"""What is wrong with a call of a tool, where what is missing can be had, and the program with that put right."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .inference import Scope
+    from .shapes import Parameter, Shape, Shapes, Type
+
+__all__ = ["Mistake", "call_mistakes", "corrected", "fix", "sources", "where_else", "which_names"]
+
+_SCALARS = frozenset({"str", "int", "float", "bool"})
+_NUMBERS = frozenset({"int", "float"})
+_VERBS = frozenset({"all", "find", "get", "list", "search"})
+_MOST_NAMES = 40
+_Fix = tuple[int, int, int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake: its line, as CPython would say it, how to do better, and what to write instead of which part.
+
+    A fix is the first line and column, the last line and column (in bytes, from 0), and the text for it.
+    """
+
+    line: int
+    error: str
+    hint: str
+    fix: _Fix | None = None
+
+
+def fix(node: ast.expr, text: str) -> _Fix:
+    """Return the fix that puts `text` in an expression's place."""
+    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
+
+
+def corrected(text: str, found: Sequence[Mistake]) -> str:
+    """Return a program with all its mistakes put right; "" where one cannot be."""
+    lines = text.encode().splitlines(keepends=True)
+    before: tuple[int, int] | None = None
+    for each in sorted(found, key=lambda each: each.fix or (), reverse=True):
+        if each.fix is None:
+            return ""
+        line, column, last_line, last_column, new = each.fix
+        if line != last_line or (before is not None and (line, last_column) > before):
+            return ""
+        whole = lines[line - 1]
+        if text.count("['") > text.count('["'):
+            # Small models copy best what looks like their own.
+            new = new.replace('"', "'")
+        lines[line - 1] = whole[:column] + new.encode() + whole[last_column:]
+        before = line, column
+    return b"".join(lines).decode()
+
+
+def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
+    """Say which tools return what a record has not; and what to write to get it from the first, or ""."""
+    told: list[str] = []
+    replacement = ""
+    for shape, own in shapes.returning(key):
+        if shape.tool == kind.tool:
+            continue
+        told.append(f"{own!r} is in what {shape.call} returns")
+        needed = [each.name for each in shape.positional if each.is_required]
+        if not replacement and len(needed) == 1 and needed[0] in kind.keys and shape.returns.kind == "record":
+            replacement = f'{shape.tool}({text}["{needed[0]}"])["{own}"]'
+            told[-1] += f": {replacement}"
+    return told, replacement
+
+
+def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+    """Say what may have been meant by a name that is nowhere, and where to get what that takes."""
+    near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
+    words = _words(name)
+    meant = list(dict.fromkeys([*near, *(tool for tool in shapes if words & _words(tool))]))[:3]
+    tools = [each for each in meant if each in shapes]
+    every = [*tools, *(tool for tool in shapes if tool not in tools)]
+    more = f", and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
+    parts = [f"the tools are: {', '.join(every[:_MOST_NAMES])}{more}"]
+    if meant:
+        texts = (shapes[each].signature if each in shapes else each for each in meant)
+        parts.insert(0, f"did you mean {' or '.join(texts)}?")
+    parts += [source for each in tools for source in sources(shapes[each], shapes)]
+    return "; ".join(parts)
+
+
+def _words(name: str) -> set[str]:
+    return {word.removesuffix("s") for word in name.casefold().split("_")} - _VERBS
+
+
+def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
+    """Say which tools return what a tool needs."""
+    for name, shape, own in shapes.sources(tool):
+        item = f'item["{own}"]'
+        use = f"{tool.tool}({item})" if len(tool.positional) == 1 else item
+        loop = f": for item in {shape.call}: {use}" if shape.returns.kind == "list" else f", as {own!r}"
+        yield f"{name} is in what {shape.call} returns{loop}"
+
+
+def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
+    """Yield what is wrong with a call of a tool."""
+    if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+        return
+    places = tool.positional
+    known = {place.name: place for place in places} | dict(tool.named)
+    given = {place.name: value for place, value in zip(places, node.args, strict=False)}
+    given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+    problems = _name_problems(node, tool, known, given)
+    if problems:
+        values = [(known[name], value) for name, value in given.items() if name in known]
+        found = (_constant_problem(value.value, each) for each, value in values if isinstance(value, ast.Constant))
+        problems += filter(None, found)
+        yield Mistake(node.lineno, f"TypeError: {tool.tool}: {'; '.join(problems)}", _about(tool, shapes))
+        return
+    for name, value in given.items():
+        if name in known and known[name].type.kind in _SCALARS:
+            yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
+
+
+def _name_problems(node: ast.Call, tool: Shape, known: dict[str, Parameter], given: dict[str, ast.expr]) -> list[str]:
+    problems: list[str] = []
+    most = len(tool.positional)
+    if len(node.args) > most and not tool.takes_more:
+        problems.append(f"takes {most} argument{'' if most == 1 else 's'} by position, got {len(node.args)}")
+    if not tool.takes_any_name:
+        problems += [_unknown(name, known, given) for name in given if name not in known]
+    missing = (name for name, each in known.items() if each.is_required and not each.type.nullable)
+    return [*problems, *(f"missing argument {name!r}" for name in missing if name not in given)]
+
+
+def _unknown(name: str, known: Iterable[str], given: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [each for each in known if each not in given], n=1, cutoff=0.6)
+    return f"unknown argument {name!r}" + (f" (did you mean {near[0]!r}?)" if near else "")
+
+
+def _about(tool: Shape, shapes: Shapes) -> str:
+    return "; ".join([f"the tool is {tool.signature}", *sources(tool, shapes)])
+
+
+def _value_mistakes(
+    node: ast.Call, value: ast.expr, parameter: Parameter, kind: Type, called: tuple[Shape, Shapes]
+) -> Iterator[Mistake]:
+    name, wanted = parameter.name, parameter.type.kind
+    problem = hint = ""
+    put_right: _Fix | None = None
+    if isinstance(value, ast.Constant):
+        problem = _constant_problem(value.value, parameter)
+        hint = "" if parameter.is_required else f"leave {name} out where none is meant, and filter the results with if"
+    elif kind.kind == "list":
+        item = f"item[{name!r}]" if kind.item is not None and name in kind.item.keys else "item"
+        problem = f"takes one {name} ({wanted}), got a list: call it once for each"
+        hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
+    elif kind.kind == "record":
+        problem = f"{name!r} wants {wanted}, got a whole record"
+        part = f'{ast.unparse(value)}["{name}"]' if name in kind.keys else ""
+        hint = f"pass one key of it: {part or ', '.join(kind.keys)}"
+        put_right = fix(value, part) if part else None
+    elif kind.kind == "dict":
+        problem = f"{name!r} wants {wanted}, got a dict"
+    if problem:
+        hint = "; ".join(filter(None, (hint, _about(*called))))
+        yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right)
+
+
+def _with(node: ast.Call, value: ast.expr, text: str) -> str:
+    """Return a call with another argument in a value's place."""
+    other = ast.parse(text, mode="eval").body
+    args = [other if each is value else each for each in node.args]
+    keywords = [ast.keyword(each.arg, other if each.value is value else each.value) for each in node.keywords]
+    return ast.unparse(ast.Call(node.func, args, keywords))
+
+
+def _constant_problem(value: object, parameter: Parameter) -> str:
+    wanted = parameter.type
+    if value is None:
+        is_wrong = parameter.is_required and not wanted.nullable
+        return f"{parameter.name!r} wants {wanted.kind}, got None" if is_wrong else ""
+    if type(value) is not str:
+        return ""
+    if wanted.kind in _NUMBERS and not any(each.isdigit() for each in value):
+        return f"{parameter.name!r} wants {wanted.kind}, got str {value!r}"
+    if not wanted.choices:
+        return ""
+    if value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
+        return ""
+    return f"{parameter.name!r} wants {' or '.join(map(repr, wanted.choices))}, got {value!r}"

@@ -1,0 +1,220 @@
+"""A look at a program before it runs: names that are nowhere, calls that no tool takes, keys that no result has.
+
+It finds mistakes before the first effect, and says them as the failing program would, with more to repair them from.
+What it cannot see it leaves alone, and so what a program guards with ``try``. It is no security.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from typing import TYPE_CHECKING
+
+from .advice import Mistake, call_mistakes, fix, where_else, which_names
+from .inference import Scope, bound_names, children, every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .shapes import Shapes, Type
+
+__all__ = ["mistakes"]
+
+_MOST = 5
+_SCALARS = frozenset({"str", "int", "float", "bool"})
+_GUARDS = frozenset({"suppress", "raises"})
+# With these a program can make names that are not seen in it.
+_MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
+_ADDERS = frozenset({"update", "setdefault", "fromkeys"})
+_INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+
+
+def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> list[Mistake]:
+    """Return the first mistakes of a program over tools.
+
+    Args:
+        tree: The program.
+        shapes: The tools that it may call, by name.
+        known: Whether a name is there without the program's doing.
+    """
+    check = _Check(tree, shapes, known)
+    check.look(tree.body, Scope(shapes), guarded=False)
+    return sorted(check.found, key=lambda each: each.line)[:_MOST]
+
+
+class _Check:
+    def __init__(self, tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> None:
+        self.found: list[Mistake] = []
+        self._shapes = shapes
+        self._known = known
+        nodes = list(every(tree))
+        inner = {id(bound) for node in nodes if isinstance(node, _INNER) for bound in _inner_names(node)}
+        self._bound = {name for node in nodes if id(node) not in inner for name in _bound(node)}
+        self._inner: list[str] = []
+        names = {name for node in nodes for name in _name(node)}
+        self._makes_names = not _MAKERS.isdisjoint(names) or "*" in self._bound
+        self._handles = not _GUARDS.isdisjoint(names) or any(isinstance(node, ast.ExceptHandler) for node in nodes)
+        self._adds_keys = not _ADDERS.isdisjoint(names)
+        self._keys = {key for node in nodes for key in _named_keys(node)}
+
+    def look(
+        self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
+    ) -> None:
+        """Look at the statements of a module or of a function."""
+        scope.read([*([arguments] if arguments is not None else []), *body])
+        self._all(body, scope, guarded=guarded)
+
+    def _all(self, nodes: Iterable[ast.AST], scope: Scope, *, guarded: bool) -> None:
+        for node in nodes:
+            visit = _VISITS.get(type(node), _Check.visit_other)
+            visit(self, node, scope, guarded=guarded)
+
+    def visit_definition(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope, *, guarded: bool) -> None:
+        """Look into a function or a class; who calls it may be ready for what it raises."""
+        arguments = None if isinstance(node, ast.ClassDef) else node.args
+        self.look(node.body, Scope(self._shapes, scope), guarded=guarded or self._handles, arguments=arguments)
+
+    def visit_try(self, node: ast.Try, scope: Scope, *, guarded: bool) -> None:
+        """Leave alone what the program is ready for."""
+        self._all(node.body, scope, guarded=guarded or bool(node.handlers))
+        self._all([*node.handlers, *node.orelse, *node.finalbody], scope, guarded=guarded)
+
+    def visit_with(self, node: ast.With, scope: Scope, *, guarded: bool) -> None:
+        """Leave alone what a context manager suppresses."""
+        managers = (name for part in node.items for each in every(part) for name in _name(each))
+        self._all(children(node), scope, guarded=guarded or not _GUARDS.isdisjoint(managers))
+
+    def visit_other(self, node: ast.AST, scope: Scope, *, guarded: bool) -> None:
+        """Look at an expression, and at all that is in a node."""
+        if not guarded and isinstance(node, ast.expr):
+            self._expression(node, scope)
+        inner = [name for bound in _inner_names(node) for name in _bound(bound)] if isinstance(node, _INNER) else []
+        self._inner += inner
+        self._all(children(node), scope, guarded=guarded)
+        del self._inner[len(self._inner) - len(inner) :]
+
+    def _expression(self, node: ast.expr, scope: Scope) -> None:
+        if isinstance(node, ast.Call):
+            self._look_at_call(node, scope)
+        elif not isinstance(getattr(node, "ctx", None), ast.Load):
+            return
+        elif isinstance(node, ast.Name):
+            self._look_at_name(node)
+        elif isinstance(node, ast.Subscript):
+            self._look_at_key(node, node.value, node.slice, scope)
+        elif isinstance(node, ast.Attribute):
+            self._look_at_attribute(node, scope)
+
+    def _look_at_call(self, node: ast.Call, scope: Scope) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+            self._look_at_key(node, node.func.value, node.args[0], scope)
+        tool = self._shapes.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if tool is not None and tool.tool not in self._bound:
+            self.found += call_mistakes(node, tool, scope, self._shapes)
+
+    def _add(self, node: ast.expr, error: str, hint: str, fix: tuple[int, int, int, int, str] | None = None) -> None:
+        self.found.append(Mistake(node.lineno, error, hint, fix))
+
+    def _look_at_name(self, node: ast.Name) -> None:
+        name = node.id
+        there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
+        if not there and not self._makes_names:
+            self._add(node, f"NameError: name {name!r} is not defined", which_names(name, self._bound, self._shapes))
+
+    def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            return
+        kind, text = scope.of(value), ast.unparse(value)
+        if kind.kind == "record":
+            self._look_for_key(node, value, key.value, f"KeyError: {key.value!r}", scope)
+        elif not kind.tool or not isinstance(node, ast.Subscript):
+            return
+        elif kind.kind == "list":
+            hint = f"{_told(kind)} a list: loop over it, or take one item of it"
+            self._add(node, f"TypeError: {text} is a list and has no {key.value!r}", hint)
+        elif kind.kind in _SCALARS:
+            error, whole = f"TypeError: {text} is {kind.kind} and has no {key.value!r}", self._shapes[kind.tool]
+            about = f"{kind.tool}() returns {whole.signature.rpartition('->')[2].strip()}"
+            if whole.returns.kind == kind.kind:
+                self._add(node, error, f"{about}: take it as it is", fix(node, text))
+            else:
+                self._add(node, error, f"{about}; what you go over are its keys: use .items(), or do not loop")
+
+    def _look_at_attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        kind = scope.of(node.value)
+        if kind.kind == "record" and not hasattr(dict, node.attr) and not node.attr.startswith("__"):
+            self._look_for_key(node, node.value, node.attr, f"AttributeError: this record has no {node.attr!r}", scope)
+        elif kind.kind == "list" and kind.tool and not hasattr(list, node.attr):
+            hint = f"{_told(kind)} a list: loop over it, or take one item of it"
+            self._add(node, f"AttributeError: 'list' object has no attribute {node.attr!r}", hint)
+
+    def _look_for_key(self, node: ast.expr, value: ast.expr, key: str, error: str, scope: Scope) -> None:
+        kind = scope.of(value)
+        if key in kind.keys or key in self._keys or self._adds_keys:
+            return
+        near = difflib.get_close_matches(key, kind.keys, n=3, cutoff=0.6)
+        near += [own for own in kind.keys if own not in near and _is_part(own, key)]
+        listed = f"the keys are: {', '.join([*near, *(each for each in kind.keys if each not in near)])}"
+        text = ast.unparse(value)
+        if near:
+            self._add(node, error, listed, fix(node, f'{text}["{near[0]}"]'))
+            return
+        other = scope.holding(key)
+        if other:
+            self._add(node, error, f"{listed}; {key!r} is in {other}", fix(node, f'{other}["{key}"]'))
+            return
+        elsewhere, replacement = where_else(key, text, kind, self._shapes)
+        self._add(node, error, "; ".join([listed, *elsewhere]), fix(node, replacement) if replacement else None)
+
+
+def _is_part(own: str, key: str) -> bool:
+    return f"_{key}_".endswith(f"_{own}_") or f"_{own}_".endswith(f"_{key}_") or f"{own}_".startswith(f"{key}_")
+
+
+_VISITS: dict[type, Callable[..., None]] = {
+    ast.FunctionDef: _Check.visit_definition,
+    ast.AsyncFunctionDef: _Check.visit_definition,
+    ast.ClassDef: _Check.visit_definition,
+    ast.Try: _Check.visit_try,
+    ast.TryStar: _Check.visit_try,
+    ast.With: _Check.visit_with,
+    ast.AsyncWith: _Check.visit_with,
+}
+
+
+def _inner_names(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what binds the names that are only known inside a comprehension or a lambda."""
+    if isinstance(node, ast.Lambda):
+        yield from (each for each in every(node.args) if isinstance(each, ast.arg))
+    for part in getattr(node, "generators", ()):
+        yield from (each for each in every(part.target) if isinstance(each, ast.Name))
+
+
+def _bound(node: ast.AST) -> Iterable[str]:
+    if isinstance(node, ast.Name):
+        return () if isinstance(node.ctx, ast.Load) else (node.id,)
+    return bound_names(node)
+
+
+def _name(node: ast.AST) -> tuple[str, ...]:
+    return (node.id,) if isinstance(node, ast.Name) else (node.attr,) if isinstance(node, ast.Attribute) else ()
+
+
+def _named_keys(node: ast.AST) -> Iterator[str]:
+    """Yield the keys that a program looks for, or gives to a dict itself."""
+    given: list[ast.expr | None] = []
+    if isinstance(node, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in node.ops):
+        given = [node.left]
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        given = [node.slice]
+    elif isinstance(node, ast.Dict):
+        given = [*node.keys]
+    elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield node.attr
+    for each in given:
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
+
+
+def _told(kind: Type) -> str:
+    return f"{kind.tool}() returns" if kind.tool else "this is"

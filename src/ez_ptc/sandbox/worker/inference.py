@@ -1,0 +1,291 @@
+"""What kinds of values a program's expressions have, as far as they come from tools: no more than can be seen."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, cast
+
+from .shapes import UNKNOWN, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from .shapes import Shapes
+
+__all__ = ["Scope", "bound_names", "children", "every"]
+
+_SAME = frozenset({"sorted", "list", "reversed", "tuple", "set", "iter", "frozenset"})
+_ONE = frozenset({"max", "min", "next"})
+_SCALARS = frozenset({"str", "int", "float", "bool"})
+_ROUNDS = 3
+_PAIR = 2
+
+_BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
+    ast.FunctionDef: lambda node: [node.name],
+    ast.AsyncFunctionDef: lambda node: [node.name],
+    ast.ClassDef: lambda node: [node.name],
+    ast.ExceptHandler: lambda node: [node.name],
+    ast.MatchAs: lambda node: [node.name],
+    ast.MatchStar: lambda node: [node.name],
+    ast.MatchMapping: lambda node: [node.rest],
+    ast.arg: lambda node: [node.arg],
+    ast.alias: lambda node: [(node.asname or node.name).partition(".")[0]],
+    ast.Global: lambda node: node.names,
+    ast.Nonlocal: lambda node: node.names,
+    getattr(ast, "TypeVar", None): lambda node: [node.name],  # from Python 3.12 on
+}
+
+
+_NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
+_fields: dict[type[ast.AST], list[str]] = {}
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes in a node but operators and contexts, in half the time of `ast.iter_child_nodes`."""
+    kind = type(node)
+    names = _fields.get(kind)
+    if names is None:
+        names = _fields[kind] = [name for name in kind._fields if name not in _NO_NODES]
+    found: list[ast.AST] = []
+    for name in names:
+        value: object = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [each for each in cast("list[object]", value) if isinstance(each, ast.AST)]
+    return found
+
+
+def every(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all that are in it."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += children(node)
+
+
+def bound_names(node: ast.AST) -> Iterable[str]:
+    """Return the names that a node binds in another way than by assigning to them."""
+    bind = _BINDERS.get(type(node))
+    return [name for name in bind(node) if name] if bind is not None else ()
+
+
+class Scope:
+    """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
+
+    def __init__(self, shapes: Shapes, outer: Scope | None = None) -> None:
+        self._shapes = shapes
+        self._outer = outer
+        self._types: dict[str, Type] = {}
+        self._settled: dict[str, Type] = {}
+        self._passed: dict[object, Type] = {}
+
+    def read(self, body: Iterable[ast.AST]) -> None:
+        """Find what each name is bound to in statements; a name bound to different kinds is of no known kind."""
+        nodes: list[ast.AST] = []
+        for part in body:
+            _own_nodes(part, nodes)
+        nodes = [node for node in nodes if type(node) in _BINDING]
+        for _ in range(_ROUNDS):
+            self._types = {}
+            for node in nodes:
+                bind = _STATEMENTS.get(type(node))
+                if bind is not None:
+                    bind(self, node)
+                for name in bound_names(node):
+                    self._add(name, self._passed.get(node, UNKNOWN))
+            if self._types == self._settled:
+                break
+            self._settled = self._types
+
+    def knows(self, name: str) -> bool:
+        """Return whether a name is bound here or outside."""
+        return name in self._settled or (self._outer is not None and self._outer.knows(name))
+
+    def holding(self, key: str) -> str:
+        """Return the name of a record that has a key, or ""."""
+        found = (name for name, kind in self._settled.items() if kind.kind == "record" and key in kind.keys)
+        return next(found, "") or (self._outer.holding(key) if self._outer is not None else "")
+
+    def of(self, node: ast.expr) -> Type:
+        """Return the kind of an expression's value."""
+        find = _EXPRESSIONS.get(type(node))
+        return UNKNOWN if find is None else find(self, node)
+
+    def item_of(self, node: ast.expr) -> Type:
+        """Return what going over an expression gives."""
+        kind = self.of(node)
+        if kind.kind == "list":
+            return kind.item or UNKNOWN
+        return Type("str", tool=kind.tool) if kind.kind in {"dict", "record"} else UNKNOWN
+
+    # What statements bind ---------------------------------------------------------------------------------------------
+
+    def assign(self, node: ast.Assign) -> None:
+        """Bind the names of an assignment."""
+        for target in node.targets:
+            self._bind(target, self.of(node.value))
+
+    def assign_one(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
+        """Bind the one name of an assignment."""
+        self._bind(node.target, UNKNOWN if node.value is None else self.of(node.value))
+
+    def change(self, node: ast.AugAssign) -> None:
+        """Forget what is added to."""
+        self._bind(node.target, UNKNOWN)
+
+    def delete(self, node: ast.Delete) -> None:
+        """Forget what is deleted."""
+        for target in node.targets:
+            self._bind(target, UNKNOWN)
+
+    def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+        """Bind the names of a loop."""
+        self._bind(node.target, self.item_of(node.iter))
+
+    def enter(self, node: ast.With | ast.AsyncWith) -> None:
+        """Bind what a context manager gives."""
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._bind(item.optional_vars, UNKNOWN)
+
+    def pass_on(self, node: ast.Call) -> None:
+        """Bind the parameter of a function that goes over a list: `max(rows, key=lambda row: …)`."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in {"sorted", "max", "min"} and len(node.args) == 1:
+            over, functions = node.args[0], [each.value for each in node.keywords if each.arg == "key"]
+        elif name in {"filter", "map"} and len(node.args) == _PAIR:
+            over, functions = node.args[1], node.args[:1]
+        else:
+            return
+        for function in functions:
+            if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
+                self._passed[function.args.args[0]] = self.item_of(over)
+
+    def _bind(self, target: ast.expr, value: Type) -> None:
+        if isinstance(target, ast.Name):
+            self._add(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._bind(part.value if isinstance(part, ast.Starred) else part, UNKNOWN)
+
+    def _add(self, name: str, value: Type) -> None:
+        self._types[name] = value if self._types.get(name, value) == value else UNKNOWN
+
+    # What expressions are ---------------------------------------------------------------------------------------------
+
+    def name(self, node: ast.Name) -> Type:
+        """Return what a name holds."""
+        found = self._settled.get(node.id) or self._types.get(node.id)
+        return found or (self._outer.name(node) if self._outer is not None else UNKNOWN)
+
+    def awaited(self, node: ast.Await) -> Type:
+        """Return what is awaited."""
+        return self.of(node.value)
+
+    def part(self, node: ast.Subscript) -> Type:
+        """Return an item, a slice or the value of a key."""
+        base = self.of(node.value)
+        if base.kind == "record" and isinstance(node.slice, ast.Constant):
+            return base.keys.get(str(node.slice.value), UNKNOWN)
+        if base.kind == "list" and isinstance(node.slice, ast.Slice):
+            return base
+        is_text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+        return UNKNOWN if base.kind == "list" and is_text else base.item or UNKNOWN
+
+    def attribute(self, node: ast.Attribute) -> Type:
+        """Return the value of a record's key."""
+        return self.of(node.value).keys.get(node.attr, UNKNOWN)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
+        """Return the list that a comprehension makes."""
+        return Type("list", item=self.of(node.elt))
+
+    def dict_comprehension(self, node: ast.DictComp) -> Type:
+        """Return the dict that a comprehension makes."""
+        return Type("dict", item=self.of(node.value))
+
+    def listed(self, node: ast.List | ast.Set) -> Type:
+        """Return a list of items that are of one kind, or of none that is known."""
+        kinds = [self.of(part) for part in node.elts]
+        return Type("list", item=kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN)
+
+    def constant(self, node: ast.Constant) -> Type:
+        """Return the kind of a constant."""
+        name = type(node.value).__name__
+        return Type(name) if name in _SCALARS else UNKNOWN
+
+    def called(self, node: ast.Call) -> Type:
+        """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if not name or self.knows(name):
+            return UNKNOWN
+        if name in self._shapes:
+            return self._shapes[name].returns
+        if name == "parallel":
+            return self._parallel(node)
+        if name == "filter" and len(node.args) == _PAIR:
+            return Type("list", item=self.item_of(node.args[1]))
+        if name in _SAME and node.args:
+            return Type("list", item=self.item_of(node.args[0]))
+        return self.item_of(node.args[0]) if name in _ONE and len(node.args) == 1 else UNKNOWN
+
+    def _parallel(self, node: ast.Call) -> Type:
+        """Return the results' kind of `parallel(*[(tool, x) for x in xs])`."""
+        given = node.args[0] if len(node.args) == 1 else None
+        rows = given.value if isinstance(given, ast.Starred) else given
+        if isinstance(rows, (ast.ListComp, ast.GeneratorExp)) and isinstance(rows.elt, ast.Tuple) and rows.elt.elts:
+            tool = rows.elt.elts[0]
+            if isinstance(tool, ast.Name) and tool.id in self._shapes and not self.knows(tool.id):
+                return Type("list", item=self._shapes[tool.id].returns)
+        return UNKNOWN
+
+
+_STATEMENTS: dict[type, Callable[[Scope, Any], None]] = {
+    ast.Assign: Scope.assign,
+    ast.AnnAssign: Scope.assign_one,
+    ast.NamedExpr: Scope.assign_one,
+    ast.AugAssign: Scope.change,
+    ast.Delete: Scope.delete,
+    ast.For: Scope.loop,
+    ast.AsyncFor: Scope.loop,
+    ast.comprehension: Scope.loop,
+    ast.With: Scope.enter,
+    ast.AsyncWith: Scope.enter,
+    ast.Call: Scope.pass_on,
+}
+_EXPRESSIONS: dict[type, Callable[[Scope, Any], Type]] = {
+    ast.Name: Scope.name,
+    ast.Await: Scope.awaited,
+    ast.Call: Scope.called,
+    ast.Subscript: Scope.part,
+    ast.Attribute: Scope.attribute,
+    ast.ListComp: Scope.comprehension,
+    ast.GeneratorExp: Scope.comprehension,
+    ast.SetComp: Scope.comprehension,
+    ast.DictComp: Scope.dict_comprehension,
+    ast.Dict: lambda _scope, _node: Type("dict"),
+    ast.List: Scope.listed,
+    ast.Set: Scope.listed,
+    ast.Constant: Scope.constant,
+    ast.JoinedStr: lambda _scope, _node: Type("str"),
+}
+
+
+_BINDING = frozenset({*_STATEMENTS, *_BINDERS})
+
+
+def _own_nodes(node: ast.AST, found: list[ast.AST]) -> None:
+    """Add a statement and what is in it, but not what is in functions and classes it defines.
+
+    What is assigned comes before the assignment, so that what it is made of is known by then.
+    """
+    is_assignment = isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+    if not is_assignment:
+        found.append(node)
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        for child in children(node):
+            _own_nodes(child, found)
+    if is_assignment:
+        found.append(node)

@@ -1,0 +1,196 @@
+"""The standard library as programs have it: read while files can be read, and run when it is first imported.
+
+After the lockdown nothing can be opened, so what is not kept here does not exist for programs: no GUI, no packaging, no
+servers, no network clients, no OpenSSL. This module is loaded first and by hand, so it imports only what every
+interpreter has at its start.
+"""
+
+from __future__ import annotations
+
+import _frozen_importlib as bootstrap
+import _frozen_importlib_external as external
+import _imp
+import marshal
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+
+__all__ = ["Library", "Shelf", "rename"]
+
+_PACKAGES = (
+    "asyncio collections concurrent ctypes email encodings html http importlib json logging pathlib re sqlite3 "
+    "sysconfig tomllib unittest urllib xml zoneinfo"
+)
+_LEFT_OUT = (
+    "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
+    "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib ensurepip ftplib imaplib imghdr imp mailbox mailcap "
+    "modulefinder nntplib pipes poplib pty py_compile pydoc site smtpd smtplib sndhdr socketserver sunau tabnanny "
+    "telnetlib this tty turtle uu webbrowser xdrlib zipapp"
+)
+_CODECS = (
+    "__init__ aliases ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 idna "
+    "punycode unicode_escape raw_unicode_escape undefined hex_codec base64_codec quopri_codec zlib_codec bz2_codec "
+    "rot_13 charmap cp1250 cp1251 cp1252 cp1253 cp1254 cp437 cp850 cp866 iso8859_1 iso8859_2 iso8859_5 iso8859_7 "
+    "iso8859_9 iso8859_15 koi8_r mac_roman big5 gb2312 gbk gb18030 shift_jis cp932 euc_jp iso2022_jp euc_kr "
+    "cp949"
+)
+_NOT_KEPT = frozenset({"__main__", "__pycache__", "conftest", "test", "tests"})
+_ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
+"""OpenSSL is a large piece of C that no program needs; hashlib falls back to CPython's own functions."""
+
+_CACHED = f".{sys.implementation.cache_tag}.pyc"
+_HEADER = 16
+# What follows is the time and the size of the source, or its hash, which nobody is to check.
+_TIMED, _UNCHECKED = (external.MAGIC_NUMBER + flags.to_bytes(4, "little") for flags in (0, 1))
+
+
+rename: Callable[[CodeType, str], None] = vars(_imp)["_fix_co_filename"]
+"""What importlib does to a module whose cached bytecode has moved; nested code follows."""
+
+
+class Shelf:
+    """Bytes in memory that a fork does not copy and nobody can change: a file that has no name any more."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._fd = os.memfd_create("shelf")
+        self._seen: memoryview | None = None
+
+    def put(self, data: bytes) -> slice:
+        """Add ``data``; return where it is."""
+        start = self._size
+        self._size += os.write(self._fd, data)
+        return slice(start, self._size)
+
+    def get(self, where: slice) -> bytes | memoryview:
+        """Return what was put there."""
+        if self._seen is None:
+            return os.pread(self._fd, where.stop - where.start, where.start)
+        return self._seen[where]
+
+    def close(self) -> None:
+        """Take nothing more."""
+        import mmap
+
+        # Private and read-only: a worker that makes it writable writes into pages of its own.
+        self._seen = memoryview(mmap.mmap(self._fd, self._size, mmap.MAP_PRIVATE, mmap.PROT_READ))
+        os.close(self._fd)
+
+
+class _Kept:
+    """A module that has been read and not run: what importlib calls a loader."""
+
+    __slots__ = ("_package", "_place", "_shelf", "_stem", "_where")
+
+    def __init__(self, shelf: Shelf, folder: str, stem: str, place: str) -> None:
+        self._shelf = shelf
+        self._stem = stem
+        self._place = place
+        self._package = stem == "__init__"
+        self._where = shelf.put(_bytecode(folder, stem))
+
+    def spec(self, name: str) -> ModuleSpec:
+        """Return what importlib wants to know of the module."""
+        spec = bootstrap.ModuleSpec(name, None, origin=self._origin(), is_package=self._package)
+        spec.loader = self  # pyright: ignore[reportAttributeAccessIssue] - it has what importlib calls, and no base class
+        spec.has_location = True
+        if self._package:
+            spec.submodule_search_locations = [self._place]
+        return spec
+
+    def _origin(self) -> str:
+        return f"{self._place}/{self._stem}.py"
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let importlib make the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module's code."""
+        exec(self.get_code(), vars(module))
+
+    def get_code(self, name: str = "") -> CodeType:
+        """Return the module's code, with no place of this machine in it."""
+        del name
+        data = self._shelf.get(self._where)
+        if data[: len(external.MAGIC_NUMBER)] != external.MAGIC_NUMBER:
+            return compile(data, self._origin(), "exec", dont_inherit=True)
+        code: CodeType = marshal.loads(data[_HEADER:])  # noqa: S302 - the interpreter's own file
+        rename(code, self._origin())
+        return code
+
+    def get_source(self, name: str) -> None:
+        """Return nothing: programs see no files."""
+
+    def is_package(self, name: str) -> bool:
+        """Return whether other modules are in it."""
+        del name
+        return self._package
+
+
+def _bytecode(folder: str, stem: str) -> bytes:
+    """Return the code of a file, marshalled: from its cache where that is fresh, as an import would take it.
+
+    Where there is none, return the source: to compile all that nobody may ever import would take seconds.
+    """
+    source = f"{folder}/{stem}.py"
+    try:
+        data = _read(f"{folder}/__pycache__/{stem}{_CACHED}")
+        if data.startswith((_UNCHECKED, _TIMED + _age(source))):
+            return data
+    except OSError:
+        pass
+    return _read(source)
+
+
+def _read(path: str) -> bytes:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(fd, os.fstat(fd).st_size)
+    finally:
+        os.close(fd)
+
+
+def _age(path: str) -> bytes:
+    found = os.stat(path)
+    return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (found.st_mtime, found.st_size))
+
+
+class Library:
+    """Finds what it has read, under the names that importlib asks for."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        self.shelf = Shelf()
+
+    def keep(self, folder: str, package: str, place: str) -> None:
+        """Read the modules in a folder, to be known as of ``package``, and those of the packages in it.
+
+        At the top of the standard library, and of nothing else, they are picked.
+        """
+        packages, left_out, codecs = map(str.split, (_PACKAGES, _LEFT_OUT, _CODECS))
+        for entry in os.listdir(folder):
+            stem, kind = os.path.splitext(entry)
+            name = package if stem == "__init__" else f"{package}.{stem}".lstrip(".")
+            if name in left_out or stem in _NOT_KEPT or (package == "encodings" and stem not in codecs):
+                continue
+            if kind == ".py":
+                if not _imp.is_frozen(name):
+                    self._kept[name] = _Kept(self.shelf, folder, stem, place)
+            elif not kind and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
+                self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return the spec of a module that is kept; importlib asks others for the rest."""
+        del path, target
+        found = self._kept.get(name)
+        if found is not None:
+            return found.spec(name)
+        if name in _ABSENT:
+            message = f"No module named {name!r}"
+            raise ModuleNotFoundError(message, name=name)
+        return None

@@ -1,0 +1,88 @@
+"""Packages that programs may import besides the standard library: loaded before the lockdown, and kept whole.
+
+What their first import leaves for later is read as well, so that it can be imported when no file can be read any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import warnings
+from importlib.machinery import EXTENSION_SUFFIXES
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .library import Library
+
+__all__ = ["PackageError", "load_packages"]
+
+_NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
+
+
+class PackageError(Exception):
+    """A package cannot be given to programs."""
+
+
+def load_packages(library: Library, names: Sequence[str], places: Sequence[str]) -> None:
+    """Import packages from the folders ``places``, and keep the rest of them and of what they need.
+
+    Raises:
+        PackageError: One cannot be imported, or starts threads, which no fork would have.
+    """
+    before = set(sys.modules)
+    sys.path += places
+    for name in names:
+        _load(name)
+    for name, folder in _homes(before, tuple(places)):
+        _load_extensions(folder, name)
+    for name, folder in _homes(before, tuple(places)):
+        library.keep(folder, name, f"<packages>/{name}")
+    if names and len(os.listdir("/proc/self/task")) > 1:
+        raise PackageError(_threads(names))
+
+
+def _load(name: str) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(name)
+    except BaseException as error:
+        message = (
+            f"the package {name!r}, which programs are to import, cannot be imported: {type(error).__name__}: {error}"
+        )
+        raise PackageError(message) from error
+
+
+def _threads(names: Iterable[str]) -> str:
+    return (
+        f"importing {', '.join(names)} starts threads, which a fork does not have: programs cannot be given it; offer "
+        "what is needed of it as a tool"
+    )
+
+
+def _homes(before: set[str], places: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the packages that have been loaded from one of the places since ``before``, with their folders."""
+    found: list[tuple[str, str]] = []
+    for name in sorted({module.partition(".")[0] for module in set(sys.modules) - before}):
+        folders = getattr(sys.modules.get(name), "__path__", ())
+        found += [(name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(places)]
+    return found
+
+
+def _load_extensions(folder: str, package: str) -> None:
+    """Load the machine code of a package: the kernel lets nobody map it later."""
+    for entry in sorted(os.listdir(folder)):
+        path, stem = f"{folder}/{entry}", entry.partition(".")[0]
+        if stem in _NOT_FOR_PROGRAMS or stem.startswith("_test"):
+            continue
+        if entry.endswith(tuple(EXTENSION_SUFFIXES)):
+            # One of them may be for another machine, or need what is not installed: then programs do without it.
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                importlib.import_module(f"{package}.{stem}")
+        elif os.path.isfile(f"{path}/__init__.py"):
+            _load_extensions(path, f"{package}.{entry}")

@@ -1,0 +1,62 @@
+"""Where a program's calls reach the tools."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.registry import ToolRegistry
+
+__all__ = ["ToolChannel"]
+
+
+class ToolChannel:
+    """The tools of one toolkit, and how they are called."""
+
+    def __init__(
+        self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._settings = settings
+        self._listeners = () if listener is None else (listener,)
+        self.has_async_tools = any(tool.is_async for tool in tools)
+        self.grants = Grants(
+            Grant(tool.name, tool.signature, tool.docstring, tool.is_async, tool.returned_text) for tool in tools
+        )
+
+    def with_settings(
+        self, context: object, approve: Approve | None, listener: Callable[[dict[str, Any]], None] | None
+    ) -> ToolChannel:
+        """Return the same with another context or approval, and one more listener, where they are given."""
+        if context is NO_CONTEXT and approve is None and listener is None:
+            return self
+        changed = copy.copy(self)
+        own = self._settings
+        changed._settings = CallSettings(  # noqa: SLF001 - it is one of its own
+            own.context if context is NO_CONTEXT else context, own.approve if approve is None else approve
+        )
+        if listener is not None:
+            changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - as above
+        return changed
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Run a tool in this thread and return how it ended."""
+        return run_call(self._tools[name], args, kwargs, self._settings)
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+        """Do the same as `call`, but await."""
+        return await arun_call(self._tools[name], args, kwargs, self._settings)
+
+    def ended(self, record: dict[str, Any]) -> None:
+        """Tell whoever listens how a call has ended."""
+        for listener in self._listeners:
+            listener(record)

@@ -1,0 +1,64 @@
+"""What newcomers get wrong is refused where they write it, with what to write instead."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from ez_ptc import LLMPromptBuilder, Price, ScriptedProvider, Toolkit, ez_tool, llm
+
+
+@ez_tool
+def find(what: str) -> str:
+    """Find something."""
+    return what
+
+
+ANY = cast("Any", llm())
+
+
+@pytest.mark.parametrize(
+    ("slip", "complaint"),
+    [
+        (lambda: ANY.request(["Hi"]), r"what is said is text, got list: .* \.request\(\.\.\.\)\.assistant\(\.\.\.\)"),
+        (lambda: ANY.provider(ScriptedProvider("x")).prompt({"role": "user"}), "what is said is text, got dict"),
+        (lambda: ANY.tools("find"), "a tool is a function, got str: .* without calling them"),
+        (lambda: ANY.tools(["find"]), "a tool is a function, got str"),
+        (lambda: ANY.tools([find, None]), "a tool is a function, got NoneType"),
+        (lambda: ANY.tool(find("tea")), "a tool is a function, got str"),
+        (lambda: ez_tool(cast("Any", "find")), "got str: give the function itself, not its name"),
+        (lambda: ANY.toolkit([find]), r"a Toolkit is wanted, got list: write \.toolkit\(Toolkit\(\[find, book\]\)\)"),
+        (lambda: ANY.toolkit(find), "a Toolkit is wanted, got Tool"),
+        (lambda: ANY.approve(True), r"\.approve\(\) takes a function, got bool"),
+        (lambda: ANY.on_tool_call("log"), r"\.on_tool_call\(\) takes a function, got str"),
+        (lambda: ANY.limits(turn=3), "there is no limit 'turn': there are turns, calls, tokens, cost"),
+        (lambda: ANY.limits(turns="3"), "the limit of turns is a number, got '3'"),
+        (lambda: ANY.limits(calls=True), "the limit of calls is a number, got True"),
+        (lambda: ANY.call_limit(None), "the limit of calls is a number, got None"),
+        (lambda: ANY.prices({"m": ("2", "10")}), r"the price of m is a Price, got tuple: write Price\.of"),
+        (lambda: ANY.options(temprature=0), "there is no option 'temprature': did you mean 'temperature'"),
+        (lambda: ANY.provider(ScriptedProvider("x")).prompt("Hi", max_token=5), "did you mean 'max_tokens'"),
+        (lambda: ANY.provider(ScriptedProvider).prompt("Hi"), "got the class ScriptedProvider"),
+    ],
+)
+def test_a_slip_is_a_type_error_that_says_what_to_write(slip: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        slip()
+
+
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    with Toolkit([find]) as toolkit, pytest.raises(ValueError, match="'tool' or 'prompt', got 'code'"):
+        ANY.toolkit(toolkit, mode="code")
+
+
+@pytest.mark.parametrize("field", ["top_p", "max_completion_tokens", "toolConfig", "tools", "stream_options", "store"])
+def test_a_field_of_a_providers_request_is_no_slip(field: str) -> None:
+    assert llm().options(**{field: 1}).settings.options == {field: 1}
+
+
+def test_what_is_right_is_taken() -> None:
+    with Toolkit([find]) as toolkit:
+        builder = llm().toolkit(toolkit, mode="prompt").approve(lambda call: True).on_tool_call(print)
+    builder = builder.limits(turns=3, cost=0.5).prices({"m": Price.of("1", "1", "1")}).tools(find, [len])
+    assert isinstance(builder, LLMPromptBuilder)
+    assert [tool.name for tool in builder.settings.tools] == ["find", "len"]

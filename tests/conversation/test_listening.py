@@ -1,0 +1,212 @@
+"""Who is told of calls as they end, and what is left of those that are cancelled."""
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool
+from ez_ptc.conversation.builder import LLMPromptBuilder, llm
+from ez_ptc.errors import ConnectionFailedError, ProviderError
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.messages import ToolResultMessage
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import all_gone, descendants, families
+
+ADD = "print(add(1, b=2)); x = 'x'; add(x, 1)"
+
+
+@ez_tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def known(record: dict[str, Any]) -> tuple[Any, ...]:
+    assert record["duration_ms"] >= 0
+    return tuple(record[key] for key in ("name", "args", "kwargs", "result"))
+
+
+def test_each_call_is_told_as_it_ends_those_from_programs_too() -> None:
+    told: list[dict[str, Any]] = []
+    own: list[dict[str, Any]] = []
+    calls = [ToolCall("", "add", '{"a": 1, "b": 2}'), ToolCall("", "add", "{"), ToolCall("", "ad", {"a": 1})]
+    script = ScriptedProvider(calls, ToolCall("", "execute_tools", {"code": ADD}), "Done.")
+    with Toolkit([add], on_tool_call=own.append) as toolkit:
+        asked = llm().tool(add).toolkit(toolkit).on_tool_call(told.append).provider(script)
+        asked.converse("Go.")
+    singles = sorted(told[:3], key=lambda each: (each["name"], str(each["error"])))
+    assert [known(each) for each in singles] == [
+        ("ad", (), {"a": 1}, None),
+        ("add", (), {"a": 1, "b": 2}, 3),
+        ("add", (), {}, None),
+    ]
+    assert [bool(each["error"]) for each in singles] == [True, False, True]
+    assert [known(each) for each in told[3:]] == [("add", (1,), {"b": 2}, 3), ("add", ("x", 1), {}, None)]
+    assert told[3:] == own
+
+
+def test_the_calls_of_a_program_in_the_text_are_told() -> None:
+    told: list[dict[str, Any]] = []
+    script = ScriptedProvider(f"```python\n{ADD}\n```", "Done.")
+    with Toolkit([add]) as toolkit:
+        llm().toolkit(toolkit, mode="prompt").on_tool_call(told.append).provider(script).converse("Go.")
+    assert [each["result"] for each in told] == [3, None]
+
+
+@pytest.mark.parametrize("mode", ["single", "tool", "prompt"])
+def test_what_a_listener_raises_ends_the_conversation(mode: str) -> None:
+    """It is the developer's own mistake, and nothing that a model could mend."""
+
+    def listen(record: dict[str, Any]) -> None:
+        raise LookupError(record["name"])
+
+    program: dict[str, object] = {"code": ADD}
+    scripts: dict[str, object] = {
+        "single": [ToolCall("", "add", {"a": 1, "b": 2}), ToolCall("", "add", {"a": 3, "b": 4})],
+        "tool": ToolCall("", "execute_tools", program),
+        "prompt": f"```python\n{ADD}\n```",
+    }
+    provider = ScriptedProvider(scripts[mode], "Never said.")  # pyright: ignore[reportArgumentType] - each is a script
+    with Toolkit([add]) as toolkit:
+        asked = (
+            llm().tool(add) if mode == "single" else llm().toolkit(toolkit, mode="tool" if mode == "tool" else "prompt")
+        )
+        with pytest.raises(LookupError, match="add"):
+            asked.on_tool_call(listen).provider(provider).converse("Go.")
+        assert len(provider.prompts) == 1
+        assert toolkit.execute("add(1, 2)").return_value == 3
+
+
+# Cancelling -----------------------------------------------------------------------------------------------------------
+
+
+class Hang:
+    """Tools that never end, and say when they began."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.let_go = threading.Event()
+        self.cancelled = threading.Event()
+
+    def sync(self) -> None:
+        """Never end."""
+        self.began.set()
+        self.let_go.wait(60)
+
+    async def awaited(self) -> None:
+        """Never end."""
+        self.began.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.cancelled.set()
+
+
+async def until(event: threading.Event) -> None:
+    with anyio.fail_after(60):
+        while not event.is_set():  # noqa: ASYNC110 - it is set by other threads too
+            await anyio.sleep(0.01)
+
+
+def asking(mode: str, tool: Callable[..., object], toolkit: Toolkit) -> tuple[LLMPromptBuilder, ScriptedProvider]:
+    name = tool.__name__
+    call = ToolCall("c", name, {}) if mode == "single" else ToolCall("c", "execute_tools", {"code": f"{name}()"})
+    script = f"```python\n{name}()\n```" if mode == "prompt" else call
+    provider = ScriptedProvider(script, "Here again.", "Once more.")
+    asked = llm().provider(provider)
+    if mode == "single":
+        return asked.tool(tool), provider
+    return asked.toolkit(toolkit, mode="tool" if mode == "tool" else "prompt"), provider
+
+
+@pytest.mark.parametrize("name", ["sync", "awaited"])
+@pytest.mark.parametrize("mode", ["single", "tool", "prompt"])
+async def test_a_cancelled_conversation_leaves_nothing_behind(mode: str, name: str, anyio_backend: str) -> None:
+    hang = Hang()
+    tool = ez_tool(getattr(hang, name))
+    before = descendants(os.getpid())
+    sandbox = ProcessSandbox(ready=1)
+    toolkit = Toolkit([tool], sandbox=sandbox)
+    try:
+        await toolkit.aexecute("1")
+        idle = families(os.getpid(), without=before)
+        asked, _ = asking(mode, tool, toolkit)
+        entries = asked.entries
+        stream = asked.astream("Go.")
+
+        async def read() -> None:
+            async for _ in stream:
+                pass
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            await until(hang.began)
+            group.cancel_scope.cancel()
+        assert hang.cancelled.is_set() == (name == "awaited")
+        assert asked.entries == entries
+        assert (await toolkit.aexecute("1 + 1", 20)).return_value == 2
+        # What ran the program is gone; what is ready for the next ones is as much as before, and one for who waited.
+        assert len(families(os.getpid(), without=before)) <= len(idle) + 3
+        # Asked again, the conversation goes on as if nothing had been asked.
+        with anyio.fail_after(60):
+            assert await asked.aprompt("Are you there?") == "Here again."
+    finally:
+        hang.let_go.set()
+        started = families(os.getpid(), without=before)
+        sandbox.close()
+        gc.collect()
+    assert all_gone(started, within=5)
+
+
+async def test_what_was_said_and_done_before_the_cancelling_can_be_continued(anyio_backend: str) -> None:
+    hang = Hang()
+    done = threading.Event()
+
+    def listen(record: dict[str, Any]) -> None:
+        done.set()
+
+    calls = [ToolCall("a", "awaited", {}), ToolCall("b", "add", {"a": 1, "b": 2}), ToolCall("c", "sync", {})]
+    provider = ScriptedProvider(ToolCall("0", "add", {"a": 0, "b": 0}), calls, "Here again.")
+    tools = [add, ez_tool(hang.awaited), ez_tool(hang.sync)]
+    stream = llm().tools(tools).on_tool_call(listen).provider(provider).astream("Go.")
+
+    async def read() -> None:
+        async for told in stream:
+            if isinstance(told, ToolResultMessage):
+                done.clear()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        await until(hang.began)
+        await until(done)
+        group.cancel_scope.cancel()
+    hang.let_go.set()
+    continuation = stream.continuation
+    check_order(continuation.entries)
+    first, lost, kept, left = [each for each in continuation.messages if isinstance(each, ToolResultMessage)]
+    assert (first.result, kept.result, kept.success) == (0, 3, True)
+    assert (lost.success, left.success) == (False, False)
+    assert "not known how this call ended" in lost.result
+    assert await continuation.aprompt("Are you there?") == "Here again."
+
+
+def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
+    ran: list[int] = []
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        ran.append(amount)
+        return "paid"
+
+    provider = ScriptedProvider(ToolCall("", "pay", {"amount": 5}), ConnectionFailedError("the line is dead"), "Paid.")
+    with pytest.raises(ProviderError) as caught:
+        llm().tool(pay).provider(provider).prompt("Pay 5.")
+    continuation = caught.value.continuation
+    assert isinstance(continuation, LLMPromptBuilder)
+    assert continuation.prompt() == "Paid."
+    assert ran == [5]

@@ -1,0 +1,172 @@
+"""Whatever is killed, whenever: a right result or a typed error, nothing left behind, and the next program runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.sandbox.processes import all_gone, descendants
+from tests.sandbox.scripts import ROOT, run_script
+
+# A host that runs programs of all kinds while it kills its own processes, and says what became of each.
+HOST = """
+import functools, json, os, random, signal, sys, threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from anyio.from_thread import start_blocking_portal
+from ez_ptc import Limits, SandboxError, Toolkit
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import descendants, descriptors, threads
+from tests.sandbox.tools import TOOLS
+
+number, callers, kills, seed = map(int, sys.argv[1:5])
+chance = random.Random(seed)
+sandbox = ProcessSandbox(ready=3)
+toolkit = Toolkit(TOOLS, limits=Limits(timeout=60), sandbox=sandbox)
+KINDS = {
+    "1 + 1": 2,
+    "[add(n, 1) for n in range(20)]": list(range(1, 21)),
+    "sum(range(200_000))": 19999900000,
+    "print('x' * 20_000)\\nadd(20, 22)": 42,
+    "parallel(*[(add, n, n) for n in range(8)])": [2 * n for n in range(8)],
+    "import time\\ntime.sleep(0.005)\\n'slept'": "slept",
+    "len(echo('y' * 300_000))": 300_000,
+}
+became = Counter()
+
+portal_context = start_blocking_portal()
+portal = portal_context.__enter__()
+
+def judge(code, execute):
+    try:
+        result = execute(code)
+    except SandboxError as error:
+        became[type(error).__name__] += 1
+        return
+    if result.success:
+        assert result.return_value == KINDS[code], (code, result.return_value)
+        became["right"] += 1
+    else:
+        assert result.error and ("killed" in result.error or "protocol" in result.error), result
+        became["said so"] += 1
+
+def run(index):
+    code = list(KINDS)[index % len(KINDS)]
+    judge(code, toolkit.execute if index % 3 else functools.partial(portal.call, toolkit.aexecute))
+
+def kill():
+    "Kill one of the processes: a worker mostly, or the zygote, or its parent."
+    pids = sorted(descendants(os.getpid()))
+    if pids:
+        place = chance.random()
+        zygote = pids[0] if place < 0.05 else pids[min(1, len(pids) - 1)]
+        victim = zygote if place < 0.1 else chance.choice(pids[2:] or pids)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+def batch(size):
+    with ThreadPoolExecutor(callers) as pool:
+        for done in [pool.submit(run, index) for index in range(size)]:
+            done.result(120)
+
+over = threading.Event()
+def trouble():
+    for _ in range(kills):
+        if over.wait(chance.random() * float(sys.argv[5])):
+            return
+        kill()
+
+def held():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+batch(min(number, 300))
+became.clear()
+memory = held()
+troublemaker = threading.Thread(target=trouble)
+troublemaker.start()
+print(json.dumps(sorted(descendants(os.getpid()))), flush=True)
+batch(number)
+over.set()
+troublemaker.join()
+for _ in range(3):
+    result = toolkit.execute("add(20, 22)")
+    assert result.return_value == 42, result
+grown = held() - memory
+sandbox.close()
+portal_context.__exit__(None, None, None)
+pause = threading.Event()
+for _ in range(100):
+    left = [len(descendants(os.getpid(), ended=True)), threads()]
+    if left == [0, 1]:
+        break
+    pause.wait(0.2)
+print(json.dumps([became, grown, left, len(descriptors())]), flush=True)
+"""
+
+
+def faults(number: int, *, callers: int = 4, kills: int, seed: int, apart: float = 0.02) -> tuple[dict[str, int], int]:
+    """Run so many programs among so many kills; return what became of them, and by how much the host grew."""
+    arguments = map(str, (number, callers, kills, seed, apart))
+    became, grown, (processes, threads), descriptors = json.loads(
+        run_script(HOST, *arguments, timeout=240).splitlines()[-1]
+    )
+    assert sum(became.values()) == number
+    assert (processes, threads) == (0, 1)
+    # The standard streams, and the folder that is looked at.
+    assert descriptors <= 5
+    return became, grown
+
+
+def test_sixty_programs_among_kills_of_everything() -> None:
+    became, _ = faults(60, kills=12, seed=1)
+    assert became["right"] >= 15
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_five_hundred_programs_among_kills_of_everything(seed: int) -> None:
+    became, _ = faults(500, kills=100, seed=seed)
+    assert became["right"] >= 150
+
+
+@pytest.mark.security
+def test_ten_thousand_programs_leave_nothing_behind() -> None:
+    """Eight at a time, one in a hundred killed; in three hosts, so that each ends in time."""
+    for seed in (11, 12, 13):
+        became, grown = faults(3_334, callers=8, kills=33, seed=seed, apart=1.0)
+        assert became["right"] >= 3_200
+        assert grown < 10 << 20
+
+
+def kill_the_host(seed: int) -> None:
+    command = [sys.executable, "-c", HOST, "300", "4", "20", str(seed), "0.05"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as host:
+        try:
+            assert host.stdout is not None
+            pids = set(json.loads(host.stdout.readline()))
+            with pytest.raises(subprocess.TimeoutExpired):
+                host.wait(random.Random(seed).random())
+            pids |= descendants(host.pid)
+            host.send_signal(signal.SIGKILL)
+            host.wait()
+            assert all_gone(pids, within=2)
+        finally:
+            host.kill()
+
+
+def test_nothing_is_left_of_a_host_that_is_killed_among_kills() -> None:
+    kill_the_host(1)
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_nothing_is_left_of_a_host_that_is_killed_at_any_moment(seed: int) -> None:
+    kill_the_host(seed)

@@ -1,0 +1,178 @@
+"""Packages that programs may import: these and no others, whole, in the same sandbox."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import MissingExtraError, ProcessSandbox, SandboxError, Toolkit
+from tests.sandbox.processes import descendants, families
+from tests.sandbox.scripts import run_script
+from tests.sandbox.tools import TOOLS
+
+
+@pytest.fixture(scope="module")
+def granted() -> Iterator[Toolkit]:
+    """A toolkit whose programs may import a package of pure Python, and one of its neighbours."""
+    with Toolkit(TOOLS, allow_imports=["attr", "docstring_parser"]) as toolkit:
+        yield toolkit
+
+
+def test_a_granted_package_is_imported_and_works(granted: Toolkit) -> None:
+    code = """
+import attr
+from docstring_parser import parse
+
+@attr.s(auto_attribs=True)
+class Point:
+    x: int
+    y: int = attr.ib(validator=attr.validators.instance_of(int))
+
+[attr.asdict(Point(1, add(1, 1))), parse("Add.\\n\\nArgs:\\n    a: One.").params[0].arg_name]
+"""
+    assert granted.execute(code).return_value == [{"x": 1, "y": 2}, "a"]
+
+
+def test_what_a_package_loads_late_is_there_too(granted: Toolkit) -> None:
+    """Its first import does not load the parser of Google's style by name, nor what nobody has asked for."""
+    code = "import attr.filters, docstring_parser.epydoc\nattr.filters.include(int)\n5"
+    result = granted.execute(code)
+    assert (result.error, result.return_value) == (None, 5)
+
+
+@pytest.mark.parametrize("name", ["pydantic", "hypothesis", "pip", "ez_ptc", "no_such_package"])
+def test_other_packages_stay_out_and_the_program_is_told_what_there_is(granted: Toolkit, name: str) -> None:
+    result = granted.execute(f"import {name}")
+    assert f"No module named '{name}': programs can import the standard library and attr and docstring_parser" in (
+        result.error or ""
+    )
+
+
+def test_without_a_grant_there_is_only_the_standard_library(toolkit: Toolkit) -> None:
+    assert "programs can import the standard library, without" in (toolkit.execute("import attr").error or "")
+
+
+def test_no_path_of_the_host_is_seen_in_a_granted_package(granted: Toolkit) -> None:
+    code = """
+import attr, docstring_parser, gc, sys, types
+gc.unfreeze()
+modules = [m for name, m in sys.modules.items() if name.partition(".")[0] in ("attr", "docstring_parser")]
+functions = [f for f in gc.get_objects() if type(f) is types.FunctionType]
+[len(modules) > 4, sorted({m.__file__.partition("/")[0] for m in modules}),
+ sorted({f.__code__.co_filename.partition("/")[0] for f in functions if "/" in f.__code__.co_filename}), sys.path]
+"""
+    places = ["<packages>", "<sandbox>", "<stdlib>"]
+    assert granted.execute(code).return_value == [True, ["<packages>"], places, []]
+
+
+def test_the_files_of_a_granted_package_cannot_be_read(granted: Toolkit) -> None:
+    spec = find_spec("attr")
+    assert spec is not None
+    assert spec.origin is not None
+    for path in (spec.origin, str(Path(spec.origin).parent), sys.prefix):
+        result = granted.execute(f"import attr, os\nos.listdir({path!r}) if {path!r}[-3:] != '.py' else open({path!r})")
+        assert (result.error or "").startswith("PermissionError")
+
+
+def test_toolkits_with_equal_grants_share_one_sandbox_and_others_do_not() -> None:
+    before = descendants(os.getpid())
+
+    def zygotes() -> int:
+        return len([pid for pid in families(os.getpid(), without=before) if pid not in before])
+
+    with Toolkit(TOOLS, allow_imports=["attr", "six"] if find_spec("six") else ["attr"]) as first:
+        assert first.execute("import attr\n1").return_value == 1
+        one = zygotes()
+        names = list(first.allow_imports)
+        with Toolkit(TOOLS, allow_imports=[*reversed(names), *names]) as same:
+            assert same.execute("import attr\n2").return_value == 2
+            assert same._opened() is first._opened()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what is shared
+        with Toolkit(TOOLS, allow_imports=["docstring_parser"]) as other:
+            assert "No module named 'attr'" in (other.execute("import attr").error or "")
+            assert zygotes() > one
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "says"),
+    [
+        (["no_such_package"], MissingExtraError, "pip install no_such_package"),
+        (["numpy==2"], ValueError, "not the name of a package"),
+        (["os.path"], ValueError, "not the name of a package"),
+        ("attr", TypeError, r"write \['attr'\]"),
+    ],
+)
+def test_a_grant_that_cannot_be_is_refused_at_once(names: list[str], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        Toolkit(TOOLS, allow_imports=names)
+
+
+def test_a_sandbox_of_its_own_is_told_itself() -> None:
+    with ProcessSandbox(allow_imports=["attr"]) as sandbox:
+        assert Toolkit(TOOLS, sandbox=sandbox).execute("import attr\n3").return_value == 3
+        with pytest.raises(ValueError, match="give them to ProcessSandbox"):
+            Toolkit(TOOLS, allow_imports=["attr"], sandbox=sandbox)
+
+
+BAD = """
+import sys
+from ez_ptc import SandboxError, Toolkit
+sys.path.insert(0, sys.argv[1])
+try:
+    Toolkit([], allow_imports=["bad"]).execute("1")
+except SandboxError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()", "starts threads"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
+    ],
+)
+def test_a_package_that_cannot_be_given_says_why_with_the_first_program(tmp_path: Path, code: str, says: str) -> None:
+    (tmp_path / "bad.py").write_text(code, encoding="utf-8")
+    assert says in run_script(BAD, str(tmp_path))
+
+
+NUMBERS = """
+import io
+import numpy as np, pandas as pd
+frame = pd.read_csv(io.StringIO("a,b,d\\n1,2,2024-01-02\\n1,3,2024-02-03\\n2,5,2024-03-01"), parse_dates=["d"])
+merged = frame.merge(pd.DataFrame({"a": [1, 2], "n": ["x", "y"]}), on="a")
+[frame.groupby("a").b.sum().to_dict(), merged.n.tolist(), frame.d.dt.month.tolist(),
+ round(float(np.linalg.det(np.eye(3) * 2)), 6), float(np.fft.fft([1, 2, 3])[0].real),
+ len({np.random.rand() for _ in range(9)})]
+"""
+
+
+@pytest.mark.skipif(not (find_spec("numpy") and find_spec("pandas")), reason="numpy and pandas are not installed")
+def test_numpy_and_pandas_work_and_give_each_program_its_own_random_numbers() -> None:
+    with Toolkit(TOOLS, allow_imports=["numpy", "pandas"]) as toolkit:
+        result = toolkit.execute(NUMBERS, 60)
+        assert result.error is None
+        assert result.return_value == [{1: 5, 2: 5}, ["x", "x", "y"], [1, 2, 3], 8.0, 6.0, 9]
+        code = "import numpy as np\nfloat(np.random.rand())"
+        assert toolkit.execute(code, 60).return_value != toolkit.execute(code, 60).return_value
+        assert isinstance(toolkit.execute("import pandas as pd\npd.read_csv('/etc/passwd')", 60).error, str)
+
+
+def test_an_error_in_the_first_program_is_an_error_in_the_next(tmp_path: Path) -> None:
+    """Nothing half-made is kept."""
+    (tmp_path / "worse.py").write_text("raise OSError('no')", encoding="utf-8")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        toolkit = Toolkit([], allow_imports=["worse"])
+        for _ in range(2):
+            with pytest.raises(SandboxError, match="OSError: no"):
+                toolkit.execute("1")
+        toolkit.close()
+    finally:
+        sys.path.remove(str(tmp_path))

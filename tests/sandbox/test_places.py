@@ -1,0 +1,118 @@
+"""Places that give less: programs are isolated there too, or none is run, and `ez-ptc doctor` says which and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.sandbox.parent_filter import DOCKER, around
+from tests.sandbox.scripts import ROOT, run_script
+from tests.sandbox.test_isolation import HOST, refuses, works
+
+LIMITED = (
+    "import os, resource, sys\nresource.setrlimit({name}, ({value}, {value}))\nos.execv(sys.argv[1], sys.argv[1:])"
+)
+DOCTOR = "import sys; from ez_ptc.cli.app import main; sys.exit(main(['doctor', '--json']))"
+KEPT = {
+    "few descriptors": ("resource.RLIMIT_NOFILE", 24),
+    "a small stack": ("resource.RLIMIT_STACK", 1 << 20),
+    "little memory": ("resource.RLIMIT_AS", 400 << 20),
+    "a limit of CPU time": ("resource.RLIMIT_CPU", 600),
+}
+MOUNTS = {
+    "no /proc": "mount -t tmpfs none /proc",
+    "no /dev/shm": "mount -t tmpfs -o ro none /dev/shm",
+    "no folder to write to": "mount --make-rprivate / && mount -o remount,bind,ro / && mount -t tmpfs -o ro none /tmp",
+}
+
+
+def limited(name: str, value: int) -> list[str]:
+    return [sys.executable, "-c", LIMITED.format(name=name, value=value)]
+
+
+def mounted(how: str) -> list[str]:
+    """Return the words that run a command in mounts of its own, or skip."""
+    command = ["unshare", "--mount", "sh", "-c", f'{MOUNTS[how]} && exec "$@"', "sh"]
+    if os.geteuid() != 0 or subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mounts can be changed only by root, and not in every container")
+    return command
+
+
+def host(before: Sequence[str]) -> dict[str, Any]:
+    return json.loads(run_script(HOST, before=before))
+
+
+def doctor(before: Sequence[str]) -> tuple[bool, str]:
+    """Return the doctor's verdict, and what is required and missing in its words."""
+    pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
+    command = [*before, sys.executable, "-W", "error", "-c", DOCTOR]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found["sufficient"] == (done.returncode == 0)
+    return found["sufficient"], "; ".join(
+        f"{layer['name']}: {layer['detail']} {layer['advice']}"
+        for layer in found["layers"]
+        if layer["required"] and not layer["held"]
+    )
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_under_limits_of_its_own_a_host_runs_programs(what: str) -> None:
+    before = limited(*KEPT[what])
+    works(host(before))
+    assert doctor(before) == (True, "")
+
+
+@pytest.mark.parametrize("how", MOUNTS)
+def test_without_a_part_of_the_file_system_a_host_runs_programs(how: str) -> None:
+    before = mounted(how)
+    works(host(before))
+    assert doctor(before) == (True, "")
+
+
+def test_in_docker_without_proc_a_host_runs_programs() -> None:
+    works(host([*mounted("no /proc"), *around(*DOCKER)]))
+
+
+def test_where_no_process_may_be_started_nothing_runs() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a limit on processes would hold for the test itself as well")
+    before = limited("resource.RLIMIT_NPROC", 0)
+    refuses(host(before), "no process can be started", "RLIMIT_NPROC", "raise the limit")
+    sufficient, missing = doctor(before)
+    assert not sufficient
+    assert "RLIMIT_NPROC" in missing
+
+
+@pytest.mark.parametrize("call", ["pidfd_open", "pidfd_send_signal"])
+def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
+    """As in a gVisor that lacks them, which lacks Landlock as well."""
+    before = around(f"{call}=ENOSYS", "landlock_create_ruleset=ENOSYS")
+    refuses(host(before), "ending programs", "pidfd_open(2)")
+    sufficient, missing = doctor(before)
+    assert not sufficient
+    assert missing.startswith("ending programs")
+
+
+@pytest.mark.parametrize(
+    ("rules", "missing"),
+    [
+        (("landlock_create_ruleset=ENOSYS", *DOCKER), "no files"),
+        (("seccomp=EPERM", "prctl:22=EPERM"), "system call filter"),
+        (("prctl:38=EINVAL",), "lockdown"),
+        (DOCKER, ""),
+        (("clone3=ENOSYS",), ""),
+    ],
+    ids=["no Landlock", "no seccomp", "no promise", "docker", "no clone3"],
+)
+def test_the_doctor_says_what_a_kernel_lacks(rules: tuple[str, ...], missing: str) -> None:
+    sufficient, said = doctor(around(*rules))
+    assert sufficient == (not missing)
+    assert said.startswith(missing)

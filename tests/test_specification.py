@@ -1,0 +1,35 @@
+"""SPECIFICATION.md names real tests, and each of its promises has one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+PROMISE = re.compile(r"^\| ([A-Z]\d+) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+NODE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+def promises(repository: Path) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the number of each promise with the tests that it names."""
+    text = (repository / "SPECIFICATION.md").read_text(encoding="utf-8")
+    return [(number, NODE.findall(tests)) for number, _, tests in PROMISE.findall(text)]
+
+
+def names_in(path: Path) -> set[str]:
+    """Return the names of the test functions in a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_test_that_is_named_exists(repository: Path) -> None:
+    named = {node for _, nodes in promises(repository) for node in nodes}
+    files = {name: names_in(repository / name) for name, _ in named if (repository / name).is_file()}
+    assert {f"{name}::{test}" for name, test in named if test not in files.get(name, set())} == set()
+
+
+def test_every_promise_has_a_number_of_its_own_and_a_test(repository: Path) -> None:
+    found = promises(repository)
+    assert len(found) > 20
+    assert len({number for number, _ in found}) == len(found)
+    assert [number for number, nodes in found if not nodes] == []
