@@ -7,6 +7,7 @@ model is told what the subject tells of it, twice at most. Prints a row for each
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,7 +55,7 @@ def _of_world(
     verbose: bool,  # noqa: FBT001 - passed on
 ) -> Iterator[int]:
     """Yield for each task of a world how many repairs it took."""
-    with Process("ours", place, sys.executable) as judge, Process(subject, place, python) as process:
+    with closing(Process("ours", place, sys.executable)) as judge, closing(Process(subject, place, python)) as process:
         for task in tasks:
             if task.world == place:
                 yield attempts(client, task, process, judged(judge, task), verbose=verbose)

@@ -7,12 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final
 
 from benchmarks.model.subjects import SUBJECTS
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["Process", "interpreter"]
 
@@ -62,14 +59,6 @@ class Process:
     def _line(self) -> Any:  # noqa: ANN401 - as above
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         return json.loads(line) if line else {"problem": "its process has ended"}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End it."""

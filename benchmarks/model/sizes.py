@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ def main() -> None:
     for subject in SUBJECTS:
         row: list[int] = []
         for count in _COUNTS:
-            with Process(subject, str(count), interpreter(subject, options.environments)) as process:
+            with closing(Process(subject, str(count), interpreter(subject, options.environments))) as process:
                 tools = json.dumps(process.tools) if process.tools else ""
                 row.append(len(encoding.encode(process.system + tools)))
         print(f"{subject:16}" + "".join(f"{tokens:>8,}" for tokens in row), flush=True)

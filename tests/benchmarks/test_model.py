@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -16,8 +17,8 @@ from benchmarks.model.worlds import WORLDS, many, world
 
 @pytest.fixture(scope="module")
 def judges() -> Iterator[dict[str, Process]]:
-    with Process("ours", "freight", sys.executable) as freight, Process("ours", "school", sys.executable) as school:
-        yield {"freight": freight, "school": school}
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(closing(Process("ours", name, sys.executable))) for name in WORLDS}
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.question[:50])

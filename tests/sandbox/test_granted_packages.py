@@ -133,6 +133,7 @@ except SandboxError as error:
     ("code", "says"),
     [
         ("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()", "starts threads"),
+        ("import os\nkept = [os.dup(0) for _ in range(80)]", "opens too many files"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
     ],

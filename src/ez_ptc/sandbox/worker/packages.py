@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from .library import Library
 
-__all__ = ["PackageError", "load_packages"]
+__all__ = ["MOST_OPEN", "PackageError", "load_packages"]
 
+MOST_OPEN = 64
+"""From this number on, no descriptor is closed in workers; none is opened after the lockdown."""
 _NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
 
 
@@ -31,7 +33,7 @@ def load_packages(library: Library, names: Sequence[str], places: Sequence[str])
     """Import packages from the folders ``places``, and keep the rest of them and of what they need.
 
     Raises:
-        PackageError: One cannot be imported, or starts threads, which no fork would have.
+        PackageError: One cannot be imported, starts threads, which no fork would have, or opens too many files.
     """
     before = set(sys.modules)
     sys.path += places
@@ -43,6 +45,9 @@ def load_packages(library: Library, names: Sequence[str], places: Sequence[str])
         library.keep(folder, name, f"<packages>/{name}")
     if names and len(os.listdir("/proc/self/task")) > 1:
         raise PackageError(_threads(names))
+    if names and max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:
+        message = f"importing {', '.join(names)} opens too many files: programs cannot be given it"
+        raise PackageError(message)
 
 
 def _load(name: str) -> None:

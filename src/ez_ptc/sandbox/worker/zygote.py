@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from . import chance, values
+from .packages import MOST_OPEN
 from .runtime import Runtime, new_link
 from .wire import HostGoneError, reply_body
 
@@ -140,7 +141,7 @@ class Zygote:
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
         os.dup2(link, _WORKER_FD)
-        os.closerange(_FIRST_FREE_FD, 64)
+        os.closerange(_FIRST_FREE_FD, MOST_OPEN)
         confine_worker(self._lockdown)
         chance.renew()
         if rehearsed:
