@@ -72,6 +72,7 @@ sandbox.close()
 """
 
 
+@pytest.mark.security
 def test_a_thousand_programs_leave_nothing_behind() -> None:
     """Eighty of them killed by the host for their time, twenty for breaking the rules, eighty by themselves."""
     before, after, ready = json.loads(run_script(WORN_OUT, timeout=120))

@@ -28,7 +28,10 @@ KEPT = {
 MOUNTS = {
     "no /proc": "mount -t tmpfs none /proc",
     "no /dev/shm": "mount -t tmpfs -o ro none /dev/shm",
-    "no folder to write to": "mount --make-rprivate / && mount -o remount,bind,ro / && mount -t tmpfs -o ro none /tmp",
+    "no folder to write to": (
+        "mount --make-rprivate / && mount -o remount,bind,ro / && mount --bind /tmp /tmp "
+        "&& mount -o remount,bind,ro /tmp"
+    ),
 }
 
 

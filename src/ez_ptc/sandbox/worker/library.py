@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Library", "Shelf", "rename"]
 
 _PACKAGES = (
-    "asyncio collections concurrent ctypes email encodings html http importlib json logging pathlib re sqlite3 "
-    "sysconfig tomllib unittest urllib xml zoneinfo"
+    "asyncio collections compression concurrent ctypes email encodings html http importlib json logging pathlib re "
+    "sqlite3 string sysconfig tomllib unittest urllib xml zipfile zoneinfo"
 )
 _LEFT_OUT = (
     "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
     "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib ensurepip ftplib imaplib imghdr imp mailbox mailcap "
-    "modulefinder nntplib pipes poplib pty py_compile pydoc site smtpd smtplib sndhdr socketserver sunau tabnanny "
+    "modulefinder nntplib pipes poplib pty py_compile pydoc site smtpd smtplib sndhdr sunau tabnanny "
     "telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
 _CODECS = (
