@@ -128,7 +128,7 @@ def test_every_frame_tells_the_same_rules(chaining: bool) -> None:
     made = guide(assist_tool_chaining=chaining)
     for text in texts(made):
         assert "do NOT import them" in text
-        assert "parallel((tool_a, x), (tool_b, x, y))" in text
+        assert "Do NOT call the tools inside parallel()" in text
         assert "The whole standard library can be imported" in text
         assert "No files, no network, no processes" in text
         assert "try again" in text
@@ -266,15 +266,15 @@ def test_a_program_answers_with_what_it_printed_or_with_its_value(result: Execut
     assert guide().answer("1", result) == answer
 
 
-def test_a_failure_answers_with_the_hint_what_was_printed_and_the_traceback_last() -> None:
+def test_a_failure_answers_with_the_hint_the_traceback_and_what_was_printed() -> None:
     result = ExecutionResult(
         success=False, output="1 of 2\n", error_output="Traceback: line 3\nKeyError: 'x'\n", error="KeyError: 'x'"
     )
 
     assert guide().answer("", result) == (
         "ERROR: If a program fails, read its error, correct the program and try again.\n\n"
-        "Printed before the error:\n1 of 2\n\n"
-        "Traceback: line 3\nKeyError: 'x'"
+        "Traceback: line 3\nKeyError: 'x'\n\n"
+        "Printed before the error:\n1 of 2"
     )
 
 
@@ -289,7 +289,7 @@ def test_of_much_printed_before_an_error_the_end_is_told() -> None:
 
     answer = guide().answer("", result)
 
-    assert "xend\n" in answer
+    assert answer.endswith("xend")
     assert "[…] xxx" in answer
     assert len(answer) < 2_500
 
@@ -300,14 +300,7 @@ def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() ->
     for made in (guide(), guide(assist_tool_chaining=True)):
         answer = made.answer("w = get_weather('Oslo')", result)
         assert "No output captured" in answer
-        assert "called get_weather(), fetch(), but printed nothing" in answer
-        assert "do NOT do it again" in answer
-        assert answer.endswith("```python\nw = get_weather('Oslo')\nprint(w)\n```")
-
-
-def test_a_program_whose_last_line_names_nothing_is_not_rewritten() -> None:
-    for code in ("fetch('a')", "if fetch('a'):\n    x = 1", "x == fetch('a')", "x = 1\nfetch('a')"):
-        assert "```" not in guide().answer(code, ExecutionResult(tool_calls=CALLED))
+        assert "get_weather(), fetch() " in answer
 
 
 def test_a_print_that_printed_nothing_was_meant() -> None:

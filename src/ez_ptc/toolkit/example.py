@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.sandbox.worker.shapes import REFERENCES
 from ez_ptc.toolkit.samples import mapping, resolved, sample_arguments
 
 if TYPE_CHECKING:
@@ -21,10 +20,8 @@ __all__ = ["example_program"]
 
 _Schema = Mapping[str, object]
 
-# What an example calls should change nothing, should a model run it as it stands.
-_READING: Final = frozenset(
-    {"check", "count", "fetch", "find", "get", "list", "look", "read", "search", "show", "track"}
-)
+# A parameter so called and a key so called mean the same thing; two that are called `name` need not.
+_REFERENCES: Final = ("_id", "_code", "_key", "_number")
 _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
 
@@ -46,7 +43,7 @@ class _Shape:
     def reference(self) -> str:
         """The one argument by which it is looked up, or ""."""
         names = self.tool.parameter_names[:1]
-        return names[0] if self.tool.parameters.get("required") == [*names] and names[0].endswith(REFERENCES) else ""
+        return names[0] if self.tool.parameters.get("required") == [*names] and names[0].endswith(_REFERENCES) else ""
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys that hold lists of records, and the keys of those."""
@@ -59,7 +56,7 @@ class _Shape:
     def telling(self, variable: str) -> str:
         """Return the text that reads the key which tells most of a record."""
         names = (key for key in ("name", "title") if key in self.keys)
-        plain = (key for key in self.keys if not key.endswith(REFERENCES))
+        plain = (key for key in self.keys if not key.endswith(_REFERENCES))
         return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
@@ -101,36 +98,24 @@ def _loop(rows: _Shape, taken: set[str]) -> str:
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
     """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
-    if not other.reference or other.tool is rows.tool or not _only_reads(other.tool):
+    if not other.reference or other.tool is rows.tool:
         return
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
     for key, keys in ((None, rows.keys), *rows.nested()):
-        wanted = _own_key(other.reference, keys, key or rows.noun)
-        if not wanted:
+        if other.reference not in keys:
             continue
         lines, inner = [f"{many} = {_call(rows.tool)}", f"for {row} in {many}:"], row
         if key is not None:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        lines.append(f"{found} = {other.tool.name}({_item(inner, wanted)})")
+        lines.append(f"{found} = {other.tool.name}({_item(inner, other.reference)})")
         last = found
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
         yield _nested(*lines, f"print({rows.telling(row)}, {other.telling(last)})")
-
-
-def _only_reads(tool: Tool[..., Any]) -> bool:
-    verb, _, noun = tool.name.partition("_")
-    return not noun or verb in _READING
-
-
-def _own_key(reference: str, keys: _Schema, noun: str) -> str:
-    """Return what records of a noun call `reference`, or "": the `code` of one of the courses is its `course_code`."""
-    own = reference.removeprefix(f"{_singular(noun)}_")
-    return reference if reference in keys else own if own in keys else ""
 
 
 def _nested(*lines: str) -> str:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.sandbox.worker.shapes import Shapes
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.example import example_program
 
@@ -36,32 +34,35 @@ _DESCRIPTION: Final = (
     "IMPORTANT: Combine ALL operations into a SINGLE program; do NOT make several calls.\n"
     f"In the program these functions are {_READY}:"
 )
-_PREAMBLE: Final = f"You have access to Python functions. They are {_READY}."
-_SHAPES: Final = "`# Returns:` shows what a function returns: use exactly these keys."
+_PREAMBLE: Final = f"You have access to the Python functions below. They are {_READY}."
+_SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
-    "Use ids that the task gives; get all others from the functions: NEVER make them up. "
-    "A function that takes one id is called once for each.\n"
-    'Chain results: store them in variables, loop over lists, read keys as r["key"].'
+    "Chain results: store them in variables to chain between calls, loop over lists, and print only the final answer."
+    '\nRead a key of a result as r["key"] or r.key.'
 )
 _UNCHAINED: Final = (
     "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
     "Print each whole result: print(tool_a(...)), print(tool_b(...))."
 )
-_PARALLEL: Final = "Slow independent calls can run side by side: a, b = parallel((tool_a, x), (tool_b, x, y))."
+_PARALLEL: Final = (
+    "Independent calls can run at the same time with parallel(), which returns their results in order:\n"
+    "a, b = parallel((tool_a, x), (tool_b, x, y)); for many: results = parallel(*[(tool_a, x) for x in xs]).\n"
+    "Do NOT call the tools inside parallel(): pass the function, then its arguments."
+)
 _PLACE: Final = (
-    "The whole standard library can be imported. No files, no network, no processes.\nALWAYS print() the final answer."
+    "The whole standard library can be imported; json, math and re already are.\n"
+    "No files, no network, no processes: open(), os.system() and the like fail.\n"
+    "ALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
-_EXAMPLE: Final = "A complete program looks like this:"
+_EXAMPLE: Final = "A complete program looks like this (other functions and arguments as the task needs):"
 
-# A last line that only gives something a name.
-_ASSIGNED: Final = re.compile(r"^([A-Za-z_]\w*)\s*=(?!=)[^\n]*\s*\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
 _PRINTED: Final = 2_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guide:
     """The texts that a model reads about some tools.
 
@@ -106,7 +107,7 @@ class Guide:
             return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
-            return _unprinted(code, result) if unprinted else "[Done. The program printed nothing.]"
+            return _unprinted(result) if unprinted else "[Done. The program printed nothing.]"
         value = result.value_text()
         if unprinted and not self.assist_tool_chaining:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -144,13 +145,12 @@ class Guide:
         returns = self._returns(tool)
         if returns:
             lines.append(f"    # {returns}")
-        lines += [f"    # {source}" for source in self._sources(tool)]
         return "\n".join(lines)
 
     def _entry(self, tool: Tool[..., Any]) -> str:
         """Return a tool as an item of a list: its signature, then what it does and returns."""
         about = "" if _is_undescribed(tool) else tool.description.strip()
-        about = " | ".join(filter(None, (about, self._returns(tool), *self._sources(tool))))
+        about = " | ".join(filter(None, (about, self._returns(tool))))
         return f"- {tool.signature}" + (f"\n{indent(about, '  ')}" if about else "")
 
     def _returns(self, tool: Tool[..., Any]) -> str:
@@ -158,32 +158,17 @@ class Guide:
             return ""
         return f"Returns: {type_text(tool.return_schema)}"
 
-    def _sources(self, tool: Tool[..., Any]) -> list[str]:
-        """Say where what the tool needs can be had."""
-        shape = self._shapes.get(tool.name) if self.assist_tool_chaining else None
-        if shape is None:
-            return []
-        found = self._shapes.sources(shape)
-        return [
-            f"{name}: from the task or {each.call}" + (f' item["{own}"]' if own != name else "")
-            for name, each, own in found
-        ]
-
-    @cached_property
-    def _shapes(self) -> Shapes:
-        return Shapes({tool.name: (tool.signature, tool.returned_text) for tool in self.tools})
-
     def _failure(self, result: ExecutionResult) -> str:
         details = result.error_output.strip()
         if result.error and result.error not in details:
             details = _joined(details, result.error)
         parts = [f"ERROR: {self._hint}"] if self._hint else []
+        parts.append(details or "The program failed.")
         printed = result.output.strip()
         if printed:
             shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
             parts.append(f"Printed before the error:\n{shown}")
-        # The error comes last, with how to do better at its end: what small models have just read they do.
-        return "\n\n".join([*parts, details or "The program failed."])
+        return "\n\n".join(parts)
 
 
 def _joined(*lines: str) -> str:
@@ -212,13 +197,6 @@ def _words(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _unprinted(code: str, result: ExecutionResult) -> str:
+def _unprinted(result: ExecutionResult) -> str:
     called = ", ".join(dict.fromkeys(f"{call['name']}()" for call in result.tool_calls))
-    assigned = _ASSIGNED.search(code)
-    told = (
-        f"[No output captured. The program ran to its end and called {called}, but printed nothing. If the task asked "
-        "only for what has been done, do NOT do it again. If it asks for an answer, there is none yet: "
-    )
-    if assigned is None:
-        return f"{told}print() it.]"
-    return f"{told}send this program.]\n```python\n{code.rstrip()}\nprint({assigned[1]})\n```"
+    return f"[No output captured. The program called {called} but printed nothing. Write one that print()s the answer.]"

@@ -2,17 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Final, cast
 
-if TYPE_CHECKING:
-    from ez_ptc.tools.tool import Tool
-
-__all__ = ["mapping", "resolved", "sample_arguments", "sample_text"]
+__all__ = ["mapping", "resolved", "sample_arguments"]
 
 _Schema = Mapping[str, object]
 
 _QUOTED: Final = re.compile(r"""e\.g\.,?\s*(["'`])([^"'`\n]{1,60})\1""", re.IGNORECASE)
-_CHOICE: Final = re.compile(r"""(["'`])([^"'`\n]{1,60})\1(?:,| or )""")
 _STRINGS: Final = {
     "date": "2025-01-31",
     "date-time": "2025-01-31T09:30:00",
@@ -36,17 +32,6 @@ def sample_arguments(parameters: _Schema, names: Sequence[str]) -> str:
     if wanted != list(names[: len(wanted)]):
         values = [f"{name}={value}" for name, value in zip(wanted, values, strict=True)]
     return ", ".join(values)
-
-
-def sample_text(key: str, tools: "Sequence[Tool[..., Any]]") -> str:
-    """Return a text that a record may have under a key: what a parameter of that name has for an example."""
-    for tool in tools:
-        schema = mapping(mapping(tool.parameters.get("properties")).get(key))
-        if schema:
-            value = _value(key, schema, tool.parameters, _DEPTH)
-            if isinstance(value, str):
-                return value
-    return _string(key, {}, None)
 
 
 def mapping(value: object) -> _Schema:
@@ -92,5 +77,5 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
 
 
 def _string(name: str, schema: _Schema, about: object) -> str:
-    quoted = (_QUOTED.search(about) or _CHOICE.search(about)) if isinstance(about, str) else None
+    quoted = _QUOTED.search(about) if isinstance(about, str) else None
     return quoted[2] if quoted else _STRINGS.get(str(schema.get("format")), f"some {name.strip('_').replace('_', ' ')}")

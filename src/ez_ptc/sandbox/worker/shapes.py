@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["REFERENCES", "UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape"]
+__all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape"]
 
-REFERENCES = ("_id", "_code", "_key", "_number")
+_REFERENCES = ("_id", "_code", "_key", "_number")
 """How names of what records are looked up by end; what is called `name` twice need not be the same thing."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _LISTS = frozenset({"list", "set", "frozenset", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
@@ -107,7 +107,7 @@ class Shapes(Mapping[str, Shape]):
             if not parameter.is_required:
                 continue
             found = next(((each, own) for each, own in self.returning(parameter.name) if each.tool != tool.tool), None)
-            if found is not None and (parameter.name.endswith(REFERENCES) or found[1] != parameter.name):
+            if found is not None and (parameter.name.endswith(_REFERENCES) or found[1] != parameter.name):
                 yield parameter.name, *found
 
 
