@@ -41,7 +41,9 @@ def main() -> None:
         python = interpreter(subject, options.environments)
         with LocalServer(QWEN_CODER, path, calls_tools=subject.endswith("_tool")) as server:
             client = OpenAI(base_url=server.url, api_key=server.key)
-            found = [each for place in WORLDS for each in _of_world(client, subject, place, python, tasks, options.v)]
+            found = [
+                each for place in WORLDS for each in _of_world(client, subject, place, python, tasks, verbose=options.v)
+            ]
         counts = [sum(repairs <= most for repairs in found) for most in range(_ATTEMPTS)]
         print(f"{subject:16}" + "".join(f"{count:>6}" for count in counts) + f"   of {len(found)}", flush=True)
 
@@ -52,7 +54,8 @@ def _of_world(
     place: str,
     python: str,
     tasks: Sequence[Task],
-    verbose: bool,  # noqa: FBT001 - passed on
+    *,
+    verbose: bool,
 ) -> Iterator[int]:
     """Yield for each task of a world how many repairs it took."""
     with closing(Process("ours", place, sys.executable)) as judge, closing(Process(subject, place, python)) as process:

@@ -304,3 +304,15 @@ def test_arguments_that_a_tool_refuses_say_where_others_come_from(toolkit: Toolk
     with Toolkit([list_parcels, find_parcel]) as made:
         error = made.execute("find_parcel('P999')").error
     assert 'for item in list_parcels(): find_parcel(item["parcel_id"])' in (error or "")
+
+
+LARGE: dict[str, str] = {
+    "nested deeply": "list_parcels()\nif 0: pass\n" + "elif 1: print('here')\n" * 800,
+    "long": "list_parcels()\n" + "x = 1\n" * 20_000 + "print('here')",
+}
+
+
+@pytest.mark.parametrize("code", LARGE.values(), ids=LARGE.keys())
+def test_a_program_too_large_to_be_looked_at_runs_all_the_same(run: Run, code: str) -> None:
+    result = run(code)
+    assert (result.error, result.output) == (None, "here\n")

@@ -115,3 +115,8 @@ isinstance(datetime.now(), datetime), type(datetime.now()) is datetime, isinstan
     value = list(seen(pinned, code))
     assert value[:3] == [True, True, True]
     assert str(value[3]).startswith("2025-01-01 00:00:00.")
+
+
+def test_a_seed_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Limits\.seed must be a whole number or None, not 'x'"):
+        Limits(seed="x")  # pyright: ignore[reportArgumentType] - what is refused

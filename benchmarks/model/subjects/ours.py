@@ -6,30 +6,35 @@ from typing import Any, Final
 from benchmarks.model.subject import Outcome, Subject
 from ez_ptc import Toolkit, ez_tool
 
-__all__ = ["NO_PROGRAM", "start"]
+__all__ = ["Ours", "start"]
 
-NO_PROGRAM: Final = "There was no program in your answer. Answer with ONE ```python block."
+_NO_PROGRAM: Final = "There was no program in your answer. Answer with ONE ```python block."
 
 
 def start(functions: Sequence[Callable[..., object]]) -> Subject:
     """Return a toolkit over the functions."""
-    return _Ours(functions)
+    return Ours(functions, called=False)
 
 
-class _Ours:
-    def __init__(self, functions: Sequence[Callable[..., object]]) -> None:
+class Ours:
+    """A toolkit as a subject; with `called`, as the one tool that it shows."""
+
+    def __init__(self, functions: Sequence[Callable[..., object]], *, called: bool) -> None:
         self._toolkit = Toolkit([ez_tool(each) for each in functions], assist_tool_chaining=True)
-        self.system = self._toolkit.prompt()
-        self.tools: list[dict[str, Any]] = []
+        self._called = called
+        self.system = "" if called else self._toolkit.prompt()
+        self.tools: list[dict[str, Any]] = [self._toolkit.tool_schema("openai")] if called else []
         self.stop: list[str] = []
 
     def question(self, text: str) -> str:
+        """Return the question as it is."""
         return text
 
     def run(self, answer: str) -> Outcome:
-        code = self._toolkit.extract_code(answer)
+        """Run a program: the one in the text, or the code of the call."""
+        code = answer if self._called else self._toolkit.extract_code(answer)
         if code is None:
-            return Outcome("", success=False, told=NO_PROGRAM)
+            return Outcome("", success=False, told=_NO_PROGRAM)
         result = self._toolkit.execute(code, 10)
         return Outcome(result.to_string(), result.success, self._toolkit.answer(code, result))
 

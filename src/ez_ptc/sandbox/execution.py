@@ -57,6 +57,9 @@ class Limits:
         if not self.timeout + self.grace <= _LONGEST:
             message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {self.timeout!r}"
             raise ValueError(message)
+        if type(self.seed) not in {int, type(None)}:
+            message = f"Limits.seed must be a whole number or None, not {self.seed!r}"
+            raise ValueError(message)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -50,9 +51,11 @@ class ProcessSandbox:
 
         Raises:
             MissingExtraError: One of these packages is not installed.
+            ValueError: There is room for nothing, or a time without end.
         """
         self._threads = Threads()
-        room = Room(ready=ready, running=_most(running), waiting=waiting, seconds=patience)
+        room = Room(ready=ready, running=running, waiting=waiting, seconds=patience)
+        room = replace(room, running=_most(running))
         packages = find_packages(allow_imports)
         self._pool = Pool(room, partial(ZygoteProcess, packages), self._threads)
         self._pool_of_alike = Pool(room, partial(ZygoteProcess, packages, alike=True), self._threads)

@@ -46,6 +46,18 @@ class Room:
     waiting: int
     seconds: float
 
+    def __post_init__(self) -> None:
+        """Refuse room for nothing, and a time without end."""
+        least = {"ready": 0, "running": 1, "waiting": 0}
+        for name, number in least.items():
+            given: object = getattr(self, name)
+            if type(given) is not int or given < number:
+                message = f"ProcessSandbox({name}=…) takes a whole number from {number} on, not {given!r}"
+                raise ValueError(message)
+        if not 0 <= self.seconds <= threading.TIMEOUT_MAX:
+            message = f"ProcessSandbox(patience=…) takes a number of seconds from 0 on, not {self.seconds!r}"
+            raise ValueError(message)
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:

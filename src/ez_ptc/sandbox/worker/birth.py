@@ -16,7 +16,7 @@ from .boot import end_with_host
 from .lockdown import Lockdown
 
 if TYPE_CHECKING:
-    from .library import Library
+    from .stdlib import Modules
 
 __all__ = ["main"]
 
@@ -25,14 +25,14 @@ _THREAD_STACK = 1 << 20
 _UNKNOWN_MEMORY = 64 << 20
 
 
-def main(control_fd: int, library: Library) -> None:
+def main(control_fd: int, modules: Modules) -> None:
     """Boot, and serve until the host closes the other end of the control socket.
 
     The process that was started stays outside and waits, so that the death of either side is seen by the other.
     """
     control = _socket.socket(fileno=control_fd)
     try:
-        locks, base_memory = _prepare(_folder(), library)
+        locks, base_memory = _prepare(_folder(), modules)
         files_held = _lock_files_away(locks, _folder())
     except packages.PackageError as error:
         control.send(f"P{error}".encode())
@@ -77,10 +77,10 @@ def _granted() -> tuple[list[str], list[str]]:
     return names, places
 
 
-def _prepare(folder: str, library: Library) -> tuple[Lockdown, int]:
-    preload.preload(library.shelf)
-    packages.load_packages(library, *_granted())
-    library.shelf.close()
+def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
+    preload.preload(modules.shelf)
+    packages.load_packages(modules, *_granted())
+    modules.shelf.close()
     locks = Lockdown(f"{folder}/filters")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:

@@ -15,7 +15,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .library import Library
+    from .stdlib import Modules
 
 __all__ = ["end_with_host", "fix_addresses", "load_package"]
 
@@ -24,11 +24,11 @@ _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
 
 
-def load_package() -> Library:
+def load_package() -> Modules:
     """Make this folder's package and the standard library importable, both from memory; return what keeps them."""
     folder, home = os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(os.__file__)
-    module = type(sys)(f"{_PACKAGE}.library")
-    external.SourceFileLoader(module.__name__, f"{folder}/library.py").exec_module(module)
+    module = type(sys)(f"{_PACKAGE}.stdlib")
+    external.SourceFileLoader(module.__name__, f"{folder}/stdlib.py").exec_module(module)
     sys.modules[module.__name__] = module
     # Whatever is loaded already knows where it came from.
     for found in gc.get_objects():
@@ -36,11 +36,11 @@ def load_package() -> Library:
             place = found.__code__.co_filename
             module.rename(found.__code__, place.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
     module.rename(sys._getframe(1).f_code, "<sandbox>/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
-    library: Library = module.Library()
-    library.keep(folder, _PACKAGE, "<sandbox>")
-    library.keep(home, "", "<stdlib>")
-    sys.meta_path.insert(0, library)
-    return library
+    modules: Modules = module.Modules()
+    modules.keep(folder, _PACKAGE, "<sandbox>")
+    modules.keep(home, "", "<stdlib>")
+    sys.meta_path.insert(0, modules)
+    return modules
 
 
 def end_with_host(control_fd: int, *, now: bool) -> None:

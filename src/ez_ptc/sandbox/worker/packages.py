@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .library import Library
+    from .stdlib import Modules
 
 __all__ = ["MOST_OPEN", "PackageError", "load_packages"]
 
@@ -29,7 +29,7 @@ class PackageError(Exception):
     """A package cannot be given to programs."""
 
 
-def load_packages(library: Library, names: Sequence[str], places: Sequence[str]) -> None:
+def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str]) -> None:
     """Import packages from the folders ``places``, and keep the rest of them and of what they need.
 
     Raises:
@@ -42,7 +42,7 @@ def load_packages(library: Library, names: Sequence[str], places: Sequence[str])
     for name, folder in _homes(before, tuple(places)):
         _load_extensions(folder, name)
     for name, folder in _homes(before, tuple(places)):
-        library.keep(folder, name, f"<packages>/{name}")
+        modules.keep(folder, name, f"<packages>/{name}")
     if names and len(os.listdir("/proc/self/task")) > 1:
         raise PackageError(_threads(names))
     if names and max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:

@@ -11,12 +11,12 @@ from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, FrozenImpor
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
-from .library import rename
+from .stdlib import rename
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from .library import Shelf
+    from .stdlib import Shelf
 
 __all__ = ["forget_places", "preload"]
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
+_MOST_CHECKED = 100_000
+"""Characters of the longest program that is checked: longer ones are mostly data, and no model wrote them at once."""
 _REPORT_MEMORY = 48 << 20
 """Memory kept back from the program, so that running out of it can still be reported."""
 
@@ -154,11 +156,15 @@ class Runtime:
             return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
-        """Return what is wrong with the program; nothing for one that calls no tool."""
-        if not any(name in text for name in self._tools.texts):
+        """Return what is wrong with the program; nothing for one that calls no tool, or is too large to look at."""
+        if len(text) > _MOST_CHECKED or not any(name in text for name in self._tools.texts):
             return []
         there = vars(sys.modules["builtins"])
-        return mistakes(tree, Shapes(self._tools.texts), lambda name: name in there or name in self._namespace)
+        try:
+            return mistakes(tree, Shapes(self._tools.texts), lambda name: name in there or name in self._namespace)
+        except RecursionError:
+            # CPython may run what is nested too deeply to be looked at from here.
+            return []
 
     def _failure(self, error: BaseException) -> dict[str, object]:
         if isinstance(error, SystemExit) and error.code in {None, 0}:

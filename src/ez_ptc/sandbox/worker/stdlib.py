@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
-__all__ = ["Library", "Shelf", "rename"]
+__all__ = ["Modules", "Shelf", "rename"]
 
 _PACKAGES = (
     "asyncio collections compression concurrent ctypes email encodings html http importlib json logging pathlib re "
@@ -160,7 +160,7 @@ def _age(path: str) -> bytes:
     return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (found.st_mtime, found.st_size))
 
 
-class Library:
+class Modules:
     """Finds what it has read, under the names that importlib asks for."""
 
     def __init__(self) -> None:
