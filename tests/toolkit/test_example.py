@@ -159,3 +159,27 @@ def test_a_tool_that_python_cannot_name_is_in_no_example() -> None:
 
     assert worked(search) == ""
     assert worked(search, fetch) == "result = fetch('some key')\nprint(result)"
+
+
+def test_the_example_knows_the_id_of_rows_by_their_name() -> None:
+    class Company(TypedDict):
+        id: int
+        name: str
+
+    @ez_tool
+    def list_companies() -> list[Company]:
+        """List companies."""
+        raise NotImplementedError
+
+    @ez_tool
+    def list_visits(company_id: int) -> list[Visit]:
+        """List the visits to a company."""
+        raise NotImplementedError
+
+    assert worked(list_companies, list_visits) == (
+        "companies = list_companies()\n"
+        "for company in companies:\n"
+        '    visits = list_visits(company["id"])\n'
+        "    for visit in visits:\n"
+        '        print(company["name"], visit["date"])'
+    )

@@ -128,9 +128,9 @@ def test_every_frame_tells_the_same_rules(chaining: bool) -> None:
     made = guide(assist_tool_chaining=chaining)
     for text in texts(made):
         assert "do NOT import them" in text
-        assert "Do NOT call the tools inside parallel()" in text
-        assert "The whole standard library can be imported" in text
-        assert "No files, no network, no processes" in text
+        assert "each as a function and its arguments" in text
+        assert "The standard library can be imported" in text
+        assert "no files, no network, no processes" in text
         assert "try again" in text
         assert ("Chain results" in text) is chaining
         assert ("do NOT access" in text) is not chaining
@@ -301,6 +301,25 @@ def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() ->
         answer = made.answer("w = get_weather('Oslo')", result)
         assert "No output captured" in answer
         assert "get_weather(), fetch() " in answer
+
+
+def test_what_only_reads_is_run_again_with_what_it_found_printed() -> None:
+    result = ExecutionResult(tool_calls=[{"name": "get_weather", "arguments": {}, "result": "rain"}])
+
+    answer = guide().answer("print\nfound = get_weather('Oslo')\n", result)
+
+    assert answer.endswith("\n```python\nprint\nfound = get_weather('Oslo')\nprint(found)\n```")
+
+
+def test_what_may_have_an_effect_is_not_run_again() -> None:
+    @ez_tool
+    def pay(euros: int) -> str:
+        """Pay."""
+        raise NotImplementedError
+
+    result = ExecutionResult(tool_calls=[{"name": "pay", "arguments": {"euros": 1}, "result": "paid"}])
+
+    assert guide(pay).answer("paid = pay(1)", result) == "[Done. The program called pay() and printed nothing.]"
 
 
 def test_a_print_that_printed_nothing_was_meant() -> None:

@@ -20,7 +20,7 @@ __all__ = ["example_program"]
 
 _Schema = Mapping[str, object]
 
-# A parameter so called and a key so called mean the same thing; two that are called `name` need not.
+# A parameter and a key that are both called so mean the same thing; two that are called `name` need not.
 _REFERENCES: Final = ("_id", "_code", "_key", "_number")
 _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
@@ -40,10 +40,10 @@ class _Shape:
         return self.tool.name.partition("_")[2]
 
     @property
-    def reference(self) -> str:
-        """The one argument by which it is looked up, or ""."""
+    def argument(self) -> str:
+        """The one argument that it needs, or ""."""
         names = self.tool.parameter_names[:1]
-        return names[0] if self.tool.parameters.get("required") == [*names] and names[0].endswith(_REFERENCES) else ""
+        return names[0] if self.tool.parameters.get("required") == [*names] else ""
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys that hold lists of records, and the keys of those."""
@@ -53,11 +53,21 @@ class _Shape:
             if inside:
                 yield key, inside
 
-    def telling(self, variable: str) -> str:
-        """Return the text that reads the key which tells most of a record."""
+    def reference(self, noun: str, keys: _Schema) -> str:
+        """Return the key by which it is looked up, of records that are called `noun`, or "".
+
+        It is called as the argument is, or so without the noun: the `code` of courses is a `course_code`.
+        """
+        own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
+        if own in keys and (own != self.argument or own.endswith(_REFERENCES)):
+            return own
+        return self.argument if self.argument in keys and self.argument.endswith(_REFERENCES) else ""
+
+    def telling(self, variable: str, *, found_by: str = "") -> str:
+        """Return the text that reads the key which tells most of a record, other than the one that it was found by."""
         names = (key for key in ("name", "title") if key in self.keys)
-        plain = (key for key in self.keys if not key.endswith(_REFERENCES))
-        return _item(variable, next(names, next(plain, next(iter(self.keys)))))
+        others = (key for key in self.keys if key != found_by)
+        return _item(variable, next(names, next(others, next(iter(self.keys)))))
 
 
 def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
@@ -75,7 +85,7 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     taken = {tool.name for tool in tools}
     shapes = [*_shapes(tools)]
     # A list that needs no id can start from what a question says.
-    lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: bool(shape.reference))
+    lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: shape.argument.endswith(_REFERENCES))
     for rows in lists:
         joins = [join for other in shapes for join in _joins(rows, other, taken)]
         if joins:
@@ -98,24 +108,25 @@ def _loop(rows: _Shape, taken: set[str]) -> str:
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
     """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
-    if not other.reference or other.tool is rows.tool:
+    if other.tool is rows.tool:
         return
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
     for key, keys in ((None, rows.keys), *rows.nested()):
-        if other.reference not in keys:
+        reference = other.reference(key or rows.noun, keys)
+        if not reference:
             continue
         lines, inner = [f"{many} = {_call(rows.tool)}", f"for {row} in {many}:"], row
         if key is not None:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        lines.append(f"{found} = {other.tool.name}({_item(inner, other.reference)})")
+        lines.append(f"{found} = {other.tool.name}({_item(inner, reference)})")
         last = found
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        yield _nested(*lines, f"print({rows.telling(row)}, {other.telling(last)})")
+        yield _nested(*lines, f"print({rows.telling(row)}, {other.telling(last, found_by=other.argument)})")
 
 
 def _nested(*lines: str) -> str:
@@ -148,6 +159,8 @@ def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
 
 
 def _singular(noun: str) -> str:
+    if noun.endswith("ies"):
+        return noun.removesuffix("ies") + "y"
     return noun.removesuffix("s") if noun.endswith("s") else "item"
 
 

@@ -38,7 +38,7 @@ _PREAMBLE: Final = f"You have access to the Python functions below. They are {_R
 _SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
 _ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
 _CHAINED: Final = (
-    "Chain results: store them in variables to chain between calls, loop over lists, and print only the final answer."
+    "Chain results: store them in variables, loop over lists, and print only the final answer."
     '\nRead a key of a result as r["key"] or r.key.'
 )
 _UNCHAINED: Final = (
@@ -46,18 +46,22 @@ _UNCHAINED: Final = (
     "Print each whole result: print(tool_a(...)), print(tool_b(...))."
 )
 _PARALLEL: Final = (
-    "Independent calls can run at the same time with parallel(), which returns their results in order:\n"
-    "a, b = parallel((tool_a, x), (tool_b, x, y)); for many: results = parallel(*[(tool_a, x) for x in xs]).\n"
-    "Do NOT call the tools inside parallel(): pass the function, then its arguments."
+    "Independent calls can run at once, each as a function and its arguments:\n"
+    "a, b = parallel((tool_a, x), (tool_b, x, y)); results = parallel(*[(tool_a, x) for x in xs])."
 )
 _PLACE: Final = (
-    "The whole standard library can be imported; json, math and re already are.\n"
-    "No files, no network, no processes: open(), os.system() and the like fail.\n"
-    "ALWAYS print() the final answer."
+    "The standard library can be imported; no files, no network, no processes.\nALWAYS print() the final answer."
 )
 _ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
-_EXAMPLE: Final = "A complete program looks like this (other functions and arguments as the task needs):"
+_EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
 
+_PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
+# What begins so is called for what it returns, and so it can be called again.
+_READING: Final = frozenset(
+    ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
+)
+# A last line that only gives something a name.
+_KEPT: Final = re.compile(r"^(\w+) = .+\s*\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
 _PRINTED: Final = 2_000
 
@@ -107,11 +111,23 @@ class Guide:
             return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
-            return _unprinted(result) if unprinted else "[Done. The program printed nothing.]"
+            return self._unprinted(code, result) if unprinted else _PRINTED_NOTHING
         value = result.value_text()
         if unprinted and not self.assist_tool_chaining:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
         return value
+
+    def _unprinted(self, code: str, result: ExecutionResult) -> str:
+        """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
+        called = dict.fromkeys(call["name"] for call in result.tool_calls)
+        calls = ", ".join(f"{name}()" for name in called)
+        if any(tool.name in called and not _only_reads(tool) for tool in self.tools):
+            return f"[Done. The program called {calls} and printed nothing.]"
+        told = (
+            f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
+        )
+        kept = _KEPT.search(code)
+        return f"{told}\n```python\n{code.rstrip()}\nprint({kept[1]})\n```" if kept else told
 
     @property
     def _hint(self) -> str:
@@ -175,6 +191,10 @@ def _joined(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
+def _only_reads(tool: Tool[..., Any]) -> bool:
+    return tool.idempotent or tool.name.partition("_")[0] in _READING
+
+
 def _is_undescribed(tool: Tool[..., Any]) -> bool:
     return tool.description in {"", f"Tool: {tool.name}"}
 
@@ -195,8 +215,3 @@ def _documentation(tool: Tool[..., Any]) -> str:
 
 def _words(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
-
-
-def _unprinted(result: ExecutionResult) -> str:
-    called = ", ".join(dict.fromkeys(f"{call['name']}()" for call in result.tool_calls))
-    return f"[No output captured. The program called {called} but printed nothing. Write one that print()s the answer.]"

@@ -7,19 +7,38 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .shapes import singular
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from .inference import Scope
     from .shapes import Parameter, Shape, Shapes, Type
 
-__all__ = ["Mistake", "call_mistakes", "corrected", "fix", "sources", "where_else", "which_names"]
+__all__ = [
+    "Fix",
+    "Mistake",
+    "beginning",
+    "call_mistakes",
+    "corrected",
+    "fix",
+    "list_of",
+    "meant",
+    "sources",
+    "where_else",
+    "which_names",
+]
 
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
 _VERBS = frozenset({"all", "find", "get", "list", "search"})
+# What begins so is called for what it returns: it may be proposed for each of many rows.
+_READING = _VERBS | {"count", "fetch", "has", "is", "look", "lookup", "query", "read", "show", "track"}
 _MOST_NAMES = 40
-_Fix = tuple[int, int, int, int, str]
+_MOST_LOOPS = 3
+_SAME = 0.85
+"""From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
+Fix = tuple[int, int, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +51,10 @@ class Mistake:
     line: int
     error: str
     hint: str
-    fix: _Fix | None = None
+    fix: Fix | None = None
 
 
-def fix(node: ast.expr, text: str) -> _Fix:
+def fix(node: ast.expr, text: str) -> Fix:
     """Return the fix that puts `text` in an expression's place."""
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
 
@@ -91,7 +110,7 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
 
 
 def _words(name: str) -> set[str]:
-    return {word.removesuffix("s") for word in name.casefold().split("_")} - _VERBS
+    return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
 
 
 def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
@@ -101,6 +120,64 @@ def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
         use = f"{tool.tool}({item})" if len(tool.positional) == 1 else item
         loop = f": for item in {shape.call}: {use}" if shape.returns.kind == "list" else f", as {own!r}"
         yield f"{name} is in what {shape.call} returns{loop}"
+
+
+def meant(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+    """Return the one name that another is a slip of; "" where there is none, or more than one."""
+    near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=_SAME)
+    return near[0] if len(near) == 1 else ""
+
+
+def list_of(name: str, shapes: Shapes) -> str:
+    """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
+    for tool in shapes.values():
+        if _only_reads(tool) and _words(tool.tool) == _words(name) and len(tool.positional) == 1:
+            for key, shape, own in shapes.sources(tool):
+                if shape.returns.kind == "list" and not any(each.is_required for each in shape.positional):
+                    return f'[{tool.tool}({key}) for {key} in sorted({{item["{own}"] for item in {shape.call}}})]'
+    return ""
+
+
+def beginning(node: ast.Call, tool: Shape, shapes: Shapes) -> str:
+    """Return the loops that get what a failed call was given as a literal, and the call in them; "" where none can."""
+    if not _only_reads(tool):
+        return ""
+    given = dict(zip((each.name for each in tool.positional), node.args, strict=False))
+    given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+    for name, shape, own in shapes.sources(tool):
+        if not isinstance(given.get(name), ast.Constant) or shape.returns.kind != "list":
+            continue
+        loops = _loops(shape, shapes)
+        row = _row(shape)
+        values = [f'{row}["{own}"]' if key == name else ast.unparse(value) for key, value in given.items()]
+        if loops:
+            lines = [*loops, f"result = {tool.tool}({', '.join(values)})"]
+            return "\n".join("    " * depth + line for depth, line in enumerate(lines))
+    return ""
+
+
+def _only_reads(tool: Shape) -> bool:
+    return tool.tool.partition("_")[0] in _READING
+
+
+def _row(shape: Shape) -> str:
+    return singular(shape.tool.rpartition("_")[2]) or "item"
+
+
+def _loops(shape: Shape, shapes: Shapes) -> list[str]:
+    """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
+    loops: list[str] = []
+    while len(loops) < _MOST_LOOPS:
+        needed = [each.name for each in shape.positional if each.is_required]
+        if not needed:
+            return [f"for {_row(shape)} in {shape.tool}():", *loops]
+        found = [each for each in shapes.sources(shape) if each[1].returns.kind == "list"]
+        if len(needed) != 1 or not found:
+            break
+        _, source, own = found[0]
+        loops.insert(0, f'for {_row(shape)} in {shape.tool}({_row(source)}["{own}"]):')
+        shape = source
+    return []
 
 
 def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
@@ -148,7 +225,7 @@ def _value_mistakes(
 ) -> Iterator[Mistake]:
     name, wanted = parameter.name, parameter.type.kind
     problem = hint = ""
-    put_right: _Fix | None = None
+    put_right: Fix | None = None
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
         hint = "" if parameter.is_required else f"leave {name} out where none is meant, and filter the results with if"

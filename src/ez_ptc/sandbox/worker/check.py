@@ -10,12 +10,13 @@ import ast
 import difflib
 from typing import TYPE_CHECKING
 
-from .advice import Mistake, call_mistakes, fix, where_else, which_names
+from .advice import Mistake, call_mistakes, fix, list_of, meant, where_else, which_names
 from .inference import Scope, bound_names, children, every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from .advice import Fix
     from .shapes import Shapes, Type
 
 __all__ = ["mistakes"]
@@ -51,6 +52,7 @@ class _Check:
         inner = {id(bound) for node in nodes if isinstance(node, _INNER) for bound in _inner_names(node)}
         self._bound = {name for node in nodes if id(node) not in inner for name in _bound(node)}
         self._inner: list[str] = []
+        self._called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
         names = {name for node in nodes for name in _name(node)}
         self._makes_names = not _MAKERS.isdisjoint(names) or "*" in self._bound
         self._handles = not _GUARDS.isdisjoint(names) or any(isinstance(node, ast.ExceptHandler) for node in nodes)
@@ -112,14 +114,22 @@ class _Check:
         if tool is not None and tool.tool not in self._bound:
             self.found += call_mistakes(node, tool, scope, self._shapes)
 
-    def _add(self, node: ast.expr, error: str, hint: str, fix: tuple[int, int, int, int, str] | None = None) -> None:
+    def _add(self, node: ast.expr, error: str, hint: str, fix: Fix | None = None) -> None:
         self.found.append(Mistake(node.lineno, error, hint, fix))
 
     def _look_at_name(self, node: ast.Name) -> None:
         name = node.id
         there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
         if not there and not self._makes_names:
-            self._add(node, f"NameError: name {name!r} is not defined", which_names(name, self._bound, self._shapes))
+            hint = which_names(name, self._bound, self._shapes)
+            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node))
+
+    def _instead_of(self, node: ast.Name) -> Fix | None:
+        """Return the fix for a name that is nowhere."""
+        near = meant(node.id, self._bound, self._shapes)
+        call = self._called.get(id(node))
+        text = list_of(node.id, self._shapes) if not near and call and not call.args and not call.keywords else ""
+        return fix(node, near) if near else fix(call, text) if call and text else None
 
     def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):

@@ -13,7 +13,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, cast
 
-from .advice import corrected, sources
+from .advice import beginning, corrected, sources
 from .program import EmptyProgramError, is_program
 from .shapes import Shapes
 from .stubs import ToolError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from .advice import Mistake
+    from .shapes import Shape
 
 __all__ = ["describe", "describe_mistakes", "install"]
 
@@ -50,7 +51,7 @@ def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
         line = f"{type(error).__name__}: {error.msg}{place}"
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
-        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
+        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{_beginning(error, shapes)}"
     return line, text
 
 
@@ -198,10 +199,24 @@ def _attribute_hint(error: AttributeError) -> str:
     return f"{type(found).__name__} has: {', '.join(near)}" if near else ""
 
 
-def _tool_hint(error: ToolError, shapes: Shapes) -> str:
-    """Say how the tool is called that refused its arguments, and where others come from than were made up."""
+def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
+    """Return the call that failed, and the tool, where the failing line names it plainly."""
     node = _failing(error.__traceback__)[0]
     tool = shapes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    return (node, tool) if isinstance(node, ast.Call) and tool is not None else None
+
+
+def _beginning(error: BaseException, shapes: Shapes) -> str:
+    """Return the begin of a program that reads what the failed call was given as a literal."""
+    failed = _failed_call(error, shapes) if isinstance(error, ToolError) and not isinstance(error, TypeError) else None
+    loops = beginning(*failed, shapes) if failed else ""
+    return f"Where the task does not say that value, begin like this:\n```python\n{loops}\n```\n" if loops else ""
+
+
+def _tool_hint(error: ToolError, shapes: Shapes) -> str:
+    """Say how the tool is called that refused its arguments, and where others come from than were made up."""
+    failed = _failed_call(error, shapes)
+    tool = failed[1] if failed else None
     text = str(error)
     tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), tool)
     if tool is None:
@@ -228,6 +243,9 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
     if tool is not None:
         return f"the tool is {tool.signature}"
+    if str(error).startswith("string indices must be integers"):
+        found = _subscripted(error.__traceback__)
+        return f"this is the str {_cut(repr(found), 100)}, which has no keys" if isinstance(found, str) else ""
     if "unhashable type: 'Record'" in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     match = _CALL_PROBLEM.match(str(error))

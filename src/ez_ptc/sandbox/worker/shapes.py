@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape"]
+__all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
 _REFERENCES = ("_id", "_code", "_key", "_number")
 """How names of what records are looked up by end; what is called `name` twice need not be the same thing."""
@@ -96,8 +96,8 @@ class Shapes(Mapping[str, Shape]):
             if key in record.keys:
                 yield shape, key
             elif kind.kind == "list":
-                noun = shape.tool.rpartition("_")[2].removesuffix("s") + "_"
-                own = key.removeprefix(noun)
+                noun = singular(shape.tool.rpartition("_")[2])
+                own = key.removeprefix(f"{noun}_") if noun else key
                 if own != key and own in record.keys:
                     yield shape, own
 
@@ -109,6 +109,13 @@ class Shapes(Mapping[str, Shape]):
             found = next(((each, own) for each, own in self.returning(parameter.name) if each.tool != tool.tool), None)
             if found is not None and (parameter.name.endswith(_REFERENCES) or found[1] != parameter.name):
                 yield parameter.name, *found
+
+
+def singular(noun: str) -> str:
+    """Return what one of `noun` is called; "" where it is no plural."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else ""
 
 
 def read_shape(tool: str, signature: str, returned: str) -> Shape | None:
