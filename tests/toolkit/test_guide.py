@@ -163,6 +163,13 @@ def test_the_error_hint_is_replaced_everywhere() -> None:
     assert made.answer("", ExecutionResult(success=False, error="E")) == "ERROR: Think first.\n\nE"
 
 
+def test_a_corrected_program_is_told_without_the_advice_on_errors() -> None:
+    result = ExecutionResult(success=False, error="E", error_output="E\n```python\nprint(1)\n```\n")
+
+    assert guide().answer("", result) == "ERROR: E\n```python\nprint(1)\n```"
+    assert guide(error_hint="Think.").answer("", result) == "ERROR: Think.\n\nE\n```python\nprint(1)\n```"
+
+
 def test_an_empty_error_hint_says_nothing() -> None:
     made = guide(error_hint="")
 

@@ -56,6 +56,10 @@ _ERROR_HINT: Final = "If a program fails, read its error, correct the program an
 _EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
 
 _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
+_NOTHING_MET: Final = (
+    "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
+)
+_CONDITION: Final = re.compile(r"^\s+if .+\n\s+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
 _READING: Final = frozenset(
     ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
@@ -111,7 +115,7 @@ class Guide:
             return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
-            return self._unprinted(code, result) if unprinted else _PRINTED_NOTHING
+            return self._unprinted(code, result) if unprinted else _nothing(code)
         value = result.value_text()
         if unprinted and not self.assist_tool_chaining:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -178,13 +182,21 @@ class Guide:
         details = result.error_output.strip()
         if result.error and result.error not in details:
             details = _joined(details, result.error)
-        parts = [f"ERROR: {self._hint}"] if self._hint else []
-        parts.append(details or "The program failed.")
+        details = details or "The program failed."
+        if self.error_hint is None and details.endswith("```"):
+            # It ends with a program to copy, which small models do less often after more words.
+            parts = [f"ERROR: {details}"]
+        else:
+            parts = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
         printed = result.output.strip()
         if printed:
             shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
             parts.append(f"Printed before the error:\n{shown}")
         return "\n\n".join(parts)
+
+
+def _nothing(code: str) -> str:
+    return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
 
 
 def _joined(*lines: str) -> str:

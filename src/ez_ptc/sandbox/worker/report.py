@@ -65,7 +65,9 @@ def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
     ]
     better = corrected(text, found)
     if better:
-        shown.append(f"The corrected program, if it does what is asked:\n```python\n{better.strip()}\n```\n")
+        shown.append(
+            f"Run this corrected program instead, if it does what is asked:\n```python\n{better.strip()}\n```\n"
+        )
     return told[0], _cut(
         "".join(["The program was checked and has not run: nothing was called.\n", *shown]), _MOST_TEXT
     )

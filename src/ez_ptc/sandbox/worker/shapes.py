@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 
 __all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
-_REFERENCES = ("_id", "_code", "_key", "_number")
+# What is called so in two places need not be the same thing.
+_COMMON = frozenset(
+    "amount body count data date day description email id key kind label limit month name note number page price "
+    "query quantity size status subject text time title type unit value year".split()
+)
 """How names of what records are looked up by end; what is called `name` twice need not be the same thing."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _LISTS = frozenset({"list", "set", "frozenset", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
@@ -107,7 +111,7 @@ class Shapes(Mapping[str, Shape]):
             if not parameter.is_required:
                 continue
             found = next(((each, own) for each, own in self.returning(parameter.name) if each.tool != tool.tool), None)
-            if found is not None and (parameter.name.endswith(_REFERENCES) or found[1] != parameter.name):
+            if found is not None and (parameter.name not in _COMMON or found[1] != parameter.name):
                 yield parameter.name, *found
 
 
