@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 __all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
-# What is called so in two places need not be the same thing.
 _COMMON = frozenset(
-    "amount body count data date day description email id key kind label limit month name note number page price "
-    "query quantity size status subject text time title type unit value year".split()
+    {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
+    | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
+    | {"time", "title", "type", "unit", "value", "year"}
 )
-"""How names of what records are looked up by end; what is called `name` twice need not be the same thing."""
+"""What is called so in two places need not be the same thing."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _LISTS = frozenset({"list", "set", "frozenset", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
 _DICTS = frozenset({"dict", "Mapping"})
