@@ -30,7 +30,7 @@ endif
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-e2e test-recordings test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
+.PHONY: help demo test test-e2e test-packages test-recordings test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -47,8 +47,12 @@ test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of p
 test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local model (downloads 1.1 GB once)
 	EZ_PTC_E2E=1 $(BIN)/python -m pytest tests/e2e $(ARGS)
 
-test-security: $(STAMPS)/test  ## Run the hostile programs that take their time, too
-	$(BIN)/python -m pytest -m security $(ARGS)
+# They wait more than they compute: four at a time on two cores take a third of the time.
+test-security: $(STAMPS)/test  ## Run the tests of the sandbox that take their time: hostile programs, faults, a survey
+	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
+
+test-packages: $(STAMPS)/packages  ## Run the tests of packages that programs may import (downloads 30 MB once)
+	$(BIN)/python -m pytest tests/sandbox/test_granted_packages.py $(ARGS)
 
 # The inputs that are kept from run to run begin with those that the tests replay.
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
@@ -99,6 +103,7 @@ $(BIN)/uv:
 
 $(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
 $(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra openai --group test
+$(STAMPS)/packages: SYNC_WITH := --group packages --group test
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test

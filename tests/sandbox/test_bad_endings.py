@@ -32,6 +32,10 @@ VALUES: dict[str, tuple[str, str]] = {
         "class E:\n    @property\n    def __class__(self): raise SystemExit(3)\nE()",
         "an E cannot cross",
     ),
+    "fields that end": (
+        "from dataclasses import *\n@dataclass\nclass E:\n    a: int\n    def __getattribute__(*a): raise SystemExit\nE(1)",
+        "expression: SystemExit",
+    ),
     "an evil truth": (
         "class E:\n    def __bool__(self):\n        while True: pass\n    __eq__ = __len__ = __hash__ = __bool__\nE()",
         "an E cannot cross",
@@ -117,6 +121,71 @@ def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, s
     assert result.error_output
     assert len(result.error_output) < 50_000
     assert execute(toolkit, "1 + 1").return_value == 2
+
+
+ODD = "class Odd({base}):\n    {body}\nraise Odd{arguments}"
+END = "def {name}(self, *a): raise SystemExit"
+HOSTILE: dict[str, str] = {
+    "a class that ends": ODD.format(
+        base="Exception", body="@property\n    " + END.format(name="__class__"), arguments=""
+    ),
+    "a class that lies": ODD.format(base="Exception", body="__class__ = SystemExit; code = 0", arguments=""),
+    "no attribute at all": ODD.format(base="Exception", body=END.format(name="__getattribute__"), arguments=""),
+    "a traceback that is none": ODD.format(base="Exception", body="__traceback__ = 5", arguments=""),
+    "a line that ends": ODD.format(
+        base="SyntaxError", body="@property\n    " + END.format(name="lineno"), arguments="('x')"
+    ),
+    "a group that ends": ODD.format(
+        base="ExceptionGroup", body="@property\n    " + END.format(name="exceptions"), arguments="('x', [OSError()])"
+    ),
+    "a type that ends": """
+class Meta(type):
+    def __getattribute__(cls, name): raise SystemExit
+class Odd(Exception, metaclass=Meta): pass
+raise Odd
+""",
+    "a name that ends": """
+class Name(str):
+    def __format__(self, how): raise SystemExit
+class Odd(Exception): pass
+Odd.__qualname__ = Name("Odd")
+raise Odd("x")
+""",
+    "notes that end": """
+class Notes(list):
+    def __iter__(self): raise SystemExit
+class Odd(Exception): __notes__ = Notes()
+raise Odd
+""",
+    "an exit code that ends": """
+class Code:
+    def __hash__(self): raise SystemExit
+    __eq__ = __hash__
+class Odd(SystemExit): pass
+raise Odd(Code())
+""",
+    "keys that end": """
+class Odd(dict):
+    def __iter__(self): raise SystemExit
+odd = Odd(a=1)
+odd["Odd"]
+""",
+    "traceback taken over": """
+import traceback
+class Odd(Exception): pass
+def end(*a, **k): raise SystemExit
+traceback.TracebackException = end
+raise Odd
+""",
+}
+
+
+@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE.keys())
+def test_an_exception_that_cannot_be_looked_at_is_named(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute("print('so far')\n" + code)
+    assert (result.status, result.output) == ("failed", "so far\n")
+    assert "Odd" in (result.error or "")
+    assert "exit code" not in (result.error or "")
 
 
 def test_what_was_printed_before_a_crash_is_kept_up_to_the_last_call(toolkit: Toolkit) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ez_ptc import Toolkit
 from ez_ptc.errors import IsolationUnavailableError
 from ez_ptc.sandbox.isolation import Layer, Report
 from ez_ptc.sandbox.process.backend import ProcessSandbox
@@ -171,6 +172,20 @@ def test_a_kernel_that_says_yes_and_does_nothing_is_found_out(rules: list[str]) 
 
 def test_without_the_promise_of_no_new_privileges_nothing_runs() -> None:
     refuses(host("prctl:38=EINVAL"), "new privileges")
+
+
+NAMES = """
+import os, platform, socket
+{os.uname().nodename, platform.node(), platform.uname().node, socket.gethostname()}
+"""
+
+
+def test_the_hosts_name_is_not_known_to_programs(sandbox: ProcessSandbox) -> None:
+    if "uts namespace" not in {layer.name for layer in sandbox.isolation.layers if layer.held}:
+        pytest.skip("the kernel gives no namespace for names")
+    before = os.uname().nodename
+    assert Toolkit([], sandbox=sandbox).execute(NAMES).return_value == {"sandbox"}
+    assert os.uname().nodename == before
 
 
 def interpreter_of_nobody() -> str:

@@ -24,6 +24,13 @@ KEPT = {
     "a small stack": ("resource.RLIMIT_STACK", 1 << 20),
     "little memory": ("resource.RLIMIT_AS", 400 << 20),
     "a limit of CPU time": ("resource.RLIMIT_CPU", 600),
+    "less data than a program may have": ("resource.RLIMIT_DATA", 200 << 20),
+    "small files": ("resource.RLIMIT_FSIZE", 32 << 20),
+}
+TOO_LITTLE = {
+    "no files": ("resource.RLIMIT_FSIZE", 0, "RLIMIT_FSIZE allows none of 32 MB"),
+    "files that hold a part": ("resource.RLIMIT_FSIZE", 3 << 20, "RLIMIT_FSIZE allows none of 32 MB"),
+    "no data": ("resource.RLIMIT_DATA", 64 << 20, "RLIMIT_DATA leaves no memory for programs"),
 }
 MOUNTS = {
     "no /proc": "mount -t tmpfs none /proc",
@@ -92,6 +99,11 @@ def test_where_no_process_may_be_started_nothing_runs() -> None:
     sufficient, missing = doctor(before)
     assert not sufficient
     assert "RLIMIT_NPROC" in missing
+
+
+@pytest.mark.parametrize(("name", "value", "says"), TOO_LITTLE.values(), ids=TOO_LITTLE.keys())
+def test_where_a_limit_leaves_too_little_nothing_runs_and_it_is_named(name: str, value: int, says: str) -> None:
+    refuses(host(limited(name, value)), says, "raise the limit")
 
 
 @pytest.mark.parametrize("call", ["pidfd_open", "pidfd_send_signal"])

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import os
+import resource
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ __all__ = ["main"]
 _THREAD_STACK = 1 << 20
 """Bytes of stack of a thread: they count as memory of the program, and the default would allow few threads."""
 _UNKNOWN_MEMORY = 64 << 20
+_LEAST_MEMORY = 96 << 20
+"""Of data beyond what this process has: to run a program, and to report that it ran out of it."""
 
 
 def main(control_fd: int, modules: Modules) -> None:
@@ -90,7 +93,13 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     report.install()
     runtime.replace_builtins()
     threading.stack_size(_THREAD_STACK)
-    return locks, _base_memory()
+    base_memory = _base_memory()
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if resource.RLIM_INFINITY != most < base_memory + _LEAST_MEMORY:
+        needed, there = (base_memory + _LEAST_MEMORY) >> 20, most >> 20
+        message = f"RLIMIT_DATA leaves no memory for programs: it is {there} MB at most, and must be {needed} MB"
+        raise OSError(message)
+    return locks, base_memory
 
 
 def _base_memory() -> int:

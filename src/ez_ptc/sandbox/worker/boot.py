@@ -8,6 +8,7 @@ packages that programs may import and where they are, and ``fix`` if every boot 
 from __future__ import annotations
 
 import _frozen_importlib_external as external
+import errno
 import fcntl
 import gc
 import os
@@ -17,11 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .stdlib import Modules
 
-__all__ = ["end_with_host", "fix_addresses", "load_package"]
+__all__ = ["describe", "end_with_host", "fix_addresses", "load_package"]
 
 _PACKAGE = "ez_worker"
 _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
+_SHELF_SIZE = "32 MB"
 
 
 def load_package() -> Modules:
@@ -58,11 +60,22 @@ def fix_addresses() -> None:
         os.execv(sys.executable, [*sys.orig_argv[:-1], _FIXED])  # noqa: S606 - starts itself again
 
 
+def describe(error: OSError) -> str:
+    """Say why the standard library could not be read."""
+    if error.errno == errno.EFBIG:
+        return f"the standard library is kept in a file in memory, and RLIMIT_FSIZE allows none of {_SHELF_SIZE}"
+    return f"the standard library cannot be read: {error}"
+
+
 if __name__ == "__main__":
     end_with_host(int(sys.argv[1]), now=True)
     if sys.argv[3] == "fix":
         fix_addresses()
     # What is made from here on is never given back: no use in looking for what might be.
     gc.disable()
-    kept = load_package()
+    try:
+        kept = load_package()
+    except OSError as error:
+        os.write(int(sys.argv[1]), f"E{describe(error)}".encode())
+        sys.exit(0)
     __import__(f"{_PACKAGE}.birth").birth.main(int(sys.argv[1]), kept)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Lockdown", "LockdownError"]
 
 _NOBODY = 65534
+_HOST_NAME = b"sandbox"
 
 _CLONE = {"mount": 0x00020000, "pid": 0x20000000, "network": 0x40000000, "ipc": 0x08000000, "uts": 0x04000000}
 _NAMESPACE_FILES = {
@@ -94,6 +95,7 @@ class Lockdown:
         self.refused: dict[str, str] = {}
         self.landlock = 0
         self.empty_root = False
+        self._nameless = False
 
     def _call(self, number: int, *arguments: object) -> int:
         return self._checked(self._libc.syscall(ctypes.c_long(number), *arguments))
@@ -141,8 +143,16 @@ class Lockdown:
             if name not in self.namespaces and self._try(name, lambda name=name, flag=flag: self._leave(name, flag)):
                 self.namespaces.append(name)
                 self.refused.pop(name, None)
+        # Only where it can be seen that the namespace is another: the host keeps its name.
+        if "uts" in self.namespaces and _namespace("uts") and not self._nameless:
+            self._nameless = self._try("host_name", self._forget_host_name)
         if "mount" in self.namespaces and not self.empty_root:
             self.empty_root = self._try("empty_root", self._empty_the_root)
+
+    def _forget_host_name(self) -> None:
+        for name in (self._libc.sethostname, self._libc.setdomainname):
+            self._checked(name(_HOST_NAME, len(_HOST_NAME)))
+        setattr(platform, "_uname_cache", None)  # noqa: B010 - no public name, and pyright knows none
 
     def _empty_the_root(self) -> None:
         mount = self._libc.mount

@@ -25,30 +25,48 @@ if TYPE_CHECKING:
     from .advice import Mistake
     from .shapes import Shape
 
-__all__ = ["describe", "describe_mistakes", "install"]
+__all__ = ["describe", "describe_mistakes", "ended_well", "install"]
 
 _MOST_TEXT = 20_000
 _MOST_NAMES = 40
+# A program's own classes may answer otherwise, or not at all.
+_TYPE_NAME = vars(type)["__name__"].__get__
+_EXIT_CODE = vars(SystemExit)["code"].__get__
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
 def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
     """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
+    try:
+        return _described(error, shapes, namespace)
+    except MemoryError:
+        raise
+    except BaseException:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
+        line = f"{_TYPE_NAME(type(error))} (its text cannot be shown)"
+        return line, line + "\n"
+
+
+def ended_well(error: BaseException) -> bool:
+    """Return whether a program has asked for its end, and for no other exit code than 0."""
+    if not issubclass(type(error), SystemExit):
+        return False
+    code = _EXIT_CODE(error)
+    return code is None or code is False or (type(code) is int and code == 0)
+
+
+def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
     if isinstance(error, EmptyProgramError):
         message = "the program is empty: write Python statements that call the tools and print the result"
         return message, message + "\n"
     hint = _hint(error, shapes, namespace)
-    try:
-        shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-        _keep_program_frames(shown)
-        text = "".join(shown.format())
-        line = "".join(shown.format_exception_only()).strip()
-    except Exception:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
-        line = f"{type(error).__name__} (its text cannot be shown)"
-        text = line + "\n"
-    if isinstance(error, SyntaxError):
-        place = f" (line {error.lineno})" if error.lineno else ""
-        line = f"{type(error).__name__}: {error.msg}{place}"
+    shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    _keep_program_frames(shown)
+    text = "".join(shown.format())
+    line = "".join(shown.format_exception_only()).strip()
+    if issubclass(type(error), SyntaxError):
+        wrong = cast("SyntaxError", error)
+        place = f" (line {wrong.lineno})" if wrong.lineno else ""
+        line = f"{type(error).__name__}: {wrong.msg}{place}"
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
         return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{_beginning(error, shapes)}"
@@ -122,7 +140,7 @@ def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object])
             hint = _call_hint(error, shapes, namespace)
         elif isinstance(error, SyntaxError) and "'return' outside function" in str(error):
             hint = "a program has no return: make the value its last expression, or print it"
-    except Exception:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
+    except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
         return ""
     return hint
 

@@ -20,7 +20,7 @@ from . import chance, strands, values
 from .aio import settle
 from .check import mistakes
 from .program import SETTLE, compile_program, parse_program, run_compiled
-from .report import describe, describe_mistakes
+from .report import describe, describe_mistakes, ended_well
 from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
@@ -54,6 +54,8 @@ class Runtime:
     def __init__(self, link: Link, base_memory: int) -> None:
         self._link = link
         self._base_memory = base_memory
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
         self._running = False
         self._programs = 0
         self._limits: dict[str, int] = {}
@@ -121,8 +123,9 @@ class Runtime:
         self._tools.begin(limits["calls"])
 
     def _limit(self, limits: dict[str, int], *, session: bool) -> None:
-        memory = self._base_memory + limits["memory"]
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory + _REPORT_MEMORY))
+        # Where the host may have less, that is all there is.
+        memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
         if limits["cpu"]:
             # The hard limit kills, and could not be raised again for the next program.
             used = math.ceil(time.process_time()) if session else 0
@@ -151,9 +154,12 @@ class Runtime:
             return self._failure(error)
         try:
             return {"t": "done", "value": values.encode(value)}
-        except Exception as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
-            message = f"TypeError: the value of the program's last expression: {error}"
-            return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
+        except values.CannotCrossError as error:
+            why = str(error)
+        except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
+            why = describe(error, Shapes({}), {})[0]
+        message = f"TypeError: the value of the program's last expression: {why}"
+        return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
         """Return what is wrong with the program; nothing for one that calls no tool, or is too large to look at."""
@@ -167,9 +173,9 @@ class Runtime:
             return []
 
     def _failure(self, error: BaseException) -> dict[str, object]:
-        if isinstance(error, SystemExit) and error.code in {None, 0}:
+        if ended_well(error):
             return {"t": "done", "value": None}
-        kind = "memory" if isinstance(error, MemoryError) else "error"
+        kind = "memory" if issubclass(type(error), MemoryError) else "error"
         try:
             line, trace = describe(error, Shapes(self._tools.texts), self._namespace)
         except MemoryError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _frozen_importlib as bootstrap
 import _frozen_importlib_external as external
 import _imp
+import errno
 import marshal
 import os
 import sys
@@ -65,6 +66,9 @@ class Shelf:
         """Add ``data``; return where it is."""
         start = self._size
         self._size += os.write(self._fd, data)
+        if self._size != start + len(data):
+            # A limit on files lets a part of it through.
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return slice(start, self._size)
 
     def get(self, where: slice) -> bytes | memoryview:
