@@ -126,7 +126,9 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        yield _nested(*lines, f"print({rows.telling(row)}, {other.telling(last, found_by=other.argument)})")
+        # The first key mostly tells rows apart, and questions ask for it more often than for another.
+        which = _item(row, next(iter(rows.keys)))
+        yield _nested(*lines, f"print({which}, {other.telling(last, found_by=other.argument)})")
 
 
 def _nested(*lines: str) -> str:
