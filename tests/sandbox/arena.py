@@ -23,7 +23,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from ez_ptc import EzPtcError, Limits, Tool, Toolkit, ez_tool
+from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
 from tests.sandbox.processes import descendants, parent, threads
@@ -219,14 +219,18 @@ class Arena:
         self._peak = 0
         self._calm()
 
-    def breaches(self, *programs: str) -> list[str]:
-        """Run programs one after the other and return the names of what they have breached."""
+    def breaches(self, name: str, *programs: str) -> list[str]:
+        """Run programs one after the other, of `sessions` in one process, and return what they have breached."""
         called.clear()
         arrived.clear()
         state, thread_count = _state(), threads()
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         before = self._peak = _memory("VmRSS")
-        runs = [self._run(code) for code in programs]
+        if name.startswith("sessions:"):
+            with self._toolkit.session() as session:
+                runs = [self._run(session.execute, code) for code in programs]
+        else:
+            runs = [self._run(self._toolkit.execute, code) for code in programs]
         found, seen = [name for names, _ in runs for name in names], "".join(text for _, text in runs)
         tests: dict[str, Callable[[], bool]] = {
             "canary": lambda: any(canary in text for canary in CANARIES.values() for text in (seen, repr(arrived))),
@@ -242,13 +246,13 @@ class Arena:
         }
         return found + [name for name, test in tests.items() if test()]
 
-    def _run(self, code: str) -> tuple[list[str], str]:
+    def _run(self, execute: Callable[[str], ExecutionResult], code: str) -> tuple[list[str], str]:
         found: list[str] = ["hang"]
         texts: list[str] = []
 
         def run() -> None:
             try:
-                result = self._toolkit.execute(code)
+                result = execute(code)
                 # Before anybody makes texts of it to look for canaries in.
                 self._peak = _memory("VmHWM")
                 texts.append(f"{result.output}{result.error_output}{result.error}{result.tool_calls}")
@@ -320,7 +324,7 @@ def main(arguments: list[str]) -> None:
     programs = _programs(what, names)
     enter(Path(folder))
     arena = Arena(*((breach,) if what == "breach" else ()))
-    found = {name: arena.breaches(*parts) for name, parts in programs.items()}
+    found = {name: arena.breaches(name, *parts) for name, parts in programs.items()}
     arena.close()
     sys.stdout.write(json.dumps(found))
     sys.stdout.flush()

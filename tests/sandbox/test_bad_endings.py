@@ -33,7 +33,7 @@ VALUES: dict[str, tuple[str, str]] = {
         "an E cannot cross",
     ),
     "fields that end": (
-        "from dataclasses import *\n@dataclass\nclass E:\n    a: int\n    def __getattribute__(*a): raise SystemExit\nE(1)",
+        "from dataclasses import *\n@dataclass\nclass E:\n a: int\n def __getattribute__(*a): raise SystemExit\nE(1)",
         "expression: SystemExit",
     ),
     "an evil truth": (

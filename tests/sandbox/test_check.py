@@ -387,6 +387,8 @@ def test_arguments_that_a_tool_refuses_say_where_others_come_from(toolkit: Toolk
 LARGE: dict[str, str] = {
     "nested deeply": "list_parcels()\nif 0: pass\n" + "elif 1: print('here')\n" * 800,
     "long": "list_parcels()\n" + "x = 1\n" * 20_000 + "print('here')",
+    # More digits than CPython writes out.
+    "a wide number": f"list_parcels()\n{{'a': 0x{'f' * 5_000}}}['a'], {{0x{'f' * 5_000}: 1}}.get('a')\nprint('here')",
 }
 
 
@@ -394,3 +396,8 @@ LARGE: dict[str, str] = {
 def test_a_program_too_large_to_be_looked_at_runs_all_the_same(run: Run, code: str) -> None:
     result = run(code)
     assert (result.error, result.output) == (None, "here\n")
+
+
+def test_a_mistake_is_shown_in_its_line_wherever_a_text_has_lines_of_its_own(run: Run) -> None:
+    result = run("list_parcels(); x = '\u2028 \x85 \x1c'\nprint(missing_here)")
+    assert "  line 2: print(missing_here)\n" in result.error_output

@@ -63,11 +63,13 @@ import attr, docstring_parser, gc, sys, types
 gc.unfreeze()
 modules = [m for name, m in sys.modules.items() if name.partition(".")[0] in ("attr", "docstring_parser")]
 functions = [f for f in gc.get_objects() if type(f) is types.FunctionType]
-[len(modules) > 4, sorted({m.__file__.partition("/")[0] for m in modules}),
- sorted({f.__code__.co_filename.partition("/")[0] for f in functions if "/" in f.__code__.co_filename}), sys.path]
+names = [found for found in gc.get_objects() if type(found) is dict and type(found.get("__file__")) is str]
+named = {found["__file__"].partition("/")[0] for found in names}
+seen = {f.__code__.co_filename.partition("/")[0] for f in functions if "/" in f.__code__.co_filename}
+[len(modules) > 4, sorted({m.__file__.partition("/")[0] for m in modules}), sorted(seen), sorted(named), sys.path]
 """
     places = ["<packages>", "<sandbox>", "<stdlib>"]
-    assert granted.execute(code).return_value == [True, ["<packages>"], places, []]
+    assert granted.execute(code).return_value == [True, ["<packages>"], places, places, []]
 
 
 def test_the_files_of_a_granted_package_cannot_be_read(granted: Toolkit) -> None:

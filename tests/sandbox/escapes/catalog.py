@@ -10,12 +10,16 @@ import platform
 
 from tests.sandbox.escapes import (
     aftermath,
+    checks,
     executable,
     files,
+    imports,
     kernel,
     memory,
+    parallels,
     processes,
     runtime,
+    sessions,
     threads,
     values,
     wire,
@@ -44,7 +48,10 @@ def attempt(what, call, *arguments):
     return result
 """
 
-_MODULES = (aftermath, executable, files, kernel, memory, processes, runtime, threads, values, wire)
+_MODULES = (
+    aftermath, checks, executable, files, imports, kernel, memory, parallels, processes, runtime, sessions, threads,
+    values, wire,
+)  # fmt: skip
 
 
 def _named(which: str) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, FrozenImporter
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from .stdlib import rename
 
@@ -161,7 +161,7 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
         return next((name + path[len(root) :] for root, name in places.items() if path.startswith(root)), path)
 
     if packages:
-        _hide_in_functions(hide)
+        _hide_in_objects(hide)
     for module in list(sys.modules.values()):
         _hide_in_module(module, hide)
         for holder in (getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
@@ -176,20 +176,27 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
     sys.path_importer_cache.clear()
 
 
-def _hide_in_functions(hide: Callable[[str], str]) -> None:
+def _hide_in_objects(hide: Callable[[str], str]) -> None:
     for found in gc.get_objects():
         if type(found) is FunctionType:
             rename(found.__code__, hide(found.__code__.co_filename))
+        elif type(found) is dict and "__file__" in found:
+            # What a module makes while it is loaded may have a copy of the module's names.
+            _hide_in_names(cast("dict[str, object]", found), hide)
 
 
 def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:
     # Some entries of sys.modules are classes (typing.io was one): they hold no paths.
-    names = vars(module) if isinstance(module, ModuleType) else {}
+    _hide_in_names(vars(module) if isinstance(module, ModuleType) else {}, hide)
+
+
+def _hide_in_names(names: dict[str, object], hide: Callable[[str], str]) -> None:
     for name, value in list(names.items()):
         if type(value) is str:
             names[name] = hide(value)
-    if isinstance(names.get("__path__"), list):
-        names["__path__"] = [hide(path) for path in names["__path__"]]
+    places = names.get("__path__")
+    if isinstance(places, list):
+        names["__path__"] = [hide(path) for path in cast("list[str]", places)]
 
 
 def _hide_in_attributes(holder: object, hide: Callable[[str], str]) -> None:

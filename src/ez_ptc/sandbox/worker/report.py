@@ -75,10 +75,11 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
 
 def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
     """Return ``(error, text)`` of what was found before the program ran: the first mistake; all, and how to do it."""
-    lines = text.splitlines()
+    # As bytes, since a text has more ends of lines than a program.
+    lines = text.encode().splitlines()
     told = [f"{each.error}\nHint: {each.hint}" for each in found]
     shown = [
-        f"  line {each.line}: {lines[each.line - 1].strip()[:200]}\n{said}\n"
+        f"  line {each.line}: {lines[each.line - 1].decode().strip()[:200]}\n{said}\n"
         for each, said in zip(found, told, strict=True)
     ]
     better = corrected(text, found)

@@ -168,8 +168,8 @@ class Runtime:
         there = vars(sys.modules["builtins"])
         try:
             return mistakes(tree, Shapes(self._tools.texts), lambda name: name in there or name in self._namespace)
-        except RecursionError:
-            # CPython may run what is nested too deeply to be looked at from here.
+        except (RecursionError, ValueError):
+            # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
             return []
 
     def _failure(self, error: BaseException) -> dict[str, object]:
