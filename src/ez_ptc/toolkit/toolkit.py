@@ -195,7 +195,8 @@ class Toolkit:
         """
         if self._channel.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
-        return self._opened().execute(code, self._channel, self._limits(timeout))
+        limits = self.limits if timeout is None else self._limits(timeout)
+        return (self._running or self._opened()).execute(code, self._channel, limits)
 
     async def aexecute(
         self,
