@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, cast
 
 from ez_ptc._sync import in_forks
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.process.facts import judge, nothing_holds
 from ez_ptc.sandbox.process.handle import WorkerHandle
 from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
@@ -116,6 +115,9 @@ class ZygoteProcess:
         return self._process.pid
 
     def _boot(self) -> Report:
+        # While it boots.
+        from ez_ptc.sandbox.process.facts import judge, nothing_holds
+
         self._control.settimeout(_BOOT_SECONDS)
         try:
             message = self._control.recv(_FACTS)
