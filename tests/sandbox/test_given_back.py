@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -77,15 +78,27 @@ def test_a_worker_is_gone_when_its_result_is_out_whatever_the_zygote_does(
     assert execute_everywhere(toolkit, "1 + 1", 20).return_value == 2
 
 
-def kill_the_waiting(before: set[int]) -> None:
-    """Kill all workers that wait, and leave the zygote and its parent."""
+def waiting(before: set[int]) -> set[int]:
+    """Return the workers of a sandbox that was not there before: all of it but the zygote and its parent."""
     started = descendants(os.getpid()) - before
-    zygotes = {parent(pid) for pid in started}
-    waiting = started - zygotes
-    for pid in waiting:
-        os.kill(pid, signal.SIGKILL)
-    assert waiting
-    assert all_gone(waiting, within=5)
+    elders = {pid for pid in started if parent(pid) == os.getpid()}
+    elders |= {pid for pid in started if parent(pid) in elders}
+    return started - elders
+
+
+def kill_the_waiting(before: set[int], ready: int) -> None:
+    """Kill the workers of a sandbox that was not there before, once so many are ready."""
+    pause = threading.Event()
+    for _ in range(250):
+        if len(waiting(before)) >= ready:
+            break
+        pause.wait(0.02)
+    found = waiting(before)
+    assert len(found) >= ready
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert all_gone(found, within=5)
 
 
 def test_workers_that_were_killed_while_they_waited_are_not_noticed(
@@ -96,7 +109,7 @@ def test_workers_that_were_killed_while_they_waited_are_not_noticed(
         toolkit = Toolkit([], sandbox=own)
         for _ in range(3):
             assert execute_everywhere(toolkit, "1 + 1", 20).return_value == 2
-            kill_the_waiting(before)
+            kill_the_waiting(before, READY)
             assert execute_everywhere(toolkit, "print('here')\n40 + 2", 20).to_string() == "here\n"
 
 
@@ -104,7 +117,7 @@ def test_a_session_does_not_notice_that_the_worker_it_was_to_have_was_killed() -
     before = descendants(os.getpid())
     with ProcessSandbox(ready=READY) as own, Toolkit([], sandbox=own) as toolkit:
         assert toolkit.execute("1 + 1", 20).return_value == 2
-        kill_the_waiting(before)
+        kill_the_waiting(before, READY)
         with toolkit.session() as session:
             assert session.execute("kept = 5", 20).success
             assert session.execute("kept", 20).return_value == 5
@@ -118,7 +131,7 @@ from tests.sandbox.test_given_back import kill_the_waiting
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 with Toolkit([]) as toolkit:
     assert toolkit.execute("1 + 1", 20).return_value == 2
-    kill_the_waiting(set())
+    kill_the_waiting(set(), 3)
     print(toolkit.execute("20 + 22", 20).return_value)
 """
 

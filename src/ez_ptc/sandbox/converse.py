@@ -29,6 +29,10 @@ __all__ = ["ZYGOTE_GONE", "Earlier", "Exchange", "rejected"]
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
+_PATIENCE = 50e-6
+"""About what it costs to wake a core up: who looks for that long has lost no more than once as much."""
+_PATIENT = b',"patience":%g,"code":' % _PATIENCE
+_IMPATIENT = b',"patience":0.0,"code":'
 
 
 def rejected(message: str) -> ExecutionResult:
@@ -88,8 +92,8 @@ class Earlier:
 class Exchange:
     """One program and its host, from the run frame to the result."""
 
-    patience = 0
-    """How many microseconds either side looks for a frame before it sleeps."""
+    is_patient = False
+    """Whether either side looks for a frame for a moment before it sleeps."""
     undelivered = False
     """Whether the worker was gone before it had all of the program."""
     finished = False
@@ -114,6 +118,11 @@ class Exchange:
         self._paths: set[str] = set()
 
     @property
+    def patience(self) -> float:
+        """How many seconds either side looks for a frame before it sleeps."""
+        return _PATIENCE if self.is_patient else 0.0
+
+    @property
     def deadline(self) -> float:
         """When its time is over, on the clock of `time.perf_counter`."""
         return self.started + self.limits.timeout
@@ -135,9 +144,9 @@ class Exchange:
             head = b'{"t":"run"'
         else:
             head = self._channel.grants.once_for(self.limits, _run_head)
+        middle = _PATIENT if self.is_patient else _IMPATIENT
         tail = b"}" if earlier is None else b',"session":true}'
-        code = encode_basestring_ascii(self._code).encode()
-        return pack(b'%b,"patience":%de-6,"code":%b%b' % (head, self.patience, code, tail))
+        return pack(b"".join((head, middle, encode_basestring_ascii(self._code).encode(), tail)))
 
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.

@@ -61,10 +61,8 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
         return []
     except OSError:
         return None
-    finally:
-        link.settimeout(0)
     calls = exchange.take(data)
-    return None if exchange.over or not data else calls
+    return calls if calls or not (exchange.over or not data) else None
 
 
 def _send_rest(link: _socket.socket, left: memoryview, deadline: float) -> None:
@@ -91,6 +89,7 @@ class BlockingDriver:
         self._exchange = exchange
         self._lease = lease
         self._socket = lease.worker.socket
+        self._socket.settimeout(0)
         self._channel = channel
         self._threads = threads
         self._turn = threading.Lock()
@@ -110,7 +109,7 @@ class BlockingDriver:
         try:
             if calls is None:
                 self._send(self._exchange.opening())
-            calls = calls or self._read_until_call(0, self._exchange.patience * 1e-6)
+            calls = calls or self._read_until_call(0, self._exchange.patience)
         except TimeoutError:
             self._stop()
         except OSError:
@@ -165,7 +164,7 @@ class BlockingDriver:
 
     def _converse(self, calls: list[CallFrame], over: threading.Event) -> None:
         """Run calls and read on until the program ends, in a thread that may get stuck in a tool."""
-        patience = self._exchange.patience * 1e-6
+        patience = self._exchange.patience
         try:
             while calls and not self._reader:
                 for call in calls:

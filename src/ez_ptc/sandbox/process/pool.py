@@ -130,10 +130,8 @@ class Pool:
             zygote = self._zygote
             if zygote is None or self._row or self._running >= self._room.running:
                 return None
-            if not zygote.ready:
-                self._close_killed()
             try:
-                worker = zygote.pop()
+                worker = zygote.pop() or self._newly_made(zygote)
             except ZygoteGoneError:
                 return None
             if worker is None:
@@ -190,6 +188,12 @@ class Pool:
                 self._dispatch()
             if self._zygote is None or len(self._killed) + self._zygote.ready > self._room.ready:
                 self._close_killed()
+
+    def _newly_made(self, zygote: ZygoteProcess) -> WorkerHandle | None:
+        """Take in those that the zygote has made, and return one; called with the lock."""
+        self._close_killed()
+        zygote.take_in()
+        return zygote.pop()
 
     def _close_killed(self) -> None:
         """Close what is left of killed workers: several at one go take little longer than one; called with the lock."""
@@ -278,7 +282,7 @@ class Pool:
     def _serve_row(self, zygote: ZygoteProcess) -> None:
         """Give those in front the workers that are there, and order what is missing; called with the lock."""
         while self._row and self._running < self._room.running:
-            worker = zygote.pop()
+            worker = zygote.pop() or self._newly_made(zygote)
             if worker is None:
                 missing = min(len(self._row), self._room.running - self._running) - zygote.coming
                 if missing > 0:

@@ -21,8 +21,6 @@ __all__ = ["MOST_REPEATS", "Runner", "problem_of"]
 MOST_REPEATS = 2
 """How often a program is run again that was lost untouched: with its worker first, and then with the zygote as well."""
 
-_PATIENCE = 50
-"""Microseconds; about what it costs to wake a core up: who looks for that long has lost no more than once as much."""
 _CRASHES = {
     signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
     signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
@@ -53,7 +51,7 @@ class Runner:
         """
         self._running.add(exchange)
         if self._cores > 1 and len(self._running) == 1:
-            exchange.patience = _PATIENCE
+            exchange.is_patient = True
 
     def run(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Return when the program has ended or was stopped, or its worker is gone and the exchange knows why."""

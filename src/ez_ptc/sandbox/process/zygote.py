@@ -146,13 +146,10 @@ class ZygoteProcess:
         return len(self._ready) + self._ordered
 
     def pop(self) -> WorkerHandle | None:
-        """Return a worker if one is ready; it is the caller's to close. Raises ZygoteGoneError.
+        """Return a worker if one is known to be ready; it is the caller's to close.
 
         It may have been killed while it waited: whoever sends it a program finds out.
         """
-        if not self._ready:
-            while self._ordered and self._receive():
-                pass
         return self._ready.popleft() if self._ready else None
 
     def take_ended(self) -> list[WorkerHandle]:
