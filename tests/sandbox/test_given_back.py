@@ -153,3 +153,17 @@ def test_the_host_holds_no_more_descriptors_than_those_of_the_workers_that_are_r
         for _ in range(3 * READY):
             assert toolkit.execute("1 + 1", 20).return_value == 2
     assert len(descriptors()) <= len(before)
+
+
+def test_a_program_may_have_months(execute_everywhere: Execute, own: ProcessSandbox) -> None:
+    """The kernel waits for 24 days at a time."""
+
+    @ez_tool
+    def next_of(number: int) -> int:
+        """Add one."""
+        return number + 1
+
+    toolkit = Toolkit([next_of], sandbox=own, timeout=100 * 24 * 3600.0)
+    assert execute_everywhere(toolkit, "next_of(1) + 1").return_value == 3
+    with toolkit.session() as session:
+        assert session.execute("next_of(1) + 1").return_value == 3

@@ -29,6 +29,8 @@ __all__ = ["BlockingDriver", "ask"]
 _CHUNK = 1 << 16
 _LITTLE = 1 << 12
 """Bytes that a first answer mostly is shorter than: room for more would be fresh memory."""
+_LONGEST_WAIT = 1e6
+"""Seconds: the kernel takes no more than 2**31 milliseconds at a time, and a program may have a year."""
 _MOST_MISSES = 3
 """So often may the worker be looked for in vain; then who waits sleeps at once, and looks again now and then."""
 _TRY_AGAIN = 50
@@ -55,7 +57,7 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
         exchange.undelivered = True
         return None
     try:
-        link.settimeout(exchange.limits.timeout)
+        link.settimeout(min(exchange.limits.timeout, _LONGEST_WAIT))
         data = link.recv(_LITTLE)
     except TimeoutError:
         return []
@@ -78,8 +80,12 @@ def _wait(link: _socket.socket, event: int, deadline: float) -> None:
     """Return when the socket is ready; raise TimeoutError when the time is over."""
     poll = select.poll()
     poll.register(link, event)
-    if not poll.poll(math.ceil(max(deadline - time.perf_counter(), 0.0) * 1e3)):
-        raise TimeoutError
+    while True:
+        left = deadline - time.perf_counter()
+        if poll.poll(math.ceil(min(max(left, 0.0), _LONGEST_WAIT) * 1e3)):
+            return
+        if left <= _LONGEST_WAIT:
+            raise TimeoutError
 
 
 class BlockingDriver:
