@@ -11,6 +11,7 @@ import math
 import numbers
 import time
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
@@ -28,6 +29,10 @@ __all__ = ["ZYGOTE_GONE", "Earlier", "Exchange", "rejected"]
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
+_PATIENCE = 50e-6
+"""About what it costs to wake a core up: who looks for that long has lost no more than once as much."""
+_PATIENT = b',"patience":%g,"code":' % _PATIENCE
+_IMPATIENT = b',"patience":0.0,"code":'
 
 
 def rejected(message: str) -> ExecutionResult:
@@ -87,27 +92,45 @@ class Earlier:
 class Exchange:
     """One program and its host, from the run frame to the result."""
 
+    is_patient = False
+    """Whether either side looks for a frame for a moment before it sleeps."""
+    undelivered = False
+    """Whether the worker was gone before it had all of the program."""
+    finished = False
+    _unanswered = 0
+    _done: DoneFrame | None = None
+    _ended_because = ""
+    _stopping = False
+    _reader: FrameReader | None = None
+
     def __init__(self, code: str, channel: Channel, limits: Limits, *, earlier: Earlier | None = None) -> None:
         """Begin with a program; `earlier` is what came before it in its session, None where it has no session."""
         self.limits = limits
-        self.patience = 0.0  # how many seconds either side looks for a frame before it sleeps
-        self.finished = False
         self._earlier = earlier
-        self._calls_before = earlier.calls if earlier else 0
         self._code = code
         self._channel = channel
-        self._grants = channel.grants.by_name
-        self._reader = FrameReader(limits.frame)
-        self._output: dict[int, list[str]] = {1: [], 2: []}
+        self.started = time.perf_counter()
+        self._calls_before = earlier.calls if earlier else 0
+        self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
         self._frames_left = _most_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
-        self._unanswered = 0
-        self._done: DoneFrame | None = None
-        self._ended_because = ""
-        self._stopping = False
-        self._started = time.perf_counter()
+
+    @property
+    def patience(self) -> float:
+        """How many seconds either side looks for a frame before it sleeps."""
+        return _PATIENCE if self.is_patient else 0.0
+
+    @property
+    def deadline(self) -> float:
+        """When its time is over, on the clock of `time.perf_counter`."""
+        return self.started + self.limits.timeout
+
+    @property
+    def in_session(self) -> bool:
+        """Whether it is one of a session's."""
+        return self._earlier is not None
 
     @property
     def timeout_message(self) -> str:
@@ -121,9 +144,9 @@ class Exchange:
             head = b'{"t":"run"'
         else:
             head = self._channel.grants.once_for(self.limits, _run_head)
-        session = b"true" if earlier is not None else b"false"
-        tail = (session, self.patience, codec.dumps(self._code))
-        return pack(b'%b,"session":%b,"patience":%g,"code":%b}' % (head, *tail))
+        middle = _PATIENT if self.is_patient else _IMPATIENT
+        tail = b"}" if earlier is None else b',"session":true}'
+        return pack(b"".join((head, middle, encode_basestring_ascii(self._code).encode(), tail)))
 
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.
@@ -132,7 +155,10 @@ class Exchange:
             ProtocolError: The worker broke the rules; kill it. What came before still counts.
         """
         calls: list[CallFrame] = []
-        for frame in self._reader.feed(data):
+        reader = self._reader
+        if reader is None:
+            self._reader = reader = FrameReader(self.limits.frame)
+        for frame in reader.feed(data):
             if self.finished:
                 message = "a frame after the last one"
                 raise ProtocolError(message)
@@ -150,11 +176,19 @@ class Exchange:
                 self.finished = True
         return calls
 
+    def take(self, data: bytes) -> list[CallFrame]:
+        """Do the same as `feed`, but where the rules were broken, note that and return none."""
+        try:
+            return self.feed(data)
+        except ProtocolError as error:
+            self.end(f"the program broke the sandbox's protocol and was ended: {error}")
+            return []
+
     def _admit(self, call: CallFrame) -> None:
         problem = ""
         if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
-        elif call.name not in self._grants:
+        elif call.name not in self._channel.grants.by_name:
             problem = "a call of a tool that was not granted"
         elif call.path in self._paths:
             problem = "two calls from one place"
@@ -179,7 +213,7 @@ class Exchange:
         if self._output_left < 0:
             message = "more output than its limits allow"
             raise ProtocolError(message)
-        self._output[frame.stream].append(frame.text)
+        self._output[frame.stream - 1].append(frame.text)
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return why ``call`` must not run, or None."""
@@ -235,6 +269,11 @@ class Exchange:
         self._stopping = True
 
     @property
+    def over(self) -> bool:
+        """Whether nothing more of the program may be read."""
+        return self.finished or bool(self._ended_because)
+
+    @property
     def lost(self) -> bool:
         """Whether the worker is gone and nobody has said why."""
         return not (self.finished or self._stopping or self._ended_because)
@@ -256,8 +295,11 @@ class Exchange:
 
     @property
     def untouched(self) -> bool:
-        """Whether it is orphaned, and the program had called no tool: it can be run again as if nothing had been."""
-        return self.orphaned and not self._records
+        """Whether the worker is gone as if nothing had been: the program can be run again.
+
+        It did not reach the worker, or the zygote is gone too and it had called no tool.
+        """
+        return self.undelivered or (self.orphaned and not self._records)
 
     def end(self, because: str) -> None:
         """Note why the worker's end came before the program's."""
@@ -280,14 +322,14 @@ class Exchange:
                 error += f" (the program may use {self.limits.memory >> 20} MiB)"
         dropped = done.dropped if done else 0
         return ExecutionResult(
-            output="".join(self._output[1]),
-            error_output="".join(self._output[2]) + trace,
+            output="".join(self._output[0]),
+            error_output="".join(self._output[1]) + trace,
             return_value=done.value if done and error is None else None,
             tool_calls=list(self._records.values()),
             success=error is None,
             error=error,
             status="done" if error is None else "failed",
-            duration_ms=(time.perf_counter() - self._started) * 1e3,
+            duration_ms=(time.perf_counter() - self.started) * 1e3,
             truncated={"output": dropped} if dropped else {},
         )
 

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import SandboxError
-from ez_ptc.formats.catalog import format_named
-from ez_ptc.formats.describable import ToolShape
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
-from ez_ptc.toolkit.extract import extract_code
-from ez_ptc.toolkit.guide import Guide
-from ez_ptc.toolkit.session import Session
 from ez_ptc.toolkit.shared import shared
 from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
@@ -27,6 +22,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
+    from ez_ptc.toolkit.guide import Guide
+    from ez_ptc.toolkit.session import Session
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.tool import Tool
 
@@ -91,13 +88,6 @@ class Toolkit:
         if self.timeout is not None:
             self.limits = replace(self.limits, timeout=self.timeout)
         self.timeout = self.limits.timeout
-        self._guide = Guide(
-            tools=self.tools,
-            preamble=self.preamble,
-            postamble=self.postamble,
-            error_hint=self.error_hint,
-            assist_tool_chaining=self.assist_tool_chaining,
-        )
         self._lock = threading.Lock()
         self._running: Sandbox | None = self.sandbox
         self._closed = False
@@ -113,6 +103,19 @@ class Toolkit:
         return self._registry[name]
 
     # What a model reads -----------------------------------------------------------------------------------------------
+
+    # What only writes and reads a model's texts is imported here, on first use: a program is executed without it.
+    @cached_property
+    def _guide(self) -> Guide:
+        from ez_ptc.toolkit.guide import Guide
+
+        return Guide(
+            tools=tuple(self._registry),
+            preamble=self.preamble,
+            postamble=self.postamble,
+            error_hint=self.error_hint,
+            assist_tool_chaining=self.assist_tool_chaining,
+        )
 
     def prompt(self) -> str:
         """Return the instructions for a system prompt, for models that answer with a program in a code block."""
@@ -132,6 +135,9 @@ class Toolkit:
         Raises:
             ValueError: No format has that name.
         """
+        from ez_ptc.formats.catalog import format_named
+        from ez_ptc.formats.describable import ToolShape
+
         parameters = {
             "type": "object",
             "properties": {"code": {"type": "string", "description": "The Python program to run."}},
@@ -144,6 +150,8 @@ class Toolkit:
 
     def extract_code(self, text: str) -> str | None:
         """Return the program in a model's answer, or None when there is none."""
+        from ez_ptc.toolkit.extract import extract_code
+
         return extract_code(text)
 
     def answer(self, code: str, result: ExecutionResult) -> str:
@@ -195,7 +203,8 @@ class Toolkit:
         """
         if self._channel.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
-        return self._opened().execute(code, self._channel, self._limits(timeout))
+        limits = self.limits if timeout is None else self._limits(timeout)
+        return (self._running or self._opened()).execute(code, self._channel, limits)
 
     async def aexecute(
         self,
@@ -218,6 +227,8 @@ class Toolkit:
 
         Raises SandboxError when the toolkit is closed.
         """
+        from ez_ptc.toolkit.session import Session
+
         return Session(self._opened().session(), self._channel, self.limits)
 
     @cached_property

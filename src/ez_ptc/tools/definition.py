@@ -6,17 +6,19 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.arguments import ArgumentBinder
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
-from ez_ptc.schema.imported import ImportedSchema, imported_schema
-from ez_ptc.schema.imported_calls import SchemaBinder
 from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
+
+if TYPE_CHECKING:
+    from ez_ptc.schema.arguments import ArgumentBinder
+    from ez_ptc.schema.imported import ImportedSchema
+    from ez_ptc.schema.imported_calls import SchemaBinder
 
 __all__ = ["Definition", "Options", "define", "define_by_hand"]
 
@@ -66,7 +68,7 @@ class Definition:
     idempotent: bool
     timeout: float | None
     is_annotated: bool
-    binder: ArgumentBinder | SchemaBinder
+    binder: "ArgumentBinder | SchemaBinder"
 
     def renamed(self, name: str) -> "Definition":
         """Return the same under another name."""
@@ -111,6 +113,8 @@ def define_by_hand(
 
     Raises `SchemaError` for what is no such schema, and for a function that cannot be called by it.
     """
+    from ez_ptc.schema.imported import imported_schema
+
     name = _name(function, options.name)
     if not isinstance(options.description, str):
         message = f"{name}: its description is text, got {type(options.description).__name__}"
@@ -124,7 +128,7 @@ def define_by_hand(
 
 def _definition(
     function: Callable[..., object],
-    described: FunctionSchema | ImportedSchema,
+    described: "FunctionSchema | ImportedSchema",
     options: Options,
     *,
     docstring: str,

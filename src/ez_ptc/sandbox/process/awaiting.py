@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from typing import TYPE_CHECKING
 
 import anyio
-
-from ez_ptc.errors import ProtocolError
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.converse import Exchange
     from ez_ptc.sandbox.execution import Channel
     from ez_ptc.sandbox.frames import CallFrame
-    from ez_ptc.sandbox.process.handle import WorkerHandle
+    from ez_ptc.sandbox.process.pool import Lease
 
 __all__ = ["AwaitingDriver"]
 
@@ -25,14 +24,13 @@ _CHUNK = 1 << 16
 class AwaitingDriver:
     """Runs one exchange over one worker."""
 
-    def __init__(self, exchange: Exchange, worker: WorkerHandle, channel: Channel) -> None:
+    def __init__(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         self._exchange = exchange
-        self._worker = worker
-        self._socket = worker.socket
+        self._lease = lease
+        self._socket = lease.worker.socket
         self._channel = channel
         self._sending = anyio.Lock()
         self._failure: BaseException | None = None
-        self._socket.settimeout(0)
 
     async def run(self) -> None:
         """Return when the program has ended or been stopped, or its worker is gone; cancelling is fine at any point.
@@ -51,17 +49,24 @@ class AwaitingDriver:
     async def _within_limits(self, group: TaskGroup) -> None:
         limits = self._exchange.limits
         with anyio.move_on_after(limits.timeout) as scope:
-            await self._send(self._exchange.opening())
+            await self._send_opening()
             await self._converse(group)
         if scope.cancelled_caught:
             self._exchange.stop()
-            self._worker.interrupt()
+            self._lease.worker.interrupt()
             with anyio.move_on_after(limits.grace):
                 await self._converse(group)
 
+    async def _send_opening(self) -> None:
+        try:
+            await self._send(self._exchange.opening())
+        except OSError:
+            self._exchange.undelivered = True
+            raise
+
     async def _converse(self, group: TaskGroup) -> None:
         exchange = self._exchange
-        while not exchange.finished:
+        while not exchange.over:
             try:
                 data = self._socket.recv(_CHUNK)
             except BlockingIOError:
@@ -69,12 +74,7 @@ class AwaitingDriver:
                 continue
             if not data:
                 return
-            try:
-                calls = exchange.feed(data)
-            except ProtocolError as error:
-                exchange.end(f"the program broke the sandbox's protocol and was ended: {error}")
-                return
-            for call in calls:
+            for call in exchange.take(data):
                 refusal = exchange.refusal(call)
                 if refusal is None:
                     group.start_soon(self._run, call, group)
@@ -100,6 +100,6 @@ class AwaitingDriver:
             # A torn frame would end the program: once begun, it is sent, or the worker is lost with it.
             while left:
                 try:
-                    left = left[self._socket.send(left) :]
+                    left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]
                 except BlockingIOError:
                     await anyio.wait_writable(self._socket)

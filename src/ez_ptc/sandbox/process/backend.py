@@ -12,7 +12,7 @@ from ez_ptc.errors import WorkerDiedError
 from ez_ptc.sandbox.converse import Exchange, rejected
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool, Room
-from ez_ptc.sandbox.process.running import Runner, problem_of
+from ez_ptc.sandbox.process.running import MOST_REPEATS, Runner, problem_of
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
@@ -94,8 +94,11 @@ class ProcessSandbox:
         if problem:
             return rejected(problem)
         exchange = self._attempt(code, channel, limits)
-        if exchange.untouched:
-            # The zygote died under a program that had called nothing yet: a new one runs it as if nothing had been.
+        if exchange.finished:
+            return exchange.result()
+        for _ in range(MOST_REPEATS):
+            if not exchange.untouched:
+                break
             exchange = self._attempt(code, channel, limits)
         return _result(exchange)
 
@@ -115,7 +118,9 @@ class ProcessSandbox:
         if problem:
             return rejected(problem)
         exchange = await self._aattempt(code, channel, limits)
-        if exchange.untouched:
+        for _ in range(MOST_REPEATS):
+            if not exchange.untouched:
+                break
             exchange = await self._aattempt(code, channel, limits)
         return _result(exchange)
 

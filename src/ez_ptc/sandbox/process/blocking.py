@@ -10,22 +10,27 @@ from __future__ import annotations
 import contextvars
 import math
 import select
+import socket
 import threading
 import time
 from typing import TYPE_CHECKING
 
-from ez_ptc.errors import ProtocolError
-
 if TYPE_CHECKING:
+    import _socket
+
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.converse import Exchange
     from ez_ptc.sandbox.execution import Channel
     from ez_ptc.sandbox.frames import CallFrame
-    from ez_ptc.sandbox.process.handle import WorkerHandle
+    from ez_ptc.sandbox.process.pool import Lease
 
-__all__ = ["BlockingDriver"]
+__all__ = ["BlockingDriver", "ask"]
 
 _CHUNK = 1 << 16
+_LITTLE = 1 << 12
+"""Bytes that a first answer mostly is shorter than: room for more would be fresh memory."""
+_LONGEST_WAIT = 1e6
+"""Seconds: the kernel takes no more than 2**31 milliseconds at a time, and a program may have a year."""
 _MOST_MISSES = 3
 """So often may the worker be looked for in vain; then who waits sleeps at once, and looks again now and then."""
 _TRY_AGAIN = 50
@@ -33,13 +38,63 @@ _SLACK = 0.05
 """Seconds after the deadline in which the other thread, if it is not stuck, notices by itself."""
 
 
+def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
+    """Send a program to a worker that is new to it, and take the first of its answer, which mostly is all of it.
+
+    Return the calls to run now, none where there is more to read, or None when no more will come. What few programs
+    need is not made ready here, and nobody looks for the answer: the kernel lets a worker that it wakes run on the core
+    of who woke it, once that one sleeps.
+    """
+    frame = exchange.opening()
+    try:
+        sent = link.send(frame, socket.MSG_NOSIGNAL)
+        if sent < len(frame):
+            _send_rest(link, memoryview(frame)[sent:], exchange.deadline)
+            return []
+    except TimeoutError:
+        return []
+    except OSError:
+        exchange.undelivered = True
+        return None
+    try:
+        link.settimeout(min(exchange.limits.timeout, _LONGEST_WAIT))
+        data = link.recv(_LITTLE)
+    except TimeoutError:
+        return []
+    except OSError:
+        return None
+    calls = exchange.take(data)
+    return calls if calls or not (exchange.over or not data) else None
+
+
+def _send_rest(link: _socket.socket, left: memoryview, deadline: float) -> None:
+    while left:
+        _wait(link, select.POLLOUT, deadline)
+        try:
+            left = left[link.send(left, socket.MSG_NOSIGNAL) :]
+        except BlockingIOError:
+            continue
+
+
+def _wait(link: _socket.socket, event: int, deadline: float) -> None:
+    """Return when the socket is ready; raise TimeoutError when the time is over."""
+    poll = select.poll()
+    poll.register(link, event)
+    while True:
+        left = deadline - time.perf_counter()
+        if poll.poll(math.ceil(min(max(left, 0.0), _LONGEST_WAIT) * 1e3)):
+            return
+        if left <= _LONGEST_WAIT:
+            raise TimeoutError
+
+
 class BlockingDriver:
     """Runs one exchange over one worker."""
 
-    def __init__(self, exchange: Exchange, worker: WorkerHandle, channel: Channel, threads: Threads) -> None:
+    def __init__(self, exchange: Exchange, lease: Lease, channel: Channel, threads: Threads) -> None:
         self._exchange = exchange
-        self._worker = worker
-        self._socket = worker.socket
+        self._lease = lease
+        self._socket = lease.worker.socket
         self._socket.settimeout(0)
         self._channel = channel
         self._threads = threads
@@ -49,16 +104,18 @@ class BlockingDriver:
         self._misses = 0
         self._in_tool = False
         self._failure: BaseException | None = None
-        self._deadline = time.monotonic() + exchange.limits.timeout
+        self._deadline = exchange.deadline
 
-    def run(self) -> None:
+    def run(self, calls: list[CallFrame] | None) -> None:
         """Return when the program has ended or been stopped, or its worker is gone.
 
-        Raises what a tool raised that is no Exception (KeyboardInterrupt, SystemExit).
+        `calls` are those that its first answer brought, and None where it has not been sent yet. Raises what a tool
+        raised that is no Exception (KeyboardInterrupt, SystemExit).
         """
         try:
-            self._send(self._exchange.opening())
-            calls = self._read_until_call(0, self._exchange.patience)
+            if calls is None:
+                self._send(self._exchange.opening())
+            calls = calls or self._read_until_call(0, self._exchange.patience)
         except TimeoutError:
             self._stop()
         except OSError:
@@ -72,33 +129,26 @@ class BlockingDriver:
                 self._watch(over)
 
     def _left(self) -> float:
-        return max(self._deadline - time.monotonic(), 0.0)
-
-    def _wait(self, event: int) -> None:
-        """Return when the socket is ready; raise TimeoutError when the time is over."""
-        poll = select.poll()
-        poll.register(self._socket, event)
-        if not poll.poll(math.ceil(self._left() * 1e3)):
-            raise TimeoutError
+        return max(self._deadline - time.perf_counter(), 0.0)
 
     def _receive(self, patience: float) -> bytes:
         """Return what the worker sends next; look for it for some time before sleeping, where that has helped."""
         receive = self._socket.recv
         if patience and self._looking_helps():
-            until = time.monotonic() + patience
-            while time.monotonic() < until:
+            until = time.perf_counter() + patience
+            while time.perf_counter() < until:
                 try:
                     data = receive(_CHUNK)
                 except BlockingIOError:
                     continue
                 # Found so late, it was found by chance: somebody else had this core in between.
-                self._misses = 0 if time.monotonic() < until + patience else _MOST_MISSES
+                self._misses = 0 if time.perf_counter() < until + patience else _MOST_MISSES
                 return data
         while True:
             try:
                 return receive(_CHUNK)
             except BlockingIOError:
-                self._wait(select.POLLIN)
+                _wait(self._socket, select.POLLIN, self._deadline)
 
     def _looking_helps(self) -> bool:
         self._misses += 1
@@ -108,16 +158,12 @@ class BlockingDriver:
 
     def _read_until_call(self, reader: int, patience: float) -> list[CallFrame]:
         """Return the next calls; none when the program has ended or another reader has taken over."""
-        while reader == self._reader and not self._exchange.finished:
+        while reader == self._reader and not self._exchange.over:
             data = self._receive(patience)
             with self._turn:
                 if not data or reader != self._reader:
                     return []
-                try:
-                    calls = self._exchange.feed(data)
-                except ProtocolError as error:
-                    self._exchange.end(f"the program broke the sandbox's protocol and was ended: {error}")
-                    return []
+                calls = self._exchange.take(data)
             if calls:
                 return calls
         return []
@@ -175,19 +221,11 @@ class BlockingDriver:
         # Not under the other lock: who sends much waits for the worker, which may wait for whoever reads.
         with self._sending:
             try:
-                sent = self._socket.send(frame)
+                sent = self._socket.send(frame, socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 sent = 0
             if sent < len(frame):
-                self._send_rest(memoryview(frame)[sent:])
-
-    def _send_rest(self, left: memoryview) -> None:
-        while left:
-            self._wait(select.POLLOUT)
-            try:
-                left = left[self._socket.send(left) :]
-            except BlockingIOError:
-                continue
+                _send_rest(self._socket, memoryview(frame)[sent:], self._deadline)
 
     def _watch(self, over: threading.Event) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""
@@ -207,8 +245,8 @@ class BlockingDriver:
             if exchange.finished:
                 return
             exchange.stop()
-            self._deadline = time.monotonic() + exchange.limits.grace
-        self._worker.interrupt()
+            self._deadline = time.perf_counter() + exchange.limits.grace
+        self._lease.worker.interrupt()
         try:
             while calls := self._read_until_call(reader, 0):
                 for call in calls:

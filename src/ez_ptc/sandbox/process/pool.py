@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc._sync import Threads, from_other_threads
 from ez_ptc.errors import Overloaded, SandboxError
@@ -59,8 +59,8 @@ class Room:
             raise ValueError(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+# A named tuple: one is made for each program, and a frozen dataclass takes three times as long to make.
+class Lease(NamedTuple):
     """A worker that is somebody's, the zygote that knows how it ends, and the pool that takes it back."""
 
     pool: Pool
@@ -112,6 +112,9 @@ class Pool:
         self._booting = threading.Lock()
         self._calm = threading.Event()
         self._zygote: ZygoteProcess | None = None
+        for worker in getattr(self, "_killed", ()):
+            worker.disown()
+        self._killed: list[WorkerHandle] = []
         self._row: deque[_Place] = deque()
         self._running = 0
         self._wanted = self._room.ready
@@ -124,14 +127,17 @@ class Pool:
     def take_ready(self) -> Lease | None:
         """Return a worker if one is ready and nobody was here before."""
         with self._lock:
-            if self._row or self._running >= self._room.running or self._zygote is None:
+            zygote = self._zygote
+            if zygote is None or self._row or self._running >= self._room.running:
                 return None
-            with contextlib.suppress(ZygoteGoneError):
-                worker = self._zygote.pop()
-                if worker is not None:
-                    self._running += 1
-                    return Lease(self, self._zygote, worker)
-            return None
+            try:
+                worker = zygote.pop() or self._newly_made(zygote)
+            except ZygoteGoneError:
+                return None
+            if worker is None:
+                return None
+            self._running += 1
+            return Lease(self, zygote, worker)
 
     def take(self) -> Lease:
         """Return a worker; wait for one if need be.
@@ -172,15 +178,38 @@ class Pool:
 
     def give_back(self, lease: Lease) -> None:
         """End the worker of ``lease``, and order another for whoever comes next."""
-        lease.worker.close()
+        lease.worker.kill()
         with self._lock:
             self._running -= 1
+            self._killed.append(lease.worker)
             if lease.zygote is self._zygote:
-                with contextlib.suppress(ZygoteGoneError):
-                    self._serve_row(lease.zygote)
-                    self._refill(lease.zygote)
+                self._serve_or_refill(lease.zygote)
             if self._row:
                 self._dispatch()
+            if self._zygote is None or len(self._killed) + self._zygote.ready > self._room.ready:
+                self._close_killed()
+
+    def _newly_made(self, zygote: ZygoteProcess) -> WorkerHandle | None:
+        """Take in those that the zygote has made, and return one; called with the lock."""
+        self._close_killed()
+        zygote.take_in()
+        return zygote.pop()
+
+    def _close_killed(self) -> None:
+        """Close what is left of killed workers: several at one go take little longer than one; called with the lock."""
+        while self._killed:
+            self._killed.pop().disown()
+
+    def _serve_or_refill(self, zygote: ZygoteProcess) -> None:
+        """Serve the row or, where there is none, order what should be ready; called with the lock."""
+        try:
+            if self._row:
+                self._serve_row(zygote)
+            if not self._row:
+                self._refill(zygote)
+        except ZygoteGoneError:
+            # Whoever needs a worker finds out.
+            return
 
     def _stand(self, wake: Callable[[], object]) -> _Place:
         with self._lock:
@@ -253,9 +282,11 @@ class Pool:
     def _serve_row(self, zygote: ZygoteProcess) -> None:
         """Give those in front the workers that are there, and order what is missing; called with the lock."""
         while self._row and self._running < self._room.running:
-            worker = zygote.pop()
+            worker = zygote.pop() or self._newly_made(zygote)
             if worker is None:
-                zygote.order(min(len(self._row), self._room.running - self._running), hurry=True)
+                missing = min(len(self._row), self._room.running - self._running) - zygote.coming
+                if missing > 0:
+                    zygote.order(missing, hurry=True)
                 return
             self._running += 1
             self._row.popleft().give(Lease(self, zygote, worker))
@@ -305,6 +336,9 @@ class Pool:
         try:
             with self._lock:
                 lease.zygote.ask(lease.worker)
+                # What has ended one that nobody asked to end may have ended others.
+                for worker in lease.zygote.take_ended():
+                    worker.close()
             while True:
                 with self._lock:
                     code = lease.zygote.told(lease.worker)
@@ -323,6 +357,7 @@ class Pool:
             message = "the sandbox was closed before this program could start"
             self._refuse(SandboxError(message))
             self._calm.set()
+            self._close_killed()
         if zygote is not None:
             zygote.close()
 
@@ -336,9 +371,11 @@ class Pool:
             self._threads.start(self._shrink)
 
     def _refill(self, zygote: ZygoteProcess) -> None:
-        if not self._row:
+        missing = self._wanted - zygote.coming
+        # Several at one go: the zygote is woken up less often.
+        if missing > self._wanted // 4 and not self._row:
             # Few left: they are needed sooner than a rehearsal takes.
-            zygote.order(self._wanted, hurry=2 * zygote.coming < self._wanted)
+            zygote.order(missing, hurry=2 * missing > self._wanted)
 
     def _shrink(self) -> None:
         calm = self._calm

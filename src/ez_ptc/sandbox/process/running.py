@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import to_thread
 from ez_ptc.sandbox.converse import ZYGOTE_GONE
-from ez_ptc.sandbox.process.blocking import BlockingDriver
-from ez_ptc.sandbox.process.patience import Patience
+from ez_ptc.sandbox.process.blocking import BlockingDriver, ask
 
 if TYPE_CHECKING:
     from ez_ptc._sync import Threads
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, Limits
     from ez_ptc.sandbox.process.pool import Lease
 
-__all__ = ["Runner", "problem_of"]
+__all__ = ["MOST_REPEATS", "Runner", "problem_of"]
+
+MOST_REPEATS = 2
+"""How often a program is run again that was lost untouched: with its worker first, and then with the zygote as well."""
 
 _CRASHES = {
     signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
@@ -32,33 +35,47 @@ class Runner:
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
-        self._patience = Patience()
+        self._cores = len(os.sched_getaffinity(0))
+        # A set, because adding to it and taking from it needs no lock.
+        self._running: set[Exchange] = set()
 
     def start_anew(self) -> None:
         """Count nothing of what the parent runs, in a fork of the host."""
-        self._patience = Patience()
+        self._running = set()
+
+    def _begin(self, exchange: Exchange) -> None:
+        """Count a program, and give it patience where it runs alone and there is a second core.
+
+        Between two processes that both sleep while they wait, half of the time of a tool call is waking up. Where
+        several programs run, whoever waits leaves the cores to the others.
+        """
+        self._running.add(exchange)
+        if self._cores > 1 and len(self._running) == 1:
+            exchange.is_patient = True
 
     def run(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Return when the program has ended or was stopped, or its worker is gone and the exchange knows why."""
-        self._patience.begin(exchange)
+        self._begin(exchange)
         try:
-            BlockingDriver(exchange, lease.worker, channel, self._threads).run()
+            calls = None if exchange.in_session else ask(exchange, lease.worker.socket)
+            if exchange.in_session or calls is not None:
+                BlockingDriver(exchange, lease, channel, self._threads).run(calls)
             if exchange.lost:
                 self._explain(exchange, lease)
         finally:
-            self._patience.end(exchange)
+            self._running.discard(exchange)
 
     async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Do the same as `run`, but await."""
         from ez_ptc.sandbox.process.awaiting import AwaitingDriver
 
-        self._patience.begin(exchange)
+        self._begin(exchange)
         try:
-            await AwaitingDriver(exchange, lease.worker, channel).run()
+            await AwaitingDriver(exchange, lease, channel).run()
             if exchange.lost:
                 await to_thread(self._explain, exchange, lease)
         finally:
-            self._patience.end(exchange)
+            self._running.discard(exchange)
 
     def _explain(self, exchange: Exchange, lease: Lease) -> None:
         """Say how a worker ended that did not say it itself."""
@@ -75,6 +92,8 @@ class Runner:
 
 def problem_of(code: object, limits: Limits) -> str:
     """Return why `code` is not even sent to a worker, or an empty text."""
+    if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= limits.frame:
+        return ""
     if not isinstance(code, str):
         return f"TypeError: a program is text (str), not {type(code).__name__}"
     if "\0" in code or not _encodes(code):
@@ -86,6 +105,6 @@ def problem_of(code: object, limits: Limits) -> str:
 
 def _encodes(code: str) -> bool:
     try:
-        return code.isascii() or bool(code.encode())
+        return bool(code.encode())
     except UnicodeEncodeError:
         return False

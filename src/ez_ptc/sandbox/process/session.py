@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ez_ptc._sync import in_forks
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.converse import Earlier, Exchange, rejected
-from ez_ptc.sandbox.process.running import problem_of
+from ez_ptc.sandbox.process.running import MOST_REPEATS, problem_of
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
@@ -58,7 +58,9 @@ class ProcessSession:
             if problem:
                 return rejected(problem)
             exchange = self._attempt(code, channel, limits)
-            if self._may_repeat(exchange):
+            for _ in range(MOST_REPEATS):
+                if not self._may_repeat(exchange):
+                    break
                 exchange = self._attempt(code, channel, limits)
             return self._told(exchange)
         finally:
@@ -72,7 +74,9 @@ class ProcessSession:
             if problem:
                 return rejected(problem)
             exchange = await self._aattempt(code, channel, limits)
-            if self._may_repeat(exchange):
+            for _ in range(MOST_REPEATS):
+                if not self._may_repeat(exchange):
+                    break
                 exchange = await self._aattempt(code, channel, limits)
             return self._told(exchange)
         finally:
@@ -119,7 +123,7 @@ class ProcessSession:
         return lease
 
     def _may_repeat(self, exchange: Exchange) -> bool:
-        """Return whether the zygote died before the first program had done anything: a new one runs it."""
+        """Return whether the worker was lost before the first program had done anything: a new one runs it."""
         if not exchange.untouched or self._earlier.limits:
             return False
         self._end("")

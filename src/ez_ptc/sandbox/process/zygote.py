@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, cast
 
 from ez_ptc._sync import in_forks
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.process.facts import judge, nothing_holds
 from ez_ptc.sandbox.process.handle import WorkerHandle
 from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
@@ -42,7 +41,10 @@ _BOOT_SECONDS = 30.0
 _ANSWER_SECONDS = 10.0
 _MOMENT_MS = 20
 _END_SECONDS = 2.0
-_MESSAGE = 1 << 16
+_FACTS = 1 << 16
+_MESSAGE = 256
+# Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
+_AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 _FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
 
 
@@ -113,9 +115,12 @@ class ZygoteProcess:
         return self._process.pid
 
     def _boot(self) -> Report:
+        # While it boots.
+        from ez_ptc.sandbox.process.facts import judge, nothing_holds
+
         self._control.settimeout(_BOOT_SECONDS)
         try:
-            message = self._control.recv(_MESSAGE)
+            message = self._control.recv(_FACTS)
         except TimeoutError:
             message = b"Enothing was heard of it in 30 s"
         if message[:1] == b"R":
@@ -131,46 +136,50 @@ class ZygoteProcess:
         raise SandboxError(problem)
 
     @property
+    def ready(self) -> int:
+        """How many workers are known to be ready."""
+        return len(self._ready)
+
+    @property
     def coming(self) -> int:
         """How many workers are ready or on their way."""
         return len(self._ready) + self._ordered
 
     def pop(self) -> WorkerHandle | None:
-        """Return a worker if one is ready; it is the caller's to close. Raises ZygoteGoneError."""
-        if not self._ready:
-            self._drain()
-        while self._ready:
-            worker = self._ready.popleft()
-            if not worker.ended:
-                return worker
-            worker.close()
-        return None
+        """Return a worker if one is known to be ready; it is the caller's to close.
+
+        It may have been killed while it waited: whoever sends it a program finds out.
+        """
+        return self._ready.popleft() if self._ready else None
+
+    def take_ended(self) -> list[WorkerHandle]:
+        """Return those that are ready no more, because something has ended them; they are the caller's to close."""
+        ended = [worker for worker in self._ready if worker.ended]
+        for worker in ended:
+            self._ready.remove(worker)
+        return ended
 
     def spare(self, wanted: int) -> list[WorkerHandle]:
         """Return the workers that are ready beyond ``wanted``; they are the caller's to close."""
         with contextlib.suppress(ZygoteGoneError):
-            self._drain()
+            self.take_in()
         return [self._ready.popleft() for _ in range(len(self._ready) - wanted)]
 
-    def order(self, wanted: int, *, hurry: bool) -> None:
-        """Order workers until ``wanted`` are ready or on their way. Raises ZygoteGoneError.
+    def order(self, number: int, *, hurry: bool) -> None:
+        """Order so many workers. Raises ZygoteGoneError.
 
         One that is ordered in a hurry comes without a rehearsal: it is there sooner, and its program takes longer.
         """
-        missing = wanted - self.coming
-        if missing > 0:
-            self._send(f"{'H' if hurry and not self._alike else 'F'}{missing}")
-            self._ordered += missing
-            self._heard_at = time.monotonic()
+        self._send(b"%b%d" % (b"H" if hurry and not self._alike else b"F", number))
+        self._ordered += number
 
     def ask(self, worker: WorkerHandle) -> None:
         """Ask how ``worker`` ended. Raises ZygoteGoneError."""
-        self._send(f"S{worker.pid}")
-        self._heard_at = time.monotonic()
+        self._send(b"S%d" % worker.pid)
 
     def told(self, worker: WorkerHandle) -> int | None:
         """Return the exit code of a worker that was asked for (negative: the signal), if it is known by now."""
-        self._drain()
+        self.take_in()
         return self._ended.pop(worker.pid, None)
 
     def wait(self) -> None:
@@ -184,22 +193,22 @@ class ZygoteProcess:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)
 
-    def _send(self, order: str) -> None:
+    def _send(self, order: bytes) -> None:
         try:
-            self._control.send(order.encode())
+            self._control.send(order, socket.MSG_NOSIGNAL)
         except OSError as error:
             raise _gone() from error
+        self._heard_at = time.monotonic()
 
-    def _drain(self) -> None:
+    def take_in(self) -> None:
+        """Take what the zygote has sent: workers that are ready now, and how others ended. Raises ZygoteGoneError."""
         while self._receive():
             pass
 
     def _receive(self) -> bool:
         """Take one message; return whether there was one."""
         try:
-            # Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
-            flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, flags)
+            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
         except BlockingIOError:
             return False
         except OSError:
