@@ -60,7 +60,7 @@ def main(control_fd: int, modules: Modules) -> None:
     locks.die_with_parent()
     end_with_host(control_fd, now=False)
     locks.limit_resources()
-    facts = _prove(locks, files_held=files_held)
+    facts = _prove(locks, server, files_held=files_held)
     # What is wrong is said by the host; standard error is for an interpreter that does not come this far.
     control.send(b"R" + json.dumps(facts).encode())
     os.dup2(0, 2)
@@ -121,7 +121,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     return probe.file_layer_holds(known)
 
 
-def _prove(locks: Lockdown, *, files_held: bool) -> dict[str, object]:
+def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[str, object]:
     facts: dict[str, object] = {
         "namespaces": locks.namespaces,
         "refused": locks.refused,
@@ -133,8 +133,8 @@ def _prove(locks: Lockdown, *, files_held: bool) -> dict[str, object]:
         "seccomp": True,
     }
     try:
-        locks.filter_calls("zygote")
-        facts["allowed"] = probe.probe_worker(locks, lambda: zygote.confine_worker(locks))
+        locks.filter_calls()
+        facts["allowed"] = probe.probe_worker(locks, server.make_worker)
     except OSError as error:
         facts["seccomp"] = False
         facts["allowed"] = [f"a system call filter cannot be installed: {error}"]

@@ -6,6 +6,7 @@ as the program sleeps; and random numbers that come from its seed alone.
 
 from __future__ import annotations
 
+import _random
 import asyncio
 import ctypes
 import datetime as dt
@@ -28,7 +29,7 @@ from . import wire
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["pin", "renew"]
+__all__ = ["pin", "renewals"]
 
 _EPOCH_NS = 1_735_689_600 * 10**9
 """2025-01-01 00:00 UTC, as good as any."""
@@ -40,9 +41,18 @@ _MULTICAST = 1 << 40
 """The bit of a made-up address, in which no card has it."""
 
 
-def renew() -> None:
-    """Give this worker random numbers of its own: those that were made before the fork are the same in all."""
-    _reseed(None)
+def renewals() -> list[Callable[[], Any]]:
+    """Return what a new worker calls for random numbers of its own: those from before the fork are the same in all.
+
+    Each is a function of C where there is one: what is run in Python touches pages.
+    """
+    random.seed()
+    own = vars(random)["_inst"]
+    found: list[Callable[[], Any]] = [functools.partial(_random.Random.seed, own)]
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None:
+        found.append(functools.partial(numbers.seed, None))
+    return found
 
 
 class _Clock:
@@ -185,10 +195,7 @@ def _pin_random_numbers(seed: int) -> None:
     # uuid1 would ask the system for unique times, and for the address of a network card.
     node = int.from_bytes(urandom(6), "big") | _MULTICAST
     _put(uuid, _generate_time_safe=None, _last_timestamp=None, _node=node)
-    _reseed(int.from_bytes(urandom(4), "big"))
-
-
-def _reseed(number: int | None) -> None:
+    number = int.from_bytes(urandom(4), "big")
     random.seed(number)
     numbers = sys.modules.get("numpy.random")
     if numbers is not None:

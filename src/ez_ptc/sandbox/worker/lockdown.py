@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import resource
@@ -70,8 +71,7 @@ class _Filter:
 
     def __init__(self, path: str) -> None:
         self._code = ctypes.create_string_buffer(code := _read(path), len(code))
-        self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
-        self.address = ctypes.addressof(self._program)
+        self.program = ctypes.byref(_Program(len(code) // 8, ctypes.addressof(self._code)))
 
 
 class Lockdown:
@@ -86,11 +86,14 @@ class Lockdown:
         self._numbers = _NUMBERS[self.machine]
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._filters = {name: _Filter(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
-        # What every new worker calls takes plain numbers: an object of ctypes' own would touch pages.
-        self._seccomp = self._libc["syscall"]
-        self._seccomp.argtypes = [ctypes.c_long, ctypes.c_uint, ctypes.c_uint, ctypes.c_void_p]
-        self._die = self._libc["prctl"]
-        self._die.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+        # Made here for every worker: looking for errno, and for what arguments are, would touch pages.
+        direct = ctypes.PyDLL(None)
+        self.confining = (
+            functools.partial(direct.prctl, _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0),
+            functools.partial(
+                direct.syscall, self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, self._filters["worker"].program
+            ),
+        )
         self.namespaces: list[str] = []
         self.refused: dict[str, str] = {}
         self.landlock = 0
@@ -197,12 +200,11 @@ class Lockdown:
 
     def die_with_parent(self) -> None:
         """Ask to be killed when the process that forked this one dies."""
-        self._checked(self._die(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
+        self._prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
-    def filter_calls(self, name: str) -> None:
-        """Install the system call filter ``"zygote"`` or ``"worker"``. Raises OSError when the kernel refuses."""
-        program = self._filters[name].address
-        self._checked(self._seccomp(self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, program))
+    def filter_calls(self) -> None:
+        """Install the system call filter of the zygote. Raises OSError when the kernel refuses."""
+        self._call(self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, self._filters["zygote"].program)
 
     @staticmethod
     def limit_resources() -> None:

@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import linecache
 import types
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -57,8 +57,8 @@ def parse_program(text: str, number: int = 1) -> ast.Module:
     # Each line with its end, as linecache has them: tracebacks count on it when they point at a column.
     lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
     linecache.cache[filename] = (len(text), None, lines, filename)
-    tree = ast.parse(text, filename)
-    if not tree.body:
+    tree = compile(text, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    if not isinstance(tree, ast.Module) or not tree.body:
         raise EmptyProgramError
     return tree
 
@@ -69,11 +69,16 @@ def compile_program(tree: ast.Module, number: int = 1, *, awaits: bool) -> CodeT
     `awaits` says whether there is an ``await`` in it, perhaps.
     """
     if awaits:
-        tree = cast("ast.Module", _Tolerant().visit(tree))
+        tree = _Tolerant().visit(tree)
     last = tree.body[-1]
     if isinstance(last, ast.Expr):
-        target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
-        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+        target = ast.Name(RESULT, ast.Store())
+        assign = ast.Assign([target], last.value)
+        target.lineno = assign.lineno = last.lineno
+        target.col_offset = assign.col_offset = last.col_offset
+        target.end_lineno = assign.end_lineno = last.end_lineno
+        target.end_col_offset = assign.end_col_offset = last.end_col_offset
+        tree.body[-1] = assign
     return compile(tree, _filename(number), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import types
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from . import chance, strands, values
 from .aio import settle
@@ -24,7 +24,7 @@ from .report import describe, describe_mistakes, ended_well
 from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
-from .wire import Link
+from .wire import Link, read_frame
 
 if TYPE_CHECKING:
     import ast
@@ -36,6 +36,7 @@ __all__ = ["Runtime", "new_link", "replace_builtins"]
 
 _MOST_CHECKED = 100_000
 """Characters of the longest program that is checked: longer ones are mostly data, and no model wrote them at once."""
+_NOWHERE_FD = 1
 _REPORT_MEMORY = 48 << 20
 """Memory kept back from the program, so that running out of it can still be reported."""
 
@@ -58,20 +59,21 @@ class Runtime:
         self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
         self._running = False
         self._programs = 0
-        self._limits: dict[str, int] = {}
+        self._limits: dict[str, Any] = {}
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._tools = Tools(link, self._output.flush)
         own = sys.modules["builtins"]
         self._namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": own, SETTLE: settle}
-        signal.signal(signal.SIGALRM, self._stop)
-        signal.signal(signal.SIGXCPU, self._stop)
 
     def enter(self) -> None:
         """Become what programs find around them: the streams, the built-in functions, the first place to count from."""
         self._output.install()
         vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
         strands.begin()
+        # What stops the program where it is.
+        signal.signal(signal.SIGALRM, self._stop)
+        signal.signal(signal.SIGXCPU, self._stop)
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         """Raise TimeoutError in the program."""
@@ -85,18 +87,29 @@ class Runtime:
         self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
         raise error
 
-    def serve(self, *, limit: bool = True) -> None:
+    def rehearse(self, body: bytes) -> None:
+        """Walk the path of a program that nobody has sent; nobody hears of it, and no limit is set."""
+        link = self._link
+        send_fd, limits, messages = link.send_fd, self._limits, self._messages
+        link.send_fd = _NOWHERE_FD
+        self._answer(read_frame(body), limit=False)
+        link.send_fd, self._limits, self._messages = send_fd, limits, messages
+        self._programs = 0
+        for name in self._tools.forget():
+            del self._namespace[name]
+
+    def serve(self) -> None:
         """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
-        if limit:
-            self._link.open()
-        frame = self._link.receive()
-        self._limits = limits = cast("dict[str, int]", frame.get("limits", self._limits))
+        self._answer(self._link.receive(), limit=True)
+
+    def _answer(self, frame: dict[str, Any], *, limit: bool) -> None:
+        self._limits = limits = frame.get("limits", self._limits)
         self._begin(frame, limits)
         if limit:
-            self._limit(limits, session=bool(frame.get("session")))
+            self._limit(limits, session=frame.get("session", False))
         if limits.get("seed") is not None and self._programs == 1:
             chance.pin(limits["seed"])
-        done = self._run(cast("str", frame["code"]))
+        done = self._run(frame["code"])
         self._release_memory()
         self._tools.closed = RuntimeError("the program is over")
         try:
@@ -109,20 +122,21 @@ class Runtime:
             self._link.patience = 0.0
         self._finish(done, limits["frame"])
 
-    def _begin(self, frame: dict[str, object], limits: dict[str, int]) -> None:
-        self._messages = cast("dict[str, str]", frame.get("messages", self._messages))
-        self._link.patience = cast("float", frame["patience"])
-        self._link.room = limits["outstanding"]
-        self._link.most = limits["frame"]
+    def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
+        link = self._link
+        self._messages = frame.get("messages", self._messages)
+        link.patience = frame["patience"]
+        link.room = limits["outstanding"]
+        link.most = limits["frame"]
         self._programs += 1
         if self._programs == 1:
-            self._namespace.update(self._tools.functions(cast("list[list[object]]", frame["tools"])))
+            self._namespace.update(self._tools.functions(frame["tools"]))
         else:
             strands.begin()
         self._output.begin(limits["output"])
         self._tools.begin(limits["calls"])
 
-    def _limit(self, limits: dict[str, int], *, session: bool) -> None:
+    def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
         # Where the host may have less, that is all there is.
         memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
         resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
@@ -163,7 +177,7 @@ class Runtime:
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
         """Return what is wrong with the program; nothing for one that calls no tool, or is too large to look at."""
-        if len(text) > _MOST_CHECKED or not any(name in text for name in self._tools.texts):
+        if len(text) > _MOST_CHECKED or not any(map(text.__contains__, self._tools.texts)):
             return []
         there = vars(sys.modules["builtins"])
         try:
@@ -198,7 +212,7 @@ class Runtime:
 
 def _wait_for_threads() -> None:
     """Wait for the threads that CPython would wait for at the end of a program."""
-    if threading.active_count() == 1:
+    if not strands.count_threads():
         return
     shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
     if shut_down is not None:

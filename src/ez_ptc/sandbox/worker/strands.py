@@ -7,6 +7,7 @@ of the program is ``"3"``, and the first call of the second branch started there
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import concurrent.futures
 import contextvars
@@ -18,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-__all__ = ["Strand", "begin", "current", "fork", "install", "new_task"]
+__all__ = ["Strand", "begin", "count_threads", "current", "fork", "install", "new_task"]
+
+count_threads: Callable[[], int] = vars(_thread)["_count"]
+"""How many threads there are beside the first, whoever started them: for less than threading takes."""
 
 
 class Strand:

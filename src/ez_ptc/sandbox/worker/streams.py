@@ -46,6 +46,7 @@ class Output:
         self.dropped = 0
         self.stdout = self._open(1)
         self.stderr = self._open(2)
+        self._stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
     def begin(self, most: int) -> None:
         """Let a program write ``most`` bytes."""
@@ -92,4 +93,4 @@ class Output:
         """Make these the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""
         sys.stdout = sys.__stdout__ = self.stdout
         sys.stderr = sys.__stderr__ = self.stderr
-        sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        sys.stdin = sys.__stdin__ = self._stdin

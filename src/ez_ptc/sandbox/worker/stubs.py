@@ -6,14 +6,14 @@ import asyncio
 import builtins
 import contextvars
 import functools
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from . import values
 from .records import Record
-from .strands import current, fork
+from .strands import count_threads, current, fork
 from .wire import TooLargeError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tools:
         self._most = 0
         self._program: object = None
         self.texts: dict[str, tuple[str, str]] = {}  # what is said of them: the signature, and what is returned
-        self._names: dict[str, str] = {}  # as JSON
+        self._tools: dict[object, str] = {}  # the names, by function
         self.closed: BaseException | None = None
 
     def begin(self, most: int) -> None:
@@ -85,29 +85,40 @@ class Tools:
         self._program = current().program
         self.closed = None
 
-    def functions(self, grants: Iterable[list[object]]) -> dict[str, object]:
+    def forget(self) -> list[str]:
+        """Have no tools any more; return their names."""
+        names = list(self.texts)
+        self.texts.clear()
+        self._tools.clear()
+        return names
+
+    def functions(self, grants: Iterable[tuple[str, str, str, bool, str]]) -> dict[str, object]:
         """Return the functions to put into the program's namespace, by name.
 
         Args:
             grants: One ``[name, signature, documentation, is_async, returned]`` a tool.
         """
         found: dict[str, object] = {}
-        rows = cast("Iterable[tuple[str, str, str, bool, str]]", grants)
-        for name, signature, documentation, is_async, returned in rows:
+        for name, signature, documentation, is_async, returned in grants:
             self.texts[name] = signature, returned
-            self._names[name] = values.text(name)
-            tool = self._function(name, is_async=is_async)
+            tool = self._async_function(name) if is_async else self._function(name)
+            self._tools[tool] = name
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation
             tool.__module__ = "__main__"
             found[name] = tool
         return found
 
-    def _function(self, name: str, *, is_async: bool) -> Callable[..., object]:
+    def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:
             # Nothing else can call before this call has its answer: the host need not read on while it runs the tool.
-            alone = threading.active_count() == 1 and not self._link.outstanding
+            alone = not count_threads() and not self._link.outstanding
             return _answer(self._start(name, args, kwargs, self._step(), alone=alone))
+
+        return tool
+
+    def _async_function(self, name: str) -> Callable[..., object]:
+        tool = self._function(name)
 
         def async_tool(*args: object, **kwargs: object) -> object:
             # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
@@ -118,9 +129,7 @@ class Tools:
             pending = self._start(name, args, kwargs, self._step())
             return loop.run_in_executor(None, _answer, pending)
 
-        made = async_tool if is_async else tool
-        made.start = functools.partial(self._start, name)  # pyright: ignore[reportFunctionMemberAccess] - marks a tool
-        return made
+        return async_tool
 
     def _step(self) -> str:
         strand = current()
@@ -146,7 +155,7 @@ class Tools:
             message = f"an argument of {name}: {error}"
             raise TypeError(message) from None
         self._flush()
-        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{self._names[name]}'
+        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{values.text(name)}'
         try:
             return self._link.start(f'{place},"args":{positional},"kwargs":{named}}}')
         except TooLargeError as error:
@@ -171,11 +180,11 @@ class Tools:
     def _branch(
         self, pool: ThreadPoolExecutor, path: str, function: Callable[..., object], args: tuple[object, ...]
     ) -> Callable[[], object]:
-        start = cast("Callable[..., Pending] | None", getattr(function, "start", None))
-        if start is None:
+        name = self._tools.get(function) if isinstance(function, FunctionType) else None
+        if name is None:
             return pool.submit(fork(path, contextvars.Context()).run, function, *args).result
         try:
-            pending = start(args, {}, path)
+            pending = self._start(name, args, {}, path)
         except TypeError as error:
             return functools.partial(_raise, error)
         return functools.partial(_answer, pending)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _socket
 import array
 import ctypes
+import functools
 import os
 import select
 import sys
@@ -23,7 +24,7 @@ from .wire import HostGoneError, reply_body
 if TYPE_CHECKING:
     from .lockdown import Lockdown
 
-__all__ = ["Zygote", "confine_worker"]
+__all__ = ["Zygote"]
 
 _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
@@ -31,6 +32,7 @@ _NOWHERE_FD = 1
 _REHEARSALS = 12
 """How often the path of a program is walked before the first fork: CPython specialises code that has run often."""
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
+_TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]")
 _MOST_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
 _REHEARSED = """
@@ -66,18 +68,25 @@ class Zygote:
     def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
         """Make what every worker begins with."""
         self._control = control
-        self._lockdown = lockdown
         self._ended: dict[int, int] = {}
         # Not os.fork, which does in the child what only a process with threads needs.
         self._raw_fork = ctypes.PyDLL(None).fork
         streams = {name: vars(sys)[name] for name in _STREAMS}
-        self._rehearsal = _Rehearsal(base_memory)
+        self._link = new_link(_WORKER_FD, _WORKER_FD)
+        self._runtime = Runtime(self._link, base_memory)
+        self._rehearsed = _run("1", _TOOL)
+        _rehearse(base_memory)
         for name, stream in streams.items():
             setattr(sys, name, stream)
-        self._runtime = Runtime(new_link(_WORKER_FD, _WORKER_FD), base_memory)
+        self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MOST_OPEN)
+        self._steps = (*lockdown.confining, *chance.renewals())
 
     def serve(self) -> None:
         """Take orders until the host closes its end."""
+        # What workers find around them is theirs alone: nothing is printed here.
+        self._runtime.enter()
+        # Once more, after all that may have pushed out of CPython's caches what a program looks up.
+        self._runtime.rehearse(self._rehearsed)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         patience: int | None = None
@@ -141,60 +150,48 @@ class Zygote:
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
         os.dup2(link, _WORKER_FD)
-        os.closerange(_FIRST_FREE_FD, MOST_OPEN)
-        confine_worker(self._lockdown)
-        chance.renew()
+        self._close()
+        self.make_worker()
+        runtime = self._runtime
         if rehearsed:
-            self._rehearsal.play()
-        self._runtime.enter()
+            # Its page faults happen before somebody waits. Each page touched beyond what every program takes is memory,
+            # and time of a core, that this one may not need.
+            runtime.rehearse(self._rehearsed)
+        self._link.open()
         try:
             # After the last program it waits to be killed: an exit would take the processor from the host.
             while True:
-                self._runtime.serve()
+                runtime.serve()
         except (HostGoneError, OSError):
             os._exit(0)
         os._exit(0)
 
+    def make_worker(self) -> None:
+        """Take from a forked process what the zygote itself still needs, and give it random numbers of its own.
 
-def confine_worker(lockdown: Lockdown) -> None:
-    """Take from a forked worker what the zygote itself still needs."""
-    lockdown.die_with_parent()
-    lockdown.filter_calls("worker")
+        Raises:
+            OSError: The kernel refuses.
+        """
+        for step in self._steps:
+            if (step() or 0) < 0:
+                raise OSError
 
 
-class _Rehearsal:
-    """Walks the path of a program, so that its page faults happen before somebody waits for it.
-
-    Before the first fork it is all of it, often. A worker walks the part that every program takes: each page that it
-    touches beyond that is memory, and time of a core, that its own program may not need.
-    """
-
-    def __init__(self, base_memory: int) -> None:
-        self._base_memory = base_memory
-        tool: list[object] = ["tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]"]
-        frames = [_run(_REHEARSED, tool), reply_body(1, [{"n": 1}, {"n": 2}])]
-        for _ in range(_REHEARSALS):
-            self._play(frames, None)
-        # Made before the fork, for the numbers that a pipe has in a worker.
-        self._frames = [_run("1")]
-        self._prepared = Runtime(new_link(_FIRST_FREE_FD, _NOWHERE_FD), base_memory)
-
-    def play(self) -> None:
-        """Rehearse in a worker, once."""
-        self._play(self._frames, self._prepared)
-
-    def _play(self, frames: list[bytes], runtime: Runtime | None) -> None:
+def _rehearse(base_memory: int) -> None:
+    """Walk the path of a program, often: CPython specialises code that has run, and keeps what it has looked up."""
+    reply = reply_body(1, [{"n": 1}, {"n": 2}])
+    run = _run(_REHEARSED, _TOOL)
+    for _ in range(_REHEARSALS):
         receive, send = os.pipe()
-        os.write(send, b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames))
-        if runtime is None:
-            runtime = Runtime(new_link(receive, _NOWHERE_FD), self._base_memory)
+        os.write(send, len(reply).to_bytes(4, "big") + reply)
+        runtime = Runtime(new_link(receive, _NOWHERE_FD), base_memory)
         runtime.enter()
-        runtime.serve(limit=False)
+        runtime.rehearse(run)
         os.close(receive)
         os.close(send)
 
 
-def _run(code: str, *tools: list[object]) -> bytes:
+def _run(code: str, *tools: tuple[object, ...]) -> bytes:
     frame = {
         "t": "run",
         "code": code,
