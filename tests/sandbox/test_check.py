@@ -32,16 +32,6 @@ class Depot:
     vans: list[Place]
 
 
-class City(TypedDict):
-    code: str
-    name: str
-
-
-class House(TypedDict):
-    house_id: int
-    street: str
-
-
 called: list[str] = []
 
 
@@ -285,67 +275,6 @@ def test_a_mistake_with_one_way_out_is_answered_with_the_program_put_right(run: 
     assert proposed is not None
     assert better in proposed[1]
     assert run(proposed[1]).success
-
-
-def proposed_beginning(*tools: Tool[..., Any], code: str) -> str:
-    with Toolkit(tools) as made:
-        shown = made.execute(code).error_output
-    return shown.partition("```python\n")[2].partition("\n```")[0]
-
-
-@ez_tool
-def list_cities() -> list[City]:
-    """List the cities."""
-    raise NotImplementedError
-
-
-@ez_tool
-def list_houses(city_code: str) -> list[House]:
-    """List the houses in a city."""
-    raise NotImplementedError
-
-
-@ez_tool
-def get_tenants(house_id: int, month: str) -> list[str]:
-    """Get the names of a house's tenants."""
-    raise LookupError(house_id)
-
-
-@ez_tool
-def evict(house_id: int) -> bool:
-    """Evict the tenants of a house."""
-    raise LookupError(house_id)
-
-
-def test_a_list_that_no_tool_returns_is_made_one_by_one_of_what_another_has() -> None:
-    @ez_tool
-    def get_owner(parcel_id: str) -> str:
-        """Get the name of a parcel's owner."""
-        return f"owner of {parcel_id}"
-
-    begun = proposed_beginning(list_parcels, get_owner, code="print(list_owners(), len(list_parcels()))")
-    assert begun == (
-        'print([get_owner(parcel_id) for parcel_id in sorted({item["parcel_id"] for item in list_parcels()})], '
-        "len(list_parcels()))"
-    )
-
-
-def test_who_made_up_an_id_is_shown_the_loops_that_read_it() -> None:
-    begun = proposed_beginning(list_cities, list_houses, get_tenants, code="print(get_tenants(7, '2026-03'))")
-    assert begun == (
-        "for city in list_cities():\n"
-        '    for house in list_houses(city["code"]):\n'
-        "        result = get_tenants(house[\"house_id\"], '2026-03')"
-    )
-
-
-def test_what_may_have_an_effect_is_not_proposed_for_each_of_many() -> None:
-    assert proposed_beginning(list_cities, list_houses, evict, code="evict(7)") == ""
-
-
-def test_ids_that_were_read_are_not_taken_for_made_up() -> None:
-    code = "number = 7\nget_tenants(number, '2026-03')"
-    assert proposed_beginning(list_cities, list_houses, get_tenants, code=code) == ""
 
 
 def test_the_keys_that_a_str_has_not_are_told_with_the_str(run: Run) -> None:

@@ -1,0 +1,78 @@
+"""Who asks for what no tool returns, or makes up an id, is shown a program that reads it."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from ez_ptc import Tool, Toolkit, ez_tool
+
+
+class City(TypedDict):
+    code: str
+    name: str
+
+
+class House(TypedDict):
+    house_id: int
+    street: str
+
+
+def proposed_beginning(*tools: Tool[..., Any], code: str) -> str:
+    with Toolkit(tools) as made:
+        shown = made.execute(code).error_output
+    return shown.partition("```python\n")[2].partition("\n```")[0]
+
+
+@ez_tool
+def list_cities() -> list[City]:
+    """List the cities."""
+    raise NotImplementedError
+
+
+@ez_tool
+def list_houses(city_code: str) -> list[House]:
+    """List the houses in a city."""
+    raise NotImplementedError
+
+
+@ez_tool
+def get_tenants(house_id: int, month: str) -> list[str]:
+    """Get the names of a house's tenants."""
+    raise LookupError(house_id)
+
+
+@ez_tool
+def evict(house_id: int) -> bool:
+    """Evict the tenants of a house."""
+    raise LookupError(house_id)
+
+
+def test_a_list_that_no_tool_returns_is_made_one_by_one_of_what_another_has() -> None:
+    @ez_tool
+    def get_mayor(city_code: str) -> str:
+        """Get the name of a city's mayor."""
+        raise LookupError(city_code)
+
+    begun = proposed_beginning(list_cities, get_mayor, code="print(list_mayors(), len(list_cities()))")
+    assert begun == (
+        'print([get_mayor(city_code) for city_code in sorted({item["code"] for item in list_cities()})], '
+        "len(list_cities()))"
+    )
+
+
+def test_who_made_up_an_id_is_shown_the_loops_that_read_it() -> None:
+    begun = proposed_beginning(list_cities, list_houses, get_tenants, code="print(get_tenants(7, '2026-03'))")
+    assert begun == (
+        "for city in list_cities():\n"
+        '    for house in list_houses(city["code"]):\n'
+        "        result = get_tenants(house[\"house_id\"], '2026-03')"
+    )
+
+
+def test_what_may_have_an_effect_is_not_proposed_for_each_of_many() -> None:
+    assert proposed_beginning(list_cities, list_houses, evict, code="evict(7)") == ""
+
+
+def test_ids_that_were_read_are_not_taken_for_made_up() -> None:
+    code = "number = 7\nget_tenants(number, '2026-03')"
+    assert proposed_beginning(list_cities, list_houses, get_tenants, code=code) == ""
