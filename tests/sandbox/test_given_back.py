@@ -86,19 +86,34 @@ def waiting(before: set[int]) -> set[int]:
     return started - elders
 
 
-def kill_the_waiting(before: set[int], ready: int) -> None:
-    """Kill the workers of a sandbox that was not there before, once so many are ready."""
+def ready_ones(before: set[int], ready: int) -> set[int]:
+    """Return the workers of a sandbox that was not there before, once so many are ready."""
     pause = threading.Event()
-    for _ in range(250):
+    for _ in range(500):
         if len(waiting(before)) >= ready:
             break
         pause.wait(0.02)
     found = waiting(before)
     assert len(found) >= ready
+    return found
+
+
+def kill_the_waiting(before: set[int], ready: int) -> None:
+    """Kill the workers of a sandbox that was not there before, once so many are ready."""
+    found = ready_ones(before, ready)
     for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     assert all_gone(found, within=5)
+
+
+def test_more_workers_wait_than_each_of_them_may_have_descriptors() -> None:
+    before = descendants(os.getpid())
+    with ProcessSandbox(ready=80) as own:
+        own.warm_up()
+        assert len(ready_ones(before, 80)) == 80
+        # Nobody has taken their descriptors in yet; the zygote that sent them has not run out of them.
+        assert Toolkit([], sandbox=own).execute("1 + 1", 20).return_value == 2
 
 
 def test_workers_that_were_killed_while_they_waited_are_not_noticed(

@@ -51,11 +51,13 @@ _LANDLOCK_VERSION = 1
 _FIXED_LIMITS = (
     (resource.RLIMIT_CORE, 0, 0),
     (resource.RLIMIT_FSIZE, 0, 0),
-    # Sockets hold memory of the kernel's that no other limit counts.
-    (resource.RLIMIT_NOFILE, 64, 64),
     # RLIMIT_DATA does not count stacks, and a program may raise its own soft limits.
     (resource.RLIMIT_STACK, 8 << 20, 64 << 20),
 )
+
+
+_DESCRIPTORS = 64
+"""Of a worker, at most: sockets hold memory of the kernel's that no other limit counts."""
 
 
 class LockdownError(OSError):
@@ -88,7 +90,10 @@ class Lockdown:
         self._filters = {name: _Filter(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
         # Made here for every worker: looking for errno, and for what arguments are, would touch pages.
         direct = ctypes.PyDLL(None)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        descriptors = _DESCRIPTORS if most == resource.RLIM_INFINITY else min(_DESCRIPTORS, most)
         self.confining = (
+            functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
             functools.partial(direct.prctl, _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0),
             functools.partial(
                 direct.syscall, self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, self._filters["worker"].program
@@ -208,7 +213,13 @@ class Lockdown:
 
     @staticmethod
     def limit_resources() -> None:
-        """Set the limits that hold for every worker; memory and CPU time are set for each execution."""
+        """Set the limits that hold for every worker; memory and CPU time are set for each execution.
+
+        The zygote itself may have as many descriptors as it can: those that it has sent count until they are taken in,
+        together with all that other processes of its user have sent.
+        """
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         for name, soft, hard in _FIXED_LIMITS:
             # Where the host may have less already, it stays at that: raising a limit takes a privilege.
             most = resource.getrlimit(name)[1]

@@ -149,6 +149,9 @@ class Zygote:
         os.close(pidfd)
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
+        if link >= MOST_OPEN:
+            # More is open than is closed below.
+            return
         os.dup2(link, _WORKER_FD)
         self._close()
         self.make_worker()
