@@ -49,7 +49,7 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 
 # They wait more than they compute: four at a time on two cores take a third of the time.
 test-security: $(STAMPS)/test  ## Run the tests of the sandbox that take their time: hostile programs, faults, a survey
-	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest tests/sandbox -m security -n 4 --dist worksteal $(ARGS)
 
 test-packages: $(STAMPS)/packages  ## Run the tests of packages that programs may import (downloads 30 MB once)
 	$(BIN)/python -m pytest tests/sandbox/test_granted_packages.py $(ARGS)

@@ -87,7 +87,8 @@ def held():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
-batch(min(number, 300))
+# How far the host grows is only known of one that has grown to its usual size.
+batch(300 if number > 1000 else 20)
 became.clear()
 memory = held()
 troublemaker = threading.Thread(target=trouble)
@@ -138,12 +139,12 @@ def test_five_hundred_programs_among_kills_of_everything(seed: int) -> None:
 
 
 @pytest.mark.security
-def test_ten_thousand_programs_leave_nothing_behind() -> None:
-    """Eight at a time, one in a hundred killed; in three hosts, so that each ends in time."""
-    for seed in (11, 12, 13):
-        became, grown = faults(3_334, callers=8, kills=33, seed=seed, apart=1.0)
-        assert became["right"] >= 3_200
-        assert grown < 10 << 20
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_ten_thousand_programs_leave_nothing_behind(seed: int) -> None:
+    """Eight at a time, one in a hundred killed; a third of them in each of three hosts, so that each ends in time."""
+    became, grown = faults(3_334, callers=8, kills=33, seed=seed, apart=1.0)
+    assert became["right"] >= 3_200
+    assert grown < 10 << 20
 
 
 def kill_the_host(seed: int) -> None:

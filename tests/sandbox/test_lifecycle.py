@@ -313,3 +313,27 @@ with Toolkit(TOOLS) as toolkit:
     finally:
         os.close(receive)
         os.close(send)
+
+
+KILLED_WHILE_IT_BOOTS = """
+import os, signal, threading
+from ez_ptc import Toolkit
+from tests.sandbox.processes import descendants
+
+def kill():
+    "Kill the first process of the sandbox as soon as it is there, and the next one as well."
+    killed, pause = set(), threading.Event()
+    while len(killed) < 2:
+        pause.wait(0.002)
+        for pid in sorted(descendants(os.getpid()) - killed)[:1]:
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
+
+threading.Thread(target=kill, daemon=True).start()
+with Toolkit([]) as toolkit:
+    print(toolkit.execute("1 + 1").return_value)
+"""
+
+
+def test_a_zygote_that_is_killed_while_it_boots_is_started_again() -> None:
+    assert run_script(KILLED_WHILE_IT_BOOTS) == "2\n"

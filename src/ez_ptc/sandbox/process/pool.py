@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Lease", "Pool", "Room"]
 
 _MOST_READY = 16
+_BOOTS = 3
 _CALM_SECONDS = 2.0
 """After so long without a row, half of the workers that were kept ready for it are let go."""
 
@@ -304,13 +305,20 @@ class Pool:
                 found = self._living()
             if found is not None:
                 return found
-            made = self._boot()
+            made = self._booted()
             with self._lock:
                 if not self._closed:
                     self._zygote = made
                     return made
             made.close()
             return self._living() or made
+
+    def _booted(self) -> ZygoteProcess:
+        """Boot a zygote; try again when it is killed before it is there."""
+        for _ in range(_BOOTS - 1):
+            with contextlib.suppress(ZygoteGoneError):
+                return self._boot()
+        return self._boot()
 
     def _living(self) -> ZygoteProcess | None:
         if self._closed:

@@ -69,6 +69,7 @@ class ZygoteProcess:
 
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
+            ZygoteGoneError: It was killed before it was ready.
             SandboxError: The interpreter did not start, or not in 30 s.
         """
         self._alike = alike
@@ -132,7 +133,10 @@ class ZygoteProcess:
             return nothing_holds(message[1:].decode())
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
-        problem = f"the sandbox did not start: {stderr[-2000:] or f'{sys.executable} ended at once'}"
+        if not stderr:
+            message = f"the sandbox did not start: {sys.executable} was killed, or ended at once"
+            raise ZygoteGoneError(message)
+        problem = f"the sandbox did not start: {stderr[-2000:]}"
         raise SandboxError(problem)
 
     @property
