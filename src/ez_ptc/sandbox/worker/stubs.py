@@ -76,6 +76,7 @@ class Tools:
         self._program: object = None
         self.texts: dict[str, tuple[str, str]] = {}  # what is said of them: the signature, and what is returned
         self._tools: dict[object, str] = {}  # the names, by function
+        self._names: dict[str, str] = {}  # as JSON, of those that have been called
         self.closed: BaseException | None = None
 
     def begin(self, most: int) -> None:
@@ -155,7 +156,8 @@ class Tools:
             message = f"an argument of {name}: {error}"
             raise TypeError(message) from None
         self._flush()
-        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{values.text(name)}'
+        called = self._names.get(name) or self._names.setdefault(name, values.text(name))
+        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
         try:
             return self._link.start(f'{place},"args":{positional},"kwargs":{named}}}')
         except TooLargeError as error:
