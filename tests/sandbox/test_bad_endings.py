@@ -88,7 +88,7 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "a segfault": ("it = iter([1])\nfor i in range(300_000): it = filter(None, it)\nnext(it)", "SIGSEGV"),
     "another segfault": (
         "def f(): return 1\nf.__code__ = f.__code__.replace(co_code=b'\\x7c\\xff' * 50, co_stacksize=1)\nf()",
-        "SIGSEGV|UnboundLocalError|SystemError|SIGABRT|SIGBUS",
+        "SIGSEGV|IndexError|UnboundLocalError|SystemError|SIGABRT|SIGBUS",
     ),
     "exit code": ("raise SystemExit(7)", "SystemExit: 7"),
     "exit message": ("import sys\nsys.exit('no tea')", "SystemExit: no tea"),

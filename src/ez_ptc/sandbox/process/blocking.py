@@ -114,7 +114,7 @@ class BlockingDriver:
         """
         try:
             if calls is None:
-                self._send(self._exchange.opening())
+                self._send_opening()
             calls = calls or self._read_until_call(0, self._exchange.patience)
         except TimeoutError:
             self._stop()
@@ -127,6 +127,15 @@ class BlockingDriver:
                 over = threading.Event()
                 self._threads.start(lambda: context.run(self._converse, calls, over))
                 self._watch(over)
+
+    def _send_opening(self) -> None:
+        try:
+            self._send(self._exchange.opening())
+        except TimeoutError:
+            raise
+        except OSError:
+            self._exchange.undelivered = True
+            raise
 
     def _left(self) -> float:
         return max(self._deadline - time.perf_counter(), 0.0)
