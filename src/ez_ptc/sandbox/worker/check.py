@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["mistakes"]
 
 _MOST = 5
+_ENOUGH = 50
+"""So many are looked for: what to write instead takes its time to find, and the program's time runs."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
@@ -96,6 +98,8 @@ class _Check:
         del self._inner[len(self._inner) - len(inner) :]
 
     def _expression(self, node: ast.expr, scope: Scope) -> None:
+        if len(self.found) >= _ENOUGH:
+            return
         if isinstance(node, ast.Call):
             self._look_at_call(node, scope)
         elif not isinstance(getattr(node, "ctx", None), ast.Load):
