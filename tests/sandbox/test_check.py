@@ -282,6 +282,17 @@ def test_the_keys_that_a_str_has_not_are_told_with_the_str(run: Run) -> None:
     assert "this is the str 'Ada', which has no keys" in (error or "")
 
 
+def test_all_mistakes_are_put_right_also_those_that_are_not_told(run: Run) -> None:
+    code = "p = list_parcels()[0]\n" + "print(p['Weight'])\n" * 8
+    shown = run(code).error_output
+    assert shown.count("KeyError") == 5
+    assert shown.count("print(p['weight'])") == 8
+
+
+def test_a_long_program_is_not_told_again(run: Run) -> None:
+    assert "```" not in run("p = list_parcels()[0]\nprint(p['Weight'])\n" + "x = 1\n" * 2_000).error_output
+
+
 def test_a_mistake_without_a_way_out_proposes_nothing(run: Run) -> None:
     assert "```" not in run("print(list_parcels()[0].zzz)").error_output
 

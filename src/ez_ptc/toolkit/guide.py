@@ -64,6 +64,8 @@ _CONDITION: Final = re.compile(r"^\s+if .+\n\s+print\(", re.MULTILINE)
 _READING: Final = frozenset(
     ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
 )
+# Characters of a program that is told again with a line more.
+_MOST_REPEATED: Final = 5_000
 # A last line that only gives something a name.
 _KEPT: Final = re.compile(r"^(\w+) = .+\s*\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
@@ -130,7 +132,7 @@ class Guide:
         told = (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
-        kept = _KEPT.search(code)
+        kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
         return f"{told}\n```python\n{code.rstrip()}\nprint({kept[1]})\n```" if kept else told
 
     @property

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["mistakes"]
 
-_MOST = 5
 _ENOUGH = 50
 """So many are looked for: what to write instead takes its time to find, and the program's time runs."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
@@ -33,7 +32,7 @@ _INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 
 
 def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> list[Mistake]:
-    """Return the first mistakes of a program over tools.
+    """Return the mistakes of a program over tools, by line.
 
     Args:
         tree: The program.
@@ -42,7 +41,7 @@ def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> 
     """
     check = _Check(tree, shapes, known)
     check.look(tree.body, Scope(shapes), guarded=False)
-    return sorted(check.found, key=lambda each: each.line)[:_MOST]
+    return sorted(check.found, key=lambda each: each.line)
 
 
 class _Check:

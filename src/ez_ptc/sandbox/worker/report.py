@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["describe", "describe_mistakes", "ended_well", "install"]
 
 _MOST_TEXT = 20_000
+_MOST_TOLD = 5
+_MOST_PROPOSED = 5_000
+"""Characters of a corrected program: a longer one is not copied, and would be cut."""
 _MOST_NAMES = 40
 # A program's own classes may answer otherwise, or not at all.
 _TYPE_NAME = vars(type)["__name__"].__get__
@@ -74,16 +77,16 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
 
 
 def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
-    """Return ``(error, text)`` of what was found before the program ran: the first mistake; all, and how to do it."""
+    """Return ``(error, text)`` of what was found before the program ran: the first mistake; some, and how to do it."""
     # As bytes, since a text has more ends of lines than a program.
     lines = text.encode().splitlines()
-    told = [f"{each.error}\nHint: {each.hint}" for each in found]
+    told = [f"{each.error}\nHint: {each.hint}" for each in found[:_MOST_TOLD]]
     shown = [
         f"  line {each.line}: {lines[each.line - 1].decode().strip()[:200]}\n{said}\n"
-        for each, said in zip(found, told, strict=True)
+        for each, said in zip(found, told, strict=False)
     ]
     better = corrected(text, found)
-    if better:
+    if better and len(better) <= _MOST_PROPOSED:
         shown.append(
             f"Run this corrected program instead, if it does what is asked:\n```python\n{better.strip()}\n```\n"
         )
