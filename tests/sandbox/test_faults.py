@@ -72,9 +72,11 @@ def kill():
             pass
 
 def batch(size):
+    # Some at a time: those that wait for their turn are memory, too.
     with ThreadPoolExecutor(callers) as pool:
-        for done in [pool.submit(run, index) for index in range(size)]:
-            done.result(120)
+        for start in range(0, size, 250):
+            for done in [pool.submit(run, index) for index in range(start, min(start + 250, size))]:
+                done.result(120)
 
 over = threading.Event()
 def trouble():
@@ -139,11 +141,10 @@ def test_five_hundred_programs_among_kills_of_everything(seed: int) -> None:
 
 
 @pytest.mark.security
-@pytest.mark.parametrize("seed", [11, 12, 13])
-def test_ten_thousand_programs_leave_nothing_behind(seed: int) -> None:
-    """Eight at a time, one in a hundred killed; a third of them in each of three hosts, so that each ends in time."""
-    became, grown = faults(3_334, callers=8, kills=33, seed=seed, apart=1.0)
-    assert became["right"] >= 3_200
+def test_ten_thousand_programs_leave_nothing_behind() -> None:
+    """Eight at a time, one in a hundred killed."""
+    became, grown = faults(10_000, callers=8, kills=100, seed=11, apart=1.0)
+    assert became["right"] >= 9_600
     assert grown < 10 << 20
 
 
