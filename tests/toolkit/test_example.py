@@ -117,7 +117,7 @@ def test_the_example_goes_from_one_list_to_the_next() -> None:
         "for customer in customers:\n"
         '    visits = list_visits(customer["customer_id"])\n'
         "    for visit in visits:\n"
-        '        print(customer["customer_id"], visit["date"])'
+        '        print(customer["name"], visit["date"])'
     )
 
 
@@ -181,5 +181,5 @@ def test_the_example_knows_the_id_of_rows_by_their_name() -> None:
         "for company in companies:\n"
         '    visits = list_visits(company["id"])\n'
         "    for visit in visits:\n"
-        '        print(company["id"], visit["date"])'
+        '        print(company["name"], visit["date"])'
     )

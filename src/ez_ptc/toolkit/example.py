@@ -63,11 +63,11 @@ class _Shape:
             return own
         return self.argument if self.argument in keys and self.argument.endswith(_REFERENCES) else ""
 
-    def telling(self, variable: str, *, found_by: str = "") -> str:
-        """Return the text that reads the key which tells most of a record, other than the one that it was found by."""
+    def telling(self, variable: str, *, which: bool = False) -> str:
+        """Return the text that reads the key which tells most of a record, or `which` of several it is."""
         names = (key for key in ("name", "title") if key in self.keys)
-        others = (key for key in self.keys if key != found_by)
-        return _item(variable, next(names, next(others, next(iter(self.keys)))))
+        plain = (key for key in self.keys if which or not key.endswith(_REFERENCES))
+        return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
 def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
@@ -126,9 +126,7 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        # The first key mostly tells rows apart, and questions ask for it more often than for another.
-        which = _item(row, next(iter(rows.keys)))
-        yield _nested(*lines, f"print({which}, {other.telling(last, found_by=other.argument)})")
+        yield _nested(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
 
 
 def _nested(*lines: str) -> str:
