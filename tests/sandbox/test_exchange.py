@@ -182,8 +182,6 @@ VIOLATIONS: dict[str, tuple[bytes, str]] = {
     "more calls than may wait": (b"".join(call(n) for n in (1, 2, 3, 4)), "unanswered"),
     "more output than is allowed": (output("x" * 60) + output("y" * 41, 2), "more output"),
     "more frames than are needed": (output("") * 500, "more frames"),
-    "a call after the end": (done() + call(), "after the last"),
-    "an end after the end": (done() + done(), "after the last"),
     "no frame at all": (pack(b"[]"), "no known kind"),
 }
 
@@ -195,11 +193,20 @@ def test_a_worker_that_breaks_the_rules_is_found_out(data: bytes, says: str) -> 
         talk.feed(data)
 
 
-def test_a_frame_after_the_end_is_found_out_also_when_it_comes_late() -> None:
-    talk = exchange()
-    talk.feed(done(value=5))
-    with pytest.raises(ProtocolError, match="after the last"):
-        talk.feed(output("x"))
+@pytest.mark.parametrize("late", [call(2, "2"), done(value=6), output("x")], ids=["a call", "an end", "output"])
+def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(late: bytes) -> None:
+    at_once, later = exchange(), exchange()
+    calls = at_once.feed(call() + done(value=5) + late)
+    assert [each.number for each in calls] == [1]
+    calls = later.feed(call() + done(value=5))
+    assert later.feed(late) == []
+    for talk in (at_once, later):
+        assert talk.over
+        assert not talk.reusable
+        talk.answer(calls[0], ToolResult(success=True, output=3))
+        result = talk.result()
+        assert (result.return_value, result.output, len(result.tool_calls)) == (5, "", 1)
+        assert not talk.reusable
 
 
 def test_what_came_before_a_violation_still_counts() -> None:

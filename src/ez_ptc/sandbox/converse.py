@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ZYGOTE_GONE", "Earlier", "Exchange", "rejected"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
+_TOO_LATE = "something came after the last frame"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
 _PATIENCE = 50e-6
@@ -151,17 +152,19 @@ class Exchange:
     def feed(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker; return the calls to run now.
 
+        What comes after the last frame is not read, whether it comes with it or later.
+
         Raises:
             ProtocolError: The worker broke the rules; kill it. What came before still counts.
         """
+        if self.finished:
+            self.end(_TOO_LATE)
+            return []
         calls: list[CallFrame] = []
         reader = self._reader
         if reader is None:
             self._reader = reader = FrameReader(self.limits.frame)
         for frame in reader.feed(data):
-            if self.finished:
-                message = "a frame after the last one"
-                raise ProtocolError(message)
             self._frames_left -= 1
             if self._frames_left < 0:
                 message = "more frames than its limits allow"
@@ -174,6 +177,9 @@ class Exchange:
             else:
                 self._done = frame
                 self.finished = True
+                if reader.has_more:
+                    self.end(_TOO_LATE)
+                break
         return calls
 
     def take(self, data: bytes) -> list[CallFrame]:

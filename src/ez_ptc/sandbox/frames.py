@@ -98,6 +98,11 @@ class FrameReader:
         self._memory_left = most * _FRAMES_OF_MOST
         self._buffer = bytearray()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether bytes came that are not in a frame yet."""
+        return bool(self._buffer)
+
     def feed(self, data: bytes) -> Iterable[CallFrame | OutputFrame | DoneFrame]:
         """Return the frames that are complete with ``data``.
 
