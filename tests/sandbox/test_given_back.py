@@ -42,10 +42,12 @@ def workers() -> list[int]:
 
 @pytest.fixture
 def found(workers: list[int]) -> Tool[..., None]:
+    others = descendants(os.getpid())
+
     @ez_tool
     def found(number: int) -> None:
-        """Note the worker that has this number in its own namespace."""
-        workers.extend(pid for pid in descendants(os.getpid()) if inside(pid) == number)
+        """Note the worker that has this number in its own namespace; in that of others it may be another's."""
+        workers.extend(pid for pid in descendants(os.getpid()) - others if inside(pid) == number)
 
     return found
 
