@@ -34,6 +34,8 @@ SEES: dict[str, str] = {
     "a log": "import logging, io\nstream = io.StringIO()\n"
     "logging.basicConfig(stream=stream, format='%(asctime)s %(message)s')\nlogging.error('x')\nstream.getvalue()",
 }  # fmt: skip
+ADDRESSES = ("sets of objects", "order by id", "texts of objects")
+"""What hangs on where objects lie: nearly always the same in two hosts, but on a busy machine it was not once."""
 FREE = ("tasks", "sets of objects", "order by id", "texts of objects")
 """What may well be the same in two workers of one zygote."""
 
@@ -63,9 +65,9 @@ def test_two_programs_with_one_seed_see_the_same(pinned: Toolkit, code: str) -> 
 ALL = """
 import json
 from ez_ptc import Limits, Toolkit
-from tests.sandbox.test_deterministic import SEES, seen
+from tests.sandbox.test_deterministic import ADDRESSES, SEES, seen
 with Toolkit([], limits=Limits(seed=7)) as toolkit:
-    print(json.dumps([seen(toolkit, code) for code in SEES.values()]))
+    print(json.dumps([seen(toolkit, code) for name, code in SEES.items() if name not in ADDRESSES]))
 """
 
 
