@@ -34,8 +34,9 @@ class Limits:
         calls: Tool calls in all.
         outstanding: Tool calls that may wait for their answer at one time.
         frame: Bytes of one message between program and host: a call with its arguments, a return value.
-        seed: Pins what differs from one run to the next (clocks, random numbers, ids, the order of sets) to what
-            follows from this number; None for the real things.
+        seed: Pins what differs from one run to the next (clocks, random numbers, ids, the order of sets of values) to
+            what follows from this number; None for the real things. Where objects lie, and so the order of a set of
+            objects that are told apart by `id()`, is not pinned.
     """
 
     timeout: float = 30.0
