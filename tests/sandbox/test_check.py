@@ -230,6 +230,7 @@ RIGHT: dict[str, str] = {
     "methods of a record": "p = list_parcels()[0]\nprint(p.items(), p.keys(), p.get('city'), p.copy()['weight'])",
     "arguments unpacked": "print(locate(*['P1']), open_depot(**{'depot_code': 'D1', 'hour': 9, 'by': 'me'}))",
     "a choice in capitals is the tool's to judge": "try:\n    list_parcels('LOST')\nexcept Exception:\n    print('no')",
+    "an import that may fail": "try:\n    from tools import locate\nexcept ImportError:\n    pass\nprint(1)",
     "a module's names": "import math as m\nfrom statistics import mean\nprint(m.pi, mean([1]), list_parcels())",
     "matched names": "match list_parcels():\n    case [first, *others]:\n        print(first, others)",
     "a class": "class Box:\n    size: int = 1\n    def grow(self, by):\n        self.size += by\nBox().grow(2)",
@@ -261,6 +262,11 @@ PUT_RIGHT: dict[str, tuple[str, str]] = {
     "a key with the noun before it": ("for d in list_depots():\n    print(d.depot_code)", 'print(d["code"])'),
     "a slip in a name": ("Parcels = list_parcels()\nprint(len(parcels))", "print(len(Parcels))"),
     "a slip in a tool's name": ("print(list_parcel(), locate('P1'))", "list_parcels()"),
+    "tools that are imported": (
+        "if True:\n    from tools import list_parcels, locate\nprint(len(list_parcels()))",
+        "if True:\n    pass\nprint(",
+    ),
+    "a tool that is imported as a module": ("import list_parcels\nprint(len(list_parcels()))", "pass\nprint("),
     "two on one line": (
         "p = list_parcels()[0]\nprint(p['town_city'], 'ä', p['parcel'])",
         "print(p['city'], 'ä', p['parcel_id'])",

@@ -288,10 +288,16 @@ def test_ten_megabytes_go_both_ways(toolkit: Toolkit) -> None:
 
 
 @pytest.mark.parametrize("name", ["timeout", "memory", "output", "calls", "outstanding", "frame"])
-@pytest.mark.parametrize("value", [0, -1, float("nan")])
-def test_a_limit_that_limits_nothing_is_refused(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=rf"Limits\.{name} must be more than 0"):
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "5", True, None])
+def test_a_limit_that_limits_nothing_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"Limits\.{name} must be a (whole )?number more than 0, not "):
         Limits(**{name: value})  # pyright: ignore[reportArgumentType] - what is refused
+
+
+@pytest.mark.parametrize("value", [-0.1, float("nan"), "5"])
+def test_a_grace_that_is_no_time_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match=r"Limits\.grace must be a number from 0 on"):
+        Limits(grace=value)  # pyright: ignore[reportArgumentType] - what is refused
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 1e10])

@@ -52,9 +52,14 @@ class Limits:
     def __post_init__(self) -> None:
         """Refuse limits that limit nothing."""
         for name in ("timeout", "memory", "output", "calls", "outstanding", "frame"):
-            if not getattr(self, name) > 0:
-                message = f"Limits.{name} must be more than 0, not {getattr(self, name)!r}"
+            value = getattr(self, name)
+            what, kinds = ("a number", {int, float}) if name == "timeout" else ("a whole number", {int})
+            if type(value) not in kinds or not value > 0:
+                message = f"Limits.{name} must be {what} more than 0, not {value!r}"
                 raise ValueError(message)
+        if type(self.grace) not in {int, float} or not self.grace >= 0:
+            message = f"Limits.grace must be a number from 0 on, not {self.grace!r}"
+            raise ValueError(message)
         if not self.timeout + self.grace <= _LONGEST:
             message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {self.timeout!r}"
             raise ValueError(message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from typing import TYPE_CHECKING
 
 from .advice import Mistake, call_mistakes, fix, list_of, meant, where_else, which_names
@@ -86,6 +87,21 @@ class _Check:
         """Leave alone what a context manager suppresses."""
         managers = (name for part in node.items for each in every(part) for name in _name(each))
         self._all(children(node), scope, guarded=guarded or not _GUARDS.isdisjoint(managers))
+
+    def visit_import(self, node: ast.Import | ast.ImportFrom, scope: Scope, *, guarded: bool) -> None:
+        """Find tools that are imported, from modules that there are not: they are there already."""
+        del scope
+        names = [alias.name for alias in node.names]
+        module = (node.module or "" if isinstance(node, ast.ImportFrom) else names[0]).partition(".")[0]
+        there = module in sys.modules or module in sys.stdlib_module_names
+        if guarded or there or not any(name in self._shapes for name in names):
+            return
+        tools = [name for name in names if name in self._shapes]
+        renamed = any(alias.asname not in {None, alias.name} for alias in node.names)
+        hint = f"{' and '.join(tools)} can be called without an import"
+        whole = (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, "pass")
+        error = f"ModuleNotFoundError: No module named {module!r}"
+        self.found.append(Mistake(node.lineno, error, hint, None if renamed or tools != names else whole))
 
     def visit_other(self, node: ast.AST, scope: Scope, *, guarded: bool) -> None:
         """Look at an expression, and at all that is in a node."""
@@ -190,6 +206,8 @@ _VISITS: dict[type, Callable[..., None]] = {
     ast.ClassDef: _Check.visit_definition,
     ast.Try: _Check.visit_try,
     ast.TryStar: _Check.visit_try,
+    ast.Import: _Check.visit_import,
+    ast.ImportFrom: _Check.visit_import,
     ast.With: _Check.visit_with,
     ast.AsyncWith: _Check.visit_with,
 }
