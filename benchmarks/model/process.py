@@ -56,7 +56,7 @@ class Process:
             print(json.dumps({question: value}), file=self._process.stdin, flush=True)
         return self._line()
 
-    def _line(self) -> Any:  # noqa: ANN401 - as above
+    def _line(self) -> Any:  # noqa: ANN401 - an answer is of its question's kind
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         return json.loads(line) if line else {"problem": "its process has ended"}
 

@@ -34,7 +34,7 @@ def _figure(subject: Subject, measure: str) -> object:
     take = next(each.take for each in MEASURES if each.name == measure)
     try:
         return take(subject)
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - a peer is foreign code; its row says what it raised
         return {"problem": f"{measure}: {type(error).__name__}: {error}"}
 
 

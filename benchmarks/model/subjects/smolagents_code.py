@@ -45,7 +45,7 @@ class _Smol:
         executor = self._agent.python_executor
         try:
             done = executor(code)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - what a program raises there is what its model is told
             return self._failed(str(error), str(executor.state.get("_print_outputs", "")))
         printed = f"{done.logs}\n{done.output if done.is_final_answer else ''}"
         return Outcome(printed, success=True, told=f"Observation:\nExecution logs:\n{printed}")

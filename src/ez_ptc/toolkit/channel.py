@@ -45,7 +45,7 @@ class ToolChannel:
             own.context if context is NO_CONTEXT else context, own.approve if approve is None else approve
         )
         if listener is not None:
-            changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - as above
+            changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - it is one of its own
         return changed
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
