@@ -284,6 +284,30 @@ def test_ten_megabytes_go_both_ways(toolkit: Toolkit) -> None:
     assert len(result.return_value) == 10_000_000
 
 
+DESCRIPTORS = """
+import os, resource
+found = []
+try:
+    while len(found) < 1_000:
+        found += os.pipe()
+except OSError as error:
+    print(error.strerror)
+try:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1_000, 1_000))
+except (OSError, ValueError):
+    print("not raised")
+[len(found), resource.getrlimit(resource.RLIMIT_NOFILE)]
+"""
+
+
+def test_a_program_has_few_descriptors_and_gets_no_more(execute: Execute, toolkit: Toolkit) -> None:
+    result = execute(toolkit, DESCRIPTORS, 20)
+    assert result.output == "Too many open files\nnot raised\n", result
+    opened, limits = result.return_value
+    assert opened < 64
+    assert limits == (64, 64)
+
+
 # The limits themselves -----------------------------------------------------------------------------------------------
 
 
