@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
@@ -36,7 +35,7 @@ _WRONG: Final = (
 )
 _NOT_CALLED: Final = "it did not call the tool that takes the answer"
 _THANKS: Final = "The answer has been taken."
-_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(?P<json>.*?)\n?\s*```\s*", re.DOTALL)
+_FENCE: Final = "```"
 _SHOWN: Final = 500
 
 
@@ -100,14 +99,21 @@ class _Wanted:
         if not text.strip():
             problem = "there is no text in it"
             raise ArgumentsError(problem, problems=[problem])
-        found = _FENCED.fullmatch(text)
-        given = parse_arguments("the answer", text if found is None else found["json"])
+        given = parse_arguments("the answer", _unfenced(text))
         return self.value({_FIELD: given} if self.is_object else given)
 
     def value(self, arguments: dict[str, object] | str) -> object:
         """Return the value in the arguments of a call. Raises ArgumentsError that says what is wrong."""
         given = parse_arguments(self.tool.name, arguments) if isinstance(arguments, str) else arguments
         return self.tool.bind((), given).kwargs[_FIELD]
+
+
+def _unfenced(text: str) -> str:
+    """Take away the fence of a Markdown block that is all of a text."""
+    text = text.strip()
+    mark, line_end, rest = text.partition("\n")
+    is_block = line_end and mark.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE)
+    return rest.removesuffix(_FENCE) if is_block else text
 
 
 def _object_within(schema: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -59,7 +59,8 @@ _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
 _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
 )
-_CONDITION: Final = re.compile(r"^\s+if .+\n\s+print\(", re.MULTILINE)
+# No part of these can match over many lines: a program comes from a model, and may be all white space.
+_CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
 _READING: Final = frozenset(
     ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
@@ -67,7 +68,7 @@ _READING: Final = frozenset(
 # Characters of a program that is told again with a line more.
 _MOST_REPEATED: Final = 5_000
 # A last line that only gives something a name.
-_KEPT: Final = re.compile(r"^(\w+) = .+\s*\Z", re.MULTILINE)
+_KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
 _PRINTED: Final = 2_000
 
@@ -132,8 +133,9 @@ class Guide:
         told = (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
+        code = code.rstrip()
         kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
-        return f"{told}\n```python\n{code.rstrip()}\nprint({kept[1]})\n```" if kept else told
+        return f"{told}\n```python\n{code}\nprint({kept[1]})\n```" if kept else told
 
     @property
     def _hint(self) -> str:

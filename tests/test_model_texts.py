@@ -1,0 +1,41 @@
+"""What a model writes is read on the host, whatever it is: in a time that grows with its length and no faster."""
+
+from tests.sandbox.scripts import run_script
+
+# A square of these lengths is minutes; each is read in milliseconds.
+READ = '''
+from ez_ptc import EzPtcError, ExecutionResult, ScriptedProvider, Toolkit, ToolRegistry, ez_tool, llm
+
+@ez_tool
+def get_parcel(parcel_id: int) -> dict[str, int]:
+    """Read a parcel."""
+    return {}
+
+LENGTH = 100_000
+UNITS = ["\\n", " ", " " * 9 + "\\n", "`", "~", "```\\n", "```python\\n", "- ```\\n", "```x", "\x27\x27\x27", '"']
+UNITS += ["\\\\", "#", "(", " if x\\n", " if x\\n print\\n", "x = ", "x = 1\\n", "a  ", "\\r\\n"]
+UNITS += ["[", "{", '{"a":', "0", "py", "\\ud800", "- "]
+TEXTS = [begin + unit * (LENGTH // len(unit)) + end
+         for unit in UNITS for begin in ("", "```python\\n", "```json\\n") for end in ("", "x", "\\n```")]
+called = [{"name": "get_parcel", "args": {}, "result": {}, "error": None}]
+
+with Toolkit([get_parcel]) as toolkit:
+    for text in TEXTS:
+        toolkit.extract_code(text)
+        for calls in ([], called):
+            toolkit.answer(text, ExecutionResult(success=True, tool_calls=calls))
+        try:
+            ToolRegistry([get_parcel])[text]
+        except EzPtcError as error:
+            assert len(str(error)) < 300, len(str(error))
+        asked = llm().provider(ScriptedProvider([text, text], tools=False)).request("?")
+        try:
+            asked.prompt_for_type(dict[str, int])
+        except EzPtcError as error:
+            assert len(str(error)) < 2_000, len(str(error))
+print(len(TEXTS))
+'''
+
+
+def test_no_text_of_a_model_is_dear_to_read() -> None:
+    assert int(run_script(READ, timeout=60)) == 243
