@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,12 +14,23 @@ import pytest
 
 from tests.sandbox.parent_filter import DOCKER, around
 from tests.sandbox.scripts import ROOT, run_script
+from tests.sandbox.system_calls import NUMBERS
 from tests.sandbox.test_isolation import HOST, refuses, works
 
 LIMITED = (
     "import os, resource, sys\nresource.setrlimit({name}, ({value}, {value}))\nos.execv(sys.argv[1], sys.argv[1:])"
 )
 DOCTOR = "import sys; from ez_ptc.cli.app import main; sys.exit(main(['doctor', '--json']))"
+STARTS = """
+from ez_ptc import SandboxError, Toolkit
+with Toolkit([]) as toolkit:
+    for _ in range(2):
+        try:
+            toolkit.execute("1")
+        except SandboxError as error:
+            said = f"{type(error).__name__}: {error}"
+print(said)
+"""
 KEPT = {
     "few descriptors": ("resource.RLIMIT_NOFILE", 24),
     "a small stack": ("resource.RLIMIT_STACK", 1 << 20),
@@ -99,6 +111,22 @@ def test_where_no_process_may_be_started_nothing_runs() -> None:
     sufficient, missing = doctor(before)
     assert not sufficient
     assert "RLIMIT_NPROC" in missing
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        (("vfork=EAGAIN", "clone=EAGAIN"), "the sandbox cannot be started ([Errno 11] "),
+        (("clone=EAGAIN", "clone3=EAGAIN"), "can't start new thread"),
+    ],
+    ids=["process", "thread"],
+)
+def test_where_the_host_itself_can_start_nothing_the_limits_are_named(rules: tuple[str, ...], says: str) -> None:
+    if platform.machine() not in NUMBERS:
+        pytest.skip(f"there is no table of system calls for {platform.machine()}")
+    said = run_script(STARTS, before=around(*rules))
+    assert said.startswith(f"SandboxError: {says}")
+    assert "RLIMIT_NPROC" in said
 
 
 @pytest.mark.parametrize(("name", "value", "says"), TOO_LITTLE.values(), ids=TOO_LITTLE.keys())

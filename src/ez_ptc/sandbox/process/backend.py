@@ -11,7 +11,8 @@ from ez_ptc._sync import Threads, in_forks
 from ez_ptc.errors import WorkerDiedError
 from ez_ptc.sandbox.converse import Exchange, rejected
 from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.process.pool import Pool, Room
+from ez_ptc.sandbox.process.pool import Pool
+from ez_ptc.sandbox.process.room import Room
 from ez_ptc.sandbox.process.running import MOST_REPEATS, Runner, problem_of
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.zygote import ZygoteProcess
@@ -157,14 +158,17 @@ class ProcessSandbox:
 
 def _result(exchange: Exchange) -> ExecutionResult:
     result = exchange.result()
-    if exchange.orphaned:
-        names = ", ".join(call["name"] for call in result.tool_calls) or "none"
-        message = (
-            "the sandbox's processes were killed under a program, which is not run again because it had called tools "
-            f"({names}): see what they did, and run it again if that does no harm"
-        )
-        raise WorkerDiedError(message)
-    return result
+    if not exchange.orphaned:
+        return result
+    names = ", ".join(call["name"] for call in result.tool_calls)
+    why = (
+        f"which is not run again because it had called tools ({names}): see what they did, and run it again if that "
+        "does no harm"
+        if names
+        else f"{MOST_REPEATS + 1} times: memory may be short here, on the machine or in the container"
+    )
+    message = f"the sandbox's processes were killed under a program, {why}"
+    raise WorkerDiedError(message)
 
 
 def _most(running: int) -> int:

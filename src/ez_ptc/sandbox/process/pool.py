@@ -11,53 +11,26 @@ import contextlib
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ez_ptc._sync import Threads, from_other_threads
 from ez_ptc.errors import Overloaded, SandboxError
-from ez_ptc.sandbox.process.zygote import ZygoteGoneError, ZygoteProcess
+from ez_ptc.sandbox.process.zygote import LIMITS_OF_PROCESSES, ZygoteGoneError, ZygoteProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.sandbox.process.handle import WorkerHandle
+    from ez_ptc.sandbox.process.room import Room
 
-__all__ = ["Lease", "Pool", "Room"]
+__all__ = ["Lease", "Pool"]
 
 _MOST_READY = 16
 _BOOTS = 3
+_MOST_REFUSALS = 50
+"""In a row, at least 20 ms apart: whoever waits while nothing runs that could make room waits no longer."""
 _CALM_SECONDS = 2.0
 """After so long without a row, half of the workers that were kept ready for it are let go."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How much one sandbox may hold.
-
-    Attributes:
-        ready: Workers that are kept waiting at the least.
-        running: Programs that run at one time.
-        waiting: Callers that may wait for their turn.
-        seconds: How long one may wait.
-    """
-
-    ready: int
-    running: int
-    waiting: int
-    seconds: float
-
-    def __post_init__(self) -> None:
-        """Refuse room for nothing, and a time without end."""
-        least = {"ready": 0, "running": 1, "waiting": 0}
-        for name, number in least.items():
-            given: object = getattr(self, name)
-            if type(given) is not int or given < number:
-                message = f"ProcessSandbox({name}=…) takes a whole number from {number} on, not {given!r}"
-                raise ValueError(message)
-        if not 0 <= self.seconds <= threading.TIMEOUT_MAX:
-            message = f"ProcessSandbox(patience=…) takes a number of seconds from 0 on, not {self.seconds!r}"
-            raise ValueError(message)
 
 
 # A named tuple: one is made for each program, and a frozen dataclass takes three times as long to make.
@@ -258,7 +231,11 @@ class Pool:
         """See that somebody serves the row; called with the lock."""
         if not self._dispatching:
             self._dispatching = True
-            self._threads.start(self._serve)
+            try:
+                self._threads.start(self._serve)
+            except RuntimeError as error:
+                self._dispatching = False
+                self._refuse(SandboxError(f"{error}: {LIMITS_OF_PROCESSES}"))
 
     def _serve(self) -> None:
         while True:
@@ -286,7 +263,10 @@ class Pool:
             worker = zygote.pop() or self._newly_made(zygote)
             if worker is None:
                 missing = min(len(self._row), self._room.running - self._running) - zygote.coming
-                if missing > 0:
+                if zygote.refusals >= _MOST_REFUSALS and not self._running:
+                    zygote.refusals = 0
+                    self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
+                elif missing > 0:
                     zygote.order(missing, hurry=True)
                 return
             self._running += 1
@@ -375,8 +355,10 @@ class Pool:
         self._busy_at = time.monotonic()
         self._wanted = min(max(self._wanted, len(self._row) + self._room.ready), max(_MOST_READY, self._room.ready))
         if self._wanted > self._room.ready and not self._shrinking:
-            self._shrinking = True
-            self._threads.start(self._shrink)
+            with contextlib.suppress(RuntimeError):
+                # Where no thread can be started, they stay.
+                self._threads.start(self._shrink)
+                self._shrinking = True
 
     def _refill(self, zygote: ZygoteProcess) -> None:
         missing = self._wanted - zygote.coming

@@ -23,10 +23,14 @@ from ez_ptc.sandbox.process.handle import WorkerHandle
 from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.packages import Packages
 
-__all__ = ["ZygoteGoneError", "ZygoteProcess"]
+__all__ = ["LIMITS_OF_PROCESSES", "ZygoteGoneError", "ZygoteProcess"]
+
+LIMITS_OF_PROCESSES = "raise the limit that is reached: RLIMIT_NPROC, or pids.max or the memory of its cgroup"
 
 _BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 # -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
@@ -76,6 +80,8 @@ class ZygoteProcess:
         self._ready: deque[WorkerHandle] = deque()
         self._ended: dict[int, int] = {}
         self._ordered = 0
+        self.refusal = ""
+        self.refusals = 0
         self._heard_at = time.monotonic()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
@@ -89,16 +95,11 @@ class ZygoteProcess:
                 wanted,
                 "fix" if alike else "",
             ]
-            self._process = subprocess.Popen(
-                command,
-                env=_ENVIRONMENT | (_ONE_THREAD if packages.names else {}),
-                cwd="/",
-                pass_fds=[inherited.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            try:
+                self._process = _started(command, inherited, _ENVIRONMENT | (_ONE_THREAD if packages.names else {}))
+            except BaseException:
+                self._control.close()
+                raise
         # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
         in_forks(self.disown)
         try:
@@ -193,6 +194,8 @@ class ZygoteProcess:
             poll.register(self._control, select.POLLIN)
         except ValueError as error:
             raise _gone() from error
+        if self.refusals:
+            time.sleep(_MOMENT_MS / 1e3)
         if not poll.poll(_MOMENT_MS) and time.monotonic() - self._heard_at > _ANSWER_SECONDS:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)
@@ -221,7 +224,13 @@ class ZygoteProcess:
         if message[:1] == b"W" and extra:
             fds = array.array("i", extra[0][2])
             self._ordered -= 1
+            self.refusals = 0
             self._ready.append(WorkerHandle(int(message[1:]), *fds))
+            return True
+        if message[:1] == b"N":
+            self._ordered -= 1
+            self.refusals += 1
+            self.refusal = message[1:].decode()
             return True
         if message[:1] == b"D":
             pid, _, code = message[1:].partition(b" ")
@@ -256,3 +265,22 @@ class ZygoteProcess:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+
+def _started(
+    command: Sequence[str], inherited: socket.socket, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            cwd="/",
+            pass_fds=[inherited.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except BlockingIOError as error:
+        message = f"the sandbox cannot be started ({error}): {LIMITS_OF_PROCESSES}"
+        raise SandboxError(message) from error

@@ -50,8 +50,7 @@ def main(control_fd: int, modules: Modules) -> None:
     try:
         pid = os.fork()
     except OSError as error:
-        limits = "RLIMIT_NPROC, or pids.max of its cgroup"
-        control.send(f"Eno process can be started beside the first ({error.strerror}: {limits})".encode())
+        control.send(_no_process(error))
         return
     if pid:
         control.close()
@@ -60,13 +59,22 @@ def main(control_fd: int, modules: Modules) -> None:
     locks.die_with_parent()
     end_with_host(control_fd, now=False)
     locks.limit_resources()
-    facts = _prove(locks, server, files_held=files_held)
+    try:
+        facts = _prove(locks, server, files_held=files_held)
+    except OSError as error:
+        control.send(_no_process(error))
+        os._exit(0)
     # What is wrong is said by the host; standard error is for an interpreter that does not come this far.
     control.send(b"R" + json.dumps(facts).encode())
     os.dup2(0, 2)
     if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
         server.serve()
     os._exit(0)
+
+
+def _no_process(error: OSError) -> bytes:
+    limits = "RLIMIT_NPROC, or pids.max of its cgroup"
+    return f"Eno process can be started beside the first ({error.strerror}: {limits})".encode()
 
 
 def _folder() -> str:
@@ -122,6 +130,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
 
 
 def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[str, object]:
+    """Return what holds, found by trying. Raises OSError where no process can be had to try it in."""
     facts: dict[str, object] = {
         "namespaces": locks.namespaces,
         "refused": locks.refused,
@@ -134,8 +143,9 @@ def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[
     }
     try:
         locks.filter_calls()
-        facts["allowed"] = probe.probe_worker(locks, server.make_worker)
     except OSError as error:
         facts["seccomp"] = False
         facts["allowed"] = [f"a system call filter cannot be installed: {error}"]
+    else:
+        facts["allowed"] = probe.probe_worker(locks, server.make_worker)
     return facts

@@ -108,7 +108,7 @@ class Zygote:
             self._tell(number)
         else:
             for _ in range(number):
-                self._fork(rehearsed=kind == b"F")
+                self._make(rehearsed=kind == b"F")
             self._reap()
         return True
 
@@ -133,20 +133,37 @@ class Zygote:
                 self._ended[pid] = 0
         self._control.send(f"D{pid} {self._ended[pid]}".encode())
 
-    def _fork(self, *, rehearsed: bool) -> None:
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+    def _make(self, *, rehearsed: bool) -> None:
+        """Hand a new worker to the host, or say why there is none: those that run are to go on."""
+        ends: tuple[_socket.socket, ...] = ()
+        try:
+            ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
+            pid = self._fork(theirs.fileno(), rehearsed=rehearsed)
+            # Without one nobody could end it; it ends by itself when the other end of its link is closed.
+            pidfd = os.pidfd_open(pid)
+            try:
+                fds = array.array("i", [ours.fileno(), pidfd])
+                self._control.sendmsg([b"W%d" % pid], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+            finally:
+                os.close(pidfd)
+        except OSError as error:
+            self._control.send(b"N" + str(error).encode())
+        finally:
+            for end in ends:
+                end.close()
+
+    def _fork(self, link: int, *, rehearsed: bool) -> int:
         pid = self._raw_fork()
+        if pid < 0:
+            # The dead count until they are taken away; and this one says why it fails.
+            self._reap()
+            pid = os.fork()
         if pid == 0:
             try:
-                self._become_worker(theirs.fileno(), rehearsed=rehearsed)
+                self._become_worker(link, rehearsed=rehearsed)
             finally:
                 os._exit(70)
-        theirs.close()
-        pidfd = os.pidfd_open(pid)
-        fds = array.array("i", [ours.fileno(), pidfd])
-        self._control.sendmsg([b"W%d" % pid], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
-        ours.close()
-        os.close(pidfd)
+        return pid
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
         if link >= MOST_OPEN:

@@ -1,0 +1,77 @@
+"""Where the kernel gives no further process: what runs goes on, who waits gets a place or a reason, and it passes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Generator
+
+import pytest
+
+from ez_ptc import Overloaded, SandboxError, Toolkit, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from tests.sandbox.processes import descendants, parent
+
+pytestmark = pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit(1) here")
+NOBODY = 65534
+
+
+class Crowd:
+    """A sandbox whose zygote can be denied further processes."""
+
+    def __init__(self, patience: float) -> None:
+        self.sandbox = ProcessSandbox(ready=0, patience=patience)
+        before = descendants(os.getpid())
+        assert self.sandbox.isolation.sufficient
+        started = descendants(os.getpid()) - before
+        (self.zygote,) = (pid for pid in started if parent(pid) in started)
+
+    @contextlib.contextmanager
+    def full(self) -> Generator[None]:
+        self._allow(0)
+        try:
+            yield
+        finally:
+            self._allow(resource.getrlimit(resource.RLIMIT_NPROC)[0])
+
+    def _allow(self, processes: int) -> None:
+        """Set the soft limit of the zygote: who has its ids may."""
+        most = "unlimited" if processes == resource.RLIM_INFINITY else processes
+        command = ["prlimit", "--pid", str(self.zygote), f"--nproc={most}:"]
+        if os.geteuid() == 0:
+            subprocess.run(command, user=NOBODY, group=NOBODY, extra_groups=[], check=True)
+        else:
+            subprocess.run(command, check=True)
+
+
+def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
+    crowd = Crowd(patience=0.5)
+    other = Toolkit([], sandbox=crowd.sandbox)
+
+    @ez_tool
+    def look() -> list[object]:
+        """Look at what becomes of another program meanwhile, and after it."""
+        with crowd.full(), pytest.raises(Overloaded):
+            [other.execute("1") for _ in range(10)]  # one or the other worker may be ready
+        return [other.execute("1 + 1").return_value]
+
+    result = Toolkit([look], sandbox=crowd.sandbox).execute("[look(), look()]")
+    assert (result.return_value, result.error) == ([[2], [2]], None)
+    assert crowd.zygote in descendants(os.getpid())
+    crowd.sandbox.close()
+
+
+async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_backend: str) -> None:
+    crowd = Crowd(patience=60.0)
+    toolkit = Toolkit([], sandbox=crowd.sandbox)
+    with crowd.full():
+        with pytest.raises(SandboxError, match=r"no worker can be made \(.*temporarily unavailable\).*RLIMIT_NPROC"):
+            toolkit.execute("1 + 1")
+        with pytest.raises(SandboxError, match="no worker can be made"):
+            await toolkit.aexecute("1 + 1")
+    assert toolkit.execute("1 + 1").return_value == 2
+    assert crowd.zygote in descendants(os.getpid())
+    crowd.sandbox.close()
