@@ -1,4 +1,4 @@
-"""Where the kernel gives no further process: what runs goes on, who waits gets a place or a reason, and it passes."""
+"""Where there can be no further process: what runs goes on, who waits gets a place or a reason, and it passes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,54 @@ import pytest
 from ez_ptc import Overloaded, SandboxError, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import descendants, parent
+from tests.sandbox.scripts import run_script
 
-pytestmark = pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit(1) here")
+with_prlimit = pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit(1) here")
 NOBODY = 65534
+# A host that opens files until it may open no more, before its sandbox boots and while a program runs.
+FULL = """
+import contextlib, os, resource
+from ez_ptc import SandboxError, Toolkit, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+sandbox = ProcessSandbox(ready=0, patience=2)
+other = Toolkit([], sandbox=sandbox)
+
+@contextlib.contextmanager
+def full(room):
+    held = []
+    with contextlib.suppress(OSError):
+        while True:
+            held.append(os.open("/dev/null", os.O_RDONLY))
+    for _ in range(room):
+        os.close(held.pop())
+    yield
+    for fd in held:
+        os.close(fd)
+
+def error():
+    try:
+        for _ in range(10):
+            other.execute("1")
+    except SandboxError as error:
+        return f"{type(error).__name__}: {error}"
+
+@ez_tool
+def look(room: int) -> list[str | int | None]:
+    \"\"\"Look at what becomes of another program where no descriptor is left, and after it.\"\"\"
+    with full(room):
+        said = error()
+    return [said, other.execute("1 + 1").return_value]
+
+with full(0):
+    print(error())
+sandbox.warm_up()
+for said, value in Toolkit([look], sandbox=sandbox).execute("[look(0), look(1)]").return_value:
+    assert value == 2
+    print(said)
+sandbox.close()
+"""
 
 
 class Crowd:
@@ -47,8 +92,9 @@ class Crowd:
             subprocess.run(command, check=True)
 
 
+@with_prlimit
 def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
-    crowd = Crowd(patience=0.5)
+    crowd = Crowd(patience=2)
     other = Toolkit([], sandbox=crowd.sandbox)
 
     @ez_tool
@@ -64,6 +110,7 @@ def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
     crowd.sandbox.close()
 
 
+@with_prlimit
 async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_backend: str) -> None:
     crowd = Crowd(patience=60.0)
     toolkit = Toolkit([], sandbox=crowd.sandbox)
@@ -75,3 +122,12 @@ async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_b
     assert toolkit.execute("1 + 1").return_value == 2
     assert crowd.zygote in descendants(os.getpid())
     crowd.sandbox.close()
+
+
+def test_a_program_that_runs_goes_on_where_its_host_has_no_descriptor_left() -> None:
+    before, *during = run_script(FULL).splitlines()
+    assert before.startswith("SandboxError: the sandbox cannot be started ([Errno 24] Too many open files)")
+    assert "RLIMIT_NOFILE" in before
+    for said in during:
+        assert said.startswith("Overloaded: no worker became free within 2 s, 1 programs run, and no further one")
+        assert "[Errno 24] Too many open files" in said

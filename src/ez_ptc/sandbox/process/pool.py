@@ -206,9 +206,11 @@ class Pool:
         with self._lock:
             given = place.given
         if given is None:
+            refusal = self._zygote.refusal if self._zygote is not None and self._zygote.refusals else ""
             message = (
-                f"no worker became free within {self._room.seconds:g} s, {self._running} programs run: run fewer at a "
-                "time, give them less time, or let more run, as in ProcessSandbox(running=…)"
+                f"no worker became free within {self._room.seconds:g} s, {self._running} programs run"
+                + (f", and no further one can be made ({refusal})" if refusal else "")
+                + ": run fewer at a time, give them less time, or let more run, as in ProcessSandbox(running=…)"
             )
             raise Overloaded(message)
         if isinstance(given, Exception):

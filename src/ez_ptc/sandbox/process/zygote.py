@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -23,15 +24,16 @@ from ez_ptc.sandbox.process.handle import WorkerHandle
 from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.packages import Packages
 
 __all__ = ["LIMITS_OF_PROCESSES", "ZygoteGoneError", "ZygoteProcess"]
 
-LIMITS_OF_PROCESSES = "raise the limit that is reached: RLIMIT_NPROC, or pids.max or the memory of its cgroup"
 
+LIMITS_OF_PROCESSES = (
+    "raise the limit that is reached: RLIMIT_NPROC, RLIMIT_NOFILE, or pids.max or the memory of its cgroup"
+)
+_LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 _BOOT = Path(__file__).parent.parent / "worker" / "boot.py"
 # -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
 _FLAGS = ("-P", "-s", "-S", "-X", "utf8")
@@ -49,7 +51,8 @@ _FACTS = 1 << 16
 _MESSAGE = 256
 # Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
 _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
-_FDS_SPACE = socket.CMSG_LEN(2 * array.array("i").itemsize)
+_FDS_EACH = 2
+_FDS_SPACE = socket.CMSG_LEN(_FDS_EACH * array.array("i").itemsize)
 
 
 class ZygoteGoneError(SandboxError):
@@ -74,7 +77,7 @@ class ZygoteProcess:
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
             ZygoteGoneError: It was killed before it was ready.
-            SandboxError: The interpreter did not start, or not in 30 s.
+            SandboxError: The interpreter cannot be started, or is not ready in 30 s.
         """
         self._alike = alike
         self._ready: deque[WorkerHandle] = deque()
@@ -83,23 +86,7 @@ class ZygoteProcess:
         self.refusal = ""
         self.refusals = 0
         self._heard_at = time.monotonic()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
-            flags = [*_FLAGS, "-B"] if sys.dont_write_bytecode else _FLAGS
-            wanted = json.dumps([packages.names, packages.places])
-            command = [
-                sys.executable,
-                *flags,
-                os.fspath(_BOOT),
-                str(inherited.fileno()),
-                wanted,
-                "fix" if alike else "",
-            ]
-            try:
-                self._process = _started(command, inherited, _ENVIRONMENT | (_ONE_THREAD if packages.names else {}))
-            except BaseException:
-                self._control.close()
-                raise
+        self._control, self._process = _started(packages, alike=alike)
         # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
         in_forks(self.disown)
         try:
@@ -221,22 +208,33 @@ class ZygoteProcess:
         except OSError:
             message, extra = b"", []
         self._heard_at = time.monotonic()
-        if message[:1] == b"W" and extra:
-            fds = array.array("i", extra[0][2])
-            self._ordered -= 1
-            self.refusals = 0
-            self._ready.append(WorkerHandle(int(message[1:]), *fds))
+        if message[:1] == b"W":
+            self._take_worker(int(message[1:]), array.array("i", extra[0][2] if extra else b""))
             return True
         if message[:1] == b"N":
-            self._ordered -= 1
-            self.refusals += 1
-            self.refusal = message[1:].decode()
+            self._refused(message[1:].decode())
             return True
         if message[:1] == b"D":
             pid, _, code = message[1:].partition(b" ")
             self._ended[int(pid)] = int(code)
             return True
         raise _gone()
+
+    def _take_worker(self, pid: int, fds: array.array[int]) -> None:
+        if len(fds) == _FDS_EACH:
+            self._ordered -= 1
+            self.refusals = 0
+            self._ready.append(WorkerHandle(pid, *fds))
+            return
+        # The kernel leaves out what this process has no room for; and a worker that nobody holds ends by itself.
+        for fd in fds:
+            os.close(fd)
+        self._refused(str(OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
+
+    def _refused(self, why: str) -> None:
+        self._ordered -= 1
+        self.refusals += 1
+        self.refusal = why
 
     def disown(self) -> None:
         """Forget the zygote in a fork of the host: it belongs to the parent."""
@@ -267,20 +265,32 @@ class ZygoteProcess:
             self._process.wait()
 
 
-def _started(
-    command: Sequence[str], inherited: socket.socket, environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            env=environment,
-            cwd="/",
-            pass_fds=[inherited.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except BlockingIOError as error:
-        message = f"the sandbox cannot be started ({error}): {LIMITS_OF_PROCESSES}"
-        raise SandboxError(message) from error
+def _started(packages: Packages, *, alike: bool) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Return the host's end of the control socket, and the process that has the other end."""
+    with contextlib.ExitStack() as on_failure:
+        try:
+            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            on_failure.enter_context(control)
+            with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
+                process = _popen(packages, inherited.fileno(), alike=alike)
+        except OSError as error:
+            what_to_do = f": {LIMITS_OF_PROCESSES}" if error.errno in _LIMITED else ""
+            message = f"the sandbox cannot be started ({error}){what_to_do}"
+            raise SandboxError(message) from error
+        on_failure.pop_all()
+        return control, process
+
+
+def _popen(packages: Packages, control_fd: int, *, alike: bool) -> subprocess.Popen[bytes]:
+    flags = [*_FLAGS, "-B"] if sys.dont_write_bytecode else _FLAGS
+    wanted = json.dumps([packages.names, packages.places])
+    return subprocess.Popen(
+        [sys.executable, *flags, os.fspath(_BOOT), str(control_fd), wanted, "fix" if alike else ""],
+        env=_ENVIRONMENT | (_ONE_THREAD if packages.names else {}),
+        cwd="/",
+        pass_fds=[control_fd],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
