@@ -7,7 +7,9 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,32 @@ for said, value in Toolkit([look], sandbox=sandbox).execute("[look(0), look(1)]"
     assert value == 2
     print(said)
 sandbox.close()
+"""
+
+# A host whose program waits for another one, and for the next.
+NESTED = """
+from ez_ptc import Toolkit, ez_tool
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+sandbox = ProcessSandbox(ready=8)
+other = Toolkit([], sandbox=sandbox)
+
+@ez_tool
+def add() -> int:
+    \"\"\"Add in another program.\"\"\"
+    return other.execute("1 + 1").return_value
+
+result = Toolkit([add], sandbox=sandbox).execute("[add() for _ in range(5)]")
+print(result.return_value, result.error)
+sandbox.close()
+"""
+
+# A host in a control group of its own, which asks for more memory than there is.
+GREEDY = """
+from ez_ptc import Toolkit
+with Toolkit([]) as toolkit:
+    for program in ("1 + 1", "len(bytearray(b'x') * (200 << 20))", "2 + 2"):
+        result = toolkit.execute(program)
+        print(result.return_value, result.error)
 """
 
 
@@ -131,3 +159,37 @@ def test_a_program_that_runs_goes_on_where_its_host_has_no_descriptor_left() -> 
     for said in during:
         assert said.startswith("Overloaded: no worker became free within 2 s, 1 programs run, and no further one")
         assert "[Errno 24] Too many open files" in said
+
+
+@contextlib.contextmanager
+def control_group(controller: str, limit: str, most: int) -> Generator[list[str]]:
+    """Make a group with a limit; yield the words that run a command in it, or skip."""
+    root = Path("/sys/fs/cgroup") / controller
+    group = (root if root.is_dir() else root.parent) / f"ez-ptc-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / limit).write_text(str(most))
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    join = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
+    try:
+        yield [sys.executable, "-c", join, os.fspath(group / "cgroup.procs")]
+    finally:
+        # Its last process may take a moment to be gone.
+        for _ in range(1_000):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+                break
+
+
+def test_in_a_group_of_few_processes_a_program_runs_while_another_does() -> None:
+    with control_group("pids", "pids.max", 9) as before:
+        assert run_script(NESTED, before=before) == "[2, 2, 2, 2, 2] None\n"
+
+
+def test_in_a_group_of_little_memory_only_the_program_that_wants_more_is_ended() -> None:
+    limit = "memory.limit_in_bytes" if Path("/sys/fs/cgroup/memory").is_dir() else "memory.max"
+    with control_group("memory", limit, 150 << 20) as before:
+        first, second, third = run_script(GREEDY, before=before).splitlines()
+    assert (first, third) == ("2 None", "4 None")
+    assert second == "None the program was killed: it ran out of memory or CPU time"
