@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Fix",
     "Mistake",
+    "all_of",
     "beginning",
     "call_mistakes",
     "corrected",
@@ -128,12 +129,25 @@ def meant(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     return near[0] if len(near) == 1 else ""
 
 
+def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+    """Return the call that gives all of what a name in the plural says; "" where there is none, or a name like it."""
+    one = singular(name)
+    if not one or any(each != one for each in difflib.get_close_matches(name, bound, cutoff=0.6)):
+        return ""
+    found = [tool for tool in shapes.values() if _reads_all(tool) and _words(tool.tool) == _words(name)]
+    return f"{found[0].tool}()" if len(found) == 1 else ""
+
+
+def _reads_all(tool: Shape) -> bool:
+    return _only_reads(tool) and tool.returns.kind == "list" and not any(each.is_required for each in tool.positional)
+
+
 def list_of(name: str, shapes: Shapes) -> str:
     """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
     for tool in shapes.values():
         if _only_reads(tool) and _words(tool.tool) == _words(name) and len(tool.positional) == 1:
             for key, shape, own in shapes.sources(tool):
-                if shape.returns.kind == "list" and not any(each.is_required for each in shape.positional):
+                if _reads_all(shape):
                     return f'[{tool.tool}({key}) for {key} in sorted({{item["{own}"] for item in {shape.call}}})]'
     return ""
 

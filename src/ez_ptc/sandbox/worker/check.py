@@ -11,7 +11,7 @@ import difflib
 import sys
 from typing import TYPE_CHECKING
 
-from .advice import Mistake, call_mistakes, fix, list_of, meant, where_else, which_names
+from .advice import Mistake, all_of, call_mistakes, fix, list_of, meant, where_else, which_names
 from .inference import Scope, bound_names, children, every
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class _Check:
         self._known = known
         nodes = list(every(tree))
         inner = {id(bound) for node in nodes if isinstance(node, _INNER) for bound in _inner_names(node)}
-        self._bound = {name for node in nodes if id(node) not in inner for name in _bound(node)}
+        lines = [(name, getattr(node, "lineno", 0)) for node in nodes if id(node) not in inner for name in _bound(node)]
+        # Names by the line that binds them first.
+        self._bound = dict(sorted(lines, key=lambda each: each[1], reverse=True))
         self._inner: list[str] = []
         self._called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
         names = {name for node in nodes for name in _name(node)}
@@ -140,15 +142,19 @@ class _Check:
         name = node.id
         there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
         if not there and not self._makes_names:
-            hint = which_names(name, self._bound, self._shapes)
-            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node))
+            before = [each for each, line in self._bound.items() if line < node.lineno]
+            hint = which_names(name, before, self._shapes)
+            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node, before))
 
-    def _instead_of(self, node: ast.Name) -> Fix | None:
-        """Return the fix for a name that is nowhere."""
-        near = meant(node.id, self._bound, self._shapes)
+    def _instead_of(self, node: ast.Name, before: list[str]) -> Fix | None:
+        """Return the fix for a name that is nowhere, among the names that are bound before it."""
         call = self._called.get(id(node))
+        everything = "" if call else all_of(node.id, before, self._shapes)
+        near = "" if everything else meant(node.id, before, self._shapes)
         text = list_of(node.id, self._shapes) if not near and call and not call.args and not call.keywords else ""
-        return fix(node, near) if near else fix(call, text) if call and text else None
+        if call and text:
+            return fix(call, text)
+        return fix(node, everything or near) if everything or near else None
 
     def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
         if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):

@@ -14,6 +14,7 @@ import traceback
 from typing import TYPE_CHECKING, cast
 
 from .advice import beginning, corrected, sources
+from .lines import unfolded
 from .program import EmptyProgramError, is_program
 from .shapes import Shapes
 from .stubs import ToolError
@@ -32,6 +33,7 @@ _MOST_TOLD = 5
 _MOST_PROPOSED = 5_000
 """Characters of a corrected program: a longer one is not copied, and would be cut."""
 _MOST_NAMES = 40
+_ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
 # A program's own classes may answer otherwise, or not at all.
 _TYPE_NAME = vars(type)["__name__"].__get__
 _EXIT_CODE = vars(SystemExit)["code"].__get__
@@ -66,13 +68,17 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
     _keep_program_frames(shown)
     text = "".join(shown.format())
     line = "".join(shown.format_exception_only()).strip()
+    proposal = ""
     if issubclass(type(error), SyntaxError):
         wrong = cast("SyntaxError", error)
-        place = f" (line {wrong.lineno})" if wrong.lineno else ""
-        line = f"{type(error).__name__}: {wrong.msg}{place}"
+        said = f"{type(error).__name__}: {wrong.msg}"
+        line = f"{said} (line {wrong.lineno})" if wrong.lineno else said
+        text = f"{text.rstrip().removesuffix(said)}{line}\n"
+        better = "" if hint else _unfolded(wrong)
+        hint, proposal = (_ON_LINES, _proposal(better)) if better else (hint, "")
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
-        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{_beginning(error, shapes)}"
+        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposal or _beginning(error, shapes)}"
     return line, text
 
 
@@ -87,12 +93,22 @@ def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
     ]
     better = corrected(text, found)
     if better and len(better) <= _MOST_PROPOSED:
-        shown.append(
-            f"Run this corrected program instead, if it does what is asked:\n```python\n{better.strip()}\n```\n"
-        )
+        shown.append(_proposal(better))
     return told[0], _cut(
         "".join(["The program was checked and has not run: nothing was called.\n", *shown]), _MOST_TEXT
     )
+
+
+def _proposal(program: str) -> str:
+    return f"Run this corrected program instead, if it does what is asked:\n```python\n{program.strip()}\n```\n"
+
+
+def _unfolded(error: SyntaxError) -> str:
+    """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
+    import linecache
+
+    filename = error.filename or ""
+    return unfolded("".join(linecache.getlines(filename))) if is_program(filename) else ""
 
 
 def install() -> None:

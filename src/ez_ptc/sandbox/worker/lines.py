@@ -1,0 +1,105 @@
+"""Programs that have all on one line, as models write them into JSON: where their statements end."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from tokenize import TokenInfo
+
+__all__ = ["unfolded"]
+
+_OPENING = frozenset({"async", "class", "def", "for", "if", "try", "while", "with"})
+_CONTINUING = {
+    "elif": {"if", "elif"},
+    "else": {"if", "elif", "for", "while", "try", "except"},
+    "except": {"try", "except"},
+    "finally": {"try", "except", "else"},
+}
+_MOST = 5_000
+"""Characters of a program that is looked at: a longer one is not told again."""
+
+
+def unfolded(text: str) -> str:
+    """Return a program with each statement on a line of its own, where that is all that it lacks; else ""."""
+    import tokenize
+
+    if len(text) > _MOST:
+        return ""
+    # Ends of lines may have been escaped once too often.
+    plain = text if "\n" in text.strip() else text.replace("\\n", "\n").replace('\\"', '"')
+    for make in (lambda: plain, lambda: "\n".join(_lines(plain))):
+        try:
+            ast.parse(lines := make())
+        except (tokenize.TokenError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return lines if lines.strip() != text.strip() else ""
+    return ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of a program: what follows a colon stands under it, and so does all after it in its line."""
+    for indent, statements in _logical_lines(text):
+        open_heads: list[str] = []
+        for index, words in enumerate(statements):
+            first = words.partition(" ")[0].rstrip(":")
+            if first in _CONTINUING:
+                while open_heads and open_heads[-1] not in _CONTINUING[first]:
+                    open_heads.pop()
+                del open_heads[-1:]
+            elif index == len(statements) - 1 and _sums_up(statements):
+                open_heads.clear()
+            yield indent + "    " * len(open_heads) + words
+            if words.endswith(":") and (first in _OPENING or first in _CONTINUING):
+                open_heads.append(first)
+
+
+def _sums_up(statements: list[str]) -> bool:
+    """Tell whether a line ends by printing what it has worked out, after all its loops."""
+    return len(statements) > 1 and statements[-1].startswith("print(") and not statements[-2].endswith((":", ")"))
+
+
+def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each logical line: its indentation, and its statements and heads of statements."""
+    import io
+    import tokenize
+
+    lines = text.splitlines()
+    part: list[TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in {tokenize.NEWLINE, tokenize.ENDMARKER}:
+            if part:
+                line = lines[part[0].start[0] - 1]
+                yield line[: len(line) - len(line.lstrip())], [*_statements(part, lines)]
+            part = []
+        elif token.type not in {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT}:
+            part.append(token)
+
+
+def _statements(tokens: list[TokenInfo], lines: list[str]) -> Iterator[str]:
+    """Yield the parts of a logical line, cut at semicolons and behind the colons of heads."""
+    depth = lambdas = 0
+    begin = 0
+    for index, token in enumerate(tokens):
+        depth += (token.string in {"(", "[", "{"}) - (token.string in {")", "]", "}"})
+        lambdas += not depth and token.string == "lambda"
+        if depth or token.string not in {";", ":"}:
+            continue
+        if token.string == ":" and lambdas:
+            lambdas -= 1
+        elif token.string == ";" or tokens[begin].string in _OPENING or tokens[begin].string in _CONTINUING:
+            end = index if token.string == ";" else index + 1
+            if end > begin:
+                yield _text(tokens[begin], tokens[end - 1], lines)
+            begin = index + 1
+    if begin < len(tokens):
+        yield _text(tokens[begin], tokens[-1], lines)
+
+
+def _text(first: TokenInfo, last: TokenInfo, lines: list[str]) -> str:
+    part = lines[first.start[0] - 1 : last.end[0]]
+    part[-1] = part[-1][: last.end[1]]
+    part[0] = part[0][first.start[1] :]
+    return "\n".join(part)
