@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.worker import values
 from tests.sandbox.alike import alike
+from tests.sandbox.scripts import run_script
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 TREES = st.recursive(
@@ -56,6 +57,56 @@ def test_both_codecs_read_and_refuse_the_same(text: str) -> None:
     host, shared = read(data, "host"), read(data, "shared")
     assert host[0] == shared[0]
     assert alike(host[1], shared[1])
+
+
+def nested(texts: list[str], levels: int) -> bytes:
+    """Return so many levels around a tuple, with the texts between them, in turn."""
+    opening, closing = "", ""
+    for number in range(levels):
+        text = json.dumps(texts[number % len(texts)], ensure_ascii=number % 3 == 0)
+        opening += f"[{text},[]," if number % 2 else f"{{{text}:"
+        closing += "]" if number % 2 else "}"
+    return f'{opening}{{"$":["t",[]]}}{closing[::-1]}'.encode("utf-8", "surrogatepass")
+
+
+@given(st.lists(ANY_TEXT.filter(lambda text: text != values.MARK), min_size=1, max_size=3), st.sampled_from([380, 500]))
+@example(["]]]]"], 500)
+@example(["[[[["], 380)
+@example(['\\"]', "\\", '"'], 500)
+@example(['"[', '\\\\"['], 380)
+def test_no_text_hides_or_feigns_deep_nesting(texts: list[str], levels: int) -> None:
+    data = nested(texts, levels)
+    if levels < 400:
+        assert alike(codec.loads(data), values.loads(data))
+    else:
+        with pytest.raises(RecursionError, match="too deeply"):
+            codec.loads(data)
+
+
+LITTLE_STACK = """
+import sys, threading
+from ez_ptc.errors import ProtocolError
+from ez_ptc.sandbox.frames import parse
+
+sys.setrecursionlimit(1_000_000)  # what a host may do, and what newer CPythons do by themselves
+threading.stack_size(256 << 10)
+
+def read(body):
+    try:
+        parse(body)
+    except ProtocolError:
+        print("refused")
+
+for body in (b"[", b'{"a":', b'[{"$":', b'["\\\\",[', b'["]",['):
+    thread = threading.Thread(target=read, args=(body * 100_000,))
+    thread.start()
+    thread.join()
+"""
+
+
+def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> None:
+    """As where the C library is musl; json's parser would go as deep as the recursion limit says."""
+    assert run_script(LITTLE_STACK).split() == ["refused"] * 5
 
 
 @given(st.binary(max_size=20))

@@ -174,6 +174,37 @@ def test_without_the_promise_of_no_new_privileges_nothing_runs() -> None:
     refuses(host("prctl:38=EINVAL"), "new privileges")
 
 
+MISLED = """
+import errno, mmap
+from pathlib import Path
+from ez_ptc.sandbox.worker import lockdown, probe
+
+map_page = mmap.mmap
+
+def as_musl_says(*arguments):
+    try:
+        return map_page(*arguments)
+    except PermissionError:
+        raise OSError(errno.ENOMEM, "Out of memory")
+
+mmap.mmap = as_musl_says
+locks = lockdown.Lockdown(str(Path(lockdown.__file__).parent / "filters"))
+
+def confine():
+    locks.give_up_privileges()
+    for step in locks.confining:
+        assert (step() or 0) >= 0
+
+print(probe.probe_worker(locks, confine))
+"""
+
+
+def test_a_c_library_that_calls_a_refusal_a_lack_of_memory_does_not_mislead_the_probe() -> None:
+    if platform.machine() not in NUMBERS:
+        pytest.skip(f"there is no filter for {platform.machine()}")
+    assert run_script(MISLED) == "[]\n"
+
+
 NAMES = """
 import os, platform, socket
 {os.uname().nodename, platform.node(), platform.uname().node, socket.gethostname()}

@@ -28,6 +28,7 @@ _PLACES = (
     "/",
 )
 _PTRACE_ATTACH = 16
+_MMAP = {"x86_64": 9, "aarch64": 222}
 
 
 def file_layer_holds(own_files: list[str]) -> bool:
@@ -75,6 +76,9 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
 
         return call
 
+    def mapped(protection: int, flags: int) -> Callable[[], object]:
+        return lambda: _map_page(libc, _MMAP[lockdown.machine], protection, flags)
+
     parent = os.getppid()
     return {
         "open a file": lambda: os.open("/", os.O_RDONLY),
@@ -88,16 +92,25 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
         "run a program": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606 - must fail
         "signal its parent": lambda: os.kill(parent, 0),
         "trace its parent": raw("ptrace", _PTRACE_ATTACH, parent, None, None),
-        "map executable memory": lambda: mmap.mmap(
-            -1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_EXEC
-        ),
-        "share memory": lambda: mmap.mmap(
-            -1, 4096, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE
-        ),
+        "map executable memory": mapped(mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE),
+        "share memory": mapped(mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED),
         "make a memory file": lambda: os.memfd_create("probe"),
         "enter a namespace": raw("unshare", 0x10000000),
         "change a process setting": raw("prctl", 4, 1, 0, 0, 0),
     }
+
+
+def _map_page(libc: ctypes.CDLL, number: int, protection: int, flags: int) -> None:
+    """Map a page by the number of the call: musl's own mmap makes a lack of memory of the kernel's refusal.
+
+    A lack of memory must not pass for a refusal: elsewhere it may be one.
+    """
+    call = libc["syscall"]
+    call.restype = ctypes.c_long
+    call.argtypes = (ctypes.c_long,) * 7
+    if call(number, 0, mmap.PAGESIZE, protection, flags | mmap.MAP_ANONYMOUS, -1, 0) == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
 
 
 def _fork() -> None:
