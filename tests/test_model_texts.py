@@ -36,6 +36,34 @@ with Toolkit([get_parcel]) as toolkit:
 print(len(TEXTS))
 '''
 
+LITTLE_STACK = """
+import sys, threading
+from ez_ptc import ArgumentsError
+from ez_ptc.formats.openai_parts import arguments_text
+from ez_ptc.schema.json_text import parse_arguments, parse_value
+
+sys.setrecursionlimit(1_000_000)  # what a host may do, and what newer CPythons do by themselves
+threading.stack_size(256 << 10)
+
+def read():
+    for text in ("[" * 200_000, '{"a":' * 200_000, '[{"a": "]", "b": ' * 100_000, '"\\\\"' + "[" * 200_000):
+        try:
+            parse_arguments("tool", text)
+        except ArgumentsError as error:
+            assert len(str(error)) < 300
+        assert parse_value(text) is None
+        assert "not_json" in arguments_text(text)
+    print("refused")
+
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+"""
+
+
+def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> None:
+    assert run_script(LITTLE_STACK) == "refused\n"
+
 
 def test_no_text_of_a_model_is_dear_to_read() -> None:
     assert int(run_script(READ, timeout=60)) == 243

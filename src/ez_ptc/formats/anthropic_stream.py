@@ -1,6 +1,5 @@
 """Anthropic's Messages as a stream: its events, put together as the response that they are pieces of."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -9,6 +8,7 @@ from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.anthropic_turns import INVALID_JSON, answer
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer
+from ez_ptc.schema.json_text import read_json
 from ez_ptc.schema.shown import shown_with_type
 
 __all__ = ["AnswerStream"]
@@ -122,7 +122,7 @@ def _told(block: _Json, text: object) -> list[TextDelta]:
 
 def _parsed(text: str) -> object:
     try:
-        value: object = json.loads(text)
+        value = read_json(text)
     except (ValueError, RecursionError):
         return {INVALID_JSON: text}
     return value if isinstance(value, dict) else {INVALID_JSON: text}  # pyright: ignore[reportUnknownVariableType] - any JSON object

@@ -12,6 +12,7 @@ from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict
 from ez_ptc.messages import Answer, ImageMessage, Usage
+from ez_ptc.schema.json_text import read_json
 
 __all__ = [
     "OPENAI",
@@ -74,7 +75,7 @@ def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     if not arguments.strip():
         return "{}"
     try:
-        json.loads(arguments, parse_constant=_refuse_constant)
+        read_json(arguments, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return json.dumps({_NOT_JSON: arguments}, ensure_ascii=False)
     return arguments

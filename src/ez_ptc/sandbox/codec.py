@@ -6,20 +6,15 @@ JSON does not have are left to the codec that both ends share. Where both read a
 
 from __future__ import annotations
 
-from array import array
-from itertools import accumulate
-
 from pydantic_core import from_json, to_json
 
 from ez_ptc.sandbox.worker import values
+from ez_ptc.schema.nesting import nested_deeper
 
 __all__ = ["dumps", "loads"]
 
 _MOST_BRACKETS = 4 * (values.MAX_DEPTH + 8)
 """Brackets around a value: no level of one takes more, marks and all, and the frame around it has a few."""
-_MOST_QUOTES = values.MAX_NODES * 4
-_NEITHER = bytes(set(range(256)) - set(b'"[]{}'))
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 def loads(data: bytes) -> object:
@@ -30,29 +25,10 @@ def loads(data: bytes) -> object:
         except ValueError:
             # Not necessarily wrong: the other one decides.
             pass
-    if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS and _too_deep(data):
+    if nested_deeper(data, _MOST_BRACKETS):
         message = "nested too deeply"
         raise RecursionError(message)
     return values.loads(data)
-
-
-def _too_deep(data: bytes) -> bool:
-    """Return whether brackets are nested deeper than a frame's are, or do not match; no parser is asked.
-
-    CPython's own follows them as far as it may, for which it needs 2 MB of stack. A thread may have less, above all
-    where the C library is musl, and then the bytes of a worker would end the host.
-    """
-    if b"\\" in data:
-        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    # Two quotes beside each other change nothing: what follows is as much in a text, or not, as without them.
-    quotes = data.translate(None, _NEITHER).replace(b'""', b"")
-    if quotes.count(b'"') > _MOST_QUOTES:
-        return True
-    brackets = b"".join(quotes.split(b'"')[::2])
-    for pair in (b"[]", b"{}") * 2:
-        brackets = brackets.replace(pair, b"")
-    steps = array("b", brackets.translate(_STEPS))
-    return 2 * steps.count(1) != len(steps) or max(accumulate(steps), default=0) > _MOST_BRACKETS
 
 
 def dumps(tree: object) -> bytes:

@@ -4,15 +4,18 @@ import json
 import math
 import re
 from collections import Counter
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.nesting import nested_deeper
 from ez_ptc.schema.shown import shown, shown_with_type
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "parse_arguments", "parse_value"]
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "parse_arguments", "parse_value", "read_json"]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
+# So many are read, to be counted exactly: no stack is too small for them.
+_MOST_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -78,11 +81,22 @@ def _object(text: str) -> dict[str, object]:
 def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
-    value: object = _DECODER.decode(text)
+    value: object = _followed(text, _DECODER)
     _check_depth(value)
     if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(value)):
         _refuse(_HALF_A_PAIR)
     return value
+
+
+def read_json(text: str, **options: Any) -> object:
+    """Do what `json.loads` does. Raises ValueError, and RecursionError for what is nested far too deeply."""
+    return _followed(text, json.JSONDecoder(**options))
+
+
+def _followed(text: str, decoder: json.JSONDecoder) -> object:
+    if nested_deeper(text.encode(errors="surrogatepass"), _MOST_BRACKETS):
+        raise RecursionError
+    return decoder.decode(text)
 
 
 def _check_depth(value: object) -> None:
