@@ -91,7 +91,8 @@ async def _echo(number: int) -> int:
 
 
 async def _asynchronous() -> None:
-    asyncio.get_running_loop().slow_callback_duration = 60  # a busy machine is no slow callback
+    # A busy machine is no reason for debug mode to write to standard error.
+    asyncio.get_running_loop().slow_callback_duration = 60
     assert await asyncio.gather(*map(_echo, range(50))) == list(range(50))
     assert await asyncio.to_thread(sum, [1, 2]) == 3
     with contextlib.suppress(TimeoutError):
@@ -196,9 +197,15 @@ def alarms() -> None:
     def stop(*_: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, stop)
-    for wait in (lambda: time.sleep(60), spin, threading.Event().wait, lambda: asyncio.run(asyncio.sleep(60))):
+    async def wait_in_a_loop() -> None:
+        # Set here: an alarm that came before the loop ran would leave a coroutine that nobody has awaited.
         signal.setitimer(signal.ITIMER_REAL, 0.002)
+        await asyncio.get_running_loop().create_future()
+
+    signal.signal(signal.SIGALRM, stop)
+    waits = ((lambda: time.sleep(60), 0.002), (spin, 0.002), (threading.Event().wait, 0.002))
+    for wait, seconds in (*waits, (lambda: asyncio.run(wait_in_a_loop()), 60)):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
             wait()
         except TimeoutError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -73,17 +72,10 @@ def test_hostile_programs_that_take_their_time_reach_nothing(shared_folder: Path
     assert breaches(tmp_path, str(path), *names) == {name: [] for name in names}
 
 
-@pytest.fixture
-def _numbers() -> None:
-    if platform.machine() != "x86_64":
-        pytest.skip("our own hostile programs speak of system calls by the numbers of x86-64")
-
-
 # Some of each class, and all that are over at once.
 EVERYDAY = ("kernel", "executable", "files", "processes", "aftermath")
 
 
-@pytest.mark.usefixtures("_numbers")
 def test_our_own_hostile_programs_reach_nothing(tmp_path: Path) -> None:
     names = [name for name in OWN if name.startswith(EVERYDAY)]
     assert len(names) > 40
@@ -96,7 +88,6 @@ def kinds(programs: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.security
-@pytest.mark.usefixtures("_numbers")
 @pytest.mark.parametrize("kind", [kind for kind in kinds(OWN) if kind not in EVERYDAY])
 def test_the_rest_of_our_own_hostile_programs_reaches_nothing(tmp_path: Path, kind: str) -> None:
     names = [name for name in OWN if name.startswith(f"{kind}:")]
@@ -104,7 +95,6 @@ def test_the_rest_of_our_own_hostile_programs_reaches_nothing(tmp_path: Path, ki
 
 
 @pytest.mark.security
-@pytest.mark.usefixtures("_numbers")
 @pytest.mark.parametrize("kind", kinds(SLOW))
 def test_our_own_hostile_programs_that_take_their_time_reach_nothing(tmp_path: Path, kind: str) -> None:
     names = [name for name in SLOW if name.startswith(f"{kind}:")]

@@ -64,6 +64,8 @@ CASES: tuple[Case, ...] = (
     ("mmap", (0, 4096, 7, ANONYMOUS), False, False),
     ("mmap", (0, 4096, 5, ANONYMOUS), False, False),
     ("mmap", (0, 4096, 4, ANONYMOUS), False, False),
+    ("mmap", (0, 4096, 3 | 0x10, ANONYMOUS), False, False),  # BTI
+    ("mmap", (0, 4096, 3 | 0x20, ANONYMOUS), False, False),  # MTE: its tags take memory that nobody counts
     ("mmap", (0, 4096, 3, 0x21), False, False),  # SHARED
     ("mmap", (0, 4096, 3, 0x23), False, False),  # SHARED_VALIDATE
     ("mmap", (0, 4096, 3, 0x02), False, False),  # of a file
@@ -75,6 +77,8 @@ CASES: tuple[Case, ...] = (
     ("mprotect", (0, 4096, 1), False, False),
     ("mprotect", (0, 4096, 5), False, False),
     ("mprotect", (0, 4096, 7), False, False),
+    ("mprotect", (0, 4096, 3 | 0x10), False, False),
+    ("mprotect", (0, 4096, 3 | 0x20), False, False),
     ("mprotect", (0, 4096, 3 | 0x01000000), False, False),  # GROWSDOWN
     ("mprotect", (0, 4096, 3 | 4 << 32), False, False),
     ("mremap", (0x7FFC00000000, 4096, 1 << 30, 1), False, False),  # the stack's lowest place
@@ -131,7 +135,10 @@ CASES: tuple[Case, ...] = (
     *(("fcntl", (3, command), True, True) for command in (1, 2, 3, 4, 1030)),
     *(("fcntl", (3, command), False, False) for command in (0, 5, 6, 8, 10, 15, 1024, 1031, 1033)),
     *(("prctl", (option,), False, True) for option in (1, 4, 15, 22, 38)),
-    *(("prctl", (option,), False, False) for option in (0, 8, 23, 24, 28, 31, 35, 36, 47, 0x53564D41, 0x59616D61)),
+    *(
+        ("prctl", (option,), False, False)
+        for option in (0, 8, 23, 24, 28, 31, 35, 36, 47, 50, 54, 55, 0x53564D41, 0x59616D61)
+    ),
     ("seccomp", (1, 0), False, True),
     ("seccomp", (1, 8), False, False),  # NEW_LISTENER
     ("seccomp", (0, 0), False, False),

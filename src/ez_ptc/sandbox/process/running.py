@@ -24,6 +24,8 @@ MOST_REPEATS = 2
 _CRASHES = {
     signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
     signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
+    # Where abort may not signal itself it runs an instruction that cannot be run: on aarch64 a breakpoint.
+    signal.SIGTRAP: "the program made the interpreter abort (SIGTRAP)",
     signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
     signal.SIGXCPU: "the program used up its CPU time",
     signal.SIGKILL: "the program was killed: it ran out of memory or CPU time",

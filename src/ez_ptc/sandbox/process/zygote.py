@@ -43,7 +43,8 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "POLARS", "RAYON")}
 # A host without standard streams gives their numbers to its sockets, and the zygote has streams there.
 _FIRST_FD = 3
-_BOOT_SECONDS = 30.0
+# A boot that fails is noticed when it ends; this is for one that hangs, and many at once on a small board are slow.
+_BOOT_SECONDS = 120.0
 _ANSWER_SECONDS = 10.0
 _MOMENT_MS = 20
 _END_SECONDS = 2.0
@@ -77,7 +78,7 @@ class ZygoteProcess:
         Raises:
             IsolationUnavailableError: The kernel does not give what is required.
             ZygoteGoneError: It was killed before it was ready.
-            SandboxError: The interpreter cannot be started, or is not ready in 30 s.
+            SandboxError: The interpreter cannot be started, or is not ready in 120 s.
         """
         self._alike = alike
         self._ready: deque[WorkerHandle] = deque()
@@ -111,7 +112,7 @@ class ZygoteProcess:
         try:
             message = self._control.recv(_FACTS)
         except TimeoutError:
-            message = b"Enothing was heard of it in 30 s"
+            message = b"Enothing was heard of it in %d s" % _BOOT_SECONDS
         if message[:1] == b"R":
             self._control.settimeout(None)
             return judge(cast("dict[str, object]", json.loads(message[1:])))

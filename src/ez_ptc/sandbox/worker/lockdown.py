@@ -60,6 +60,10 @@ _DESCRIPTORS = 64
 """Of a worker, at most: sockets hold memory of the kernel's that no other limit counts."""
 
 
+_whole = ctypes.c_ulong.from_param
+"""An argument that fills its register: of one that a C int leaves half empty, the kernel reads the other half too."""
+
+
 class LockdownError(OSError):
     """The kernel refused something without which there is no sandbox."""
 
@@ -94,9 +98,11 @@ class Lockdown:
         descriptors = _DESCRIPTORS if most == resource.RLIM_INFINITY else min(_DESCRIPTORS, most)
         self.confining = (
             functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
-            functools.partial(direct.prctl, _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0),
+            functools.partial(direct.prctl, _PR_SET_PDEATHSIG, *map(_whole, (_SIGKILL, 0, 0, 0))),
             functools.partial(
-                direct.syscall, self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, self._filters["worker"].program
+                direct.syscall,
+                *map(_whole, (self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0)),
+                self._filters["worker"].program,
             ),
         )
         self.namespaces: list[str] = []
@@ -159,7 +165,7 @@ class Lockdown:
 
     def _forget_host_name(self) -> None:
         for name in (self._libc.sethostname, self._libc.setdomainname):
-            self._checked(name(_HOST_NAME, len(_HOST_NAME)))
+            self._checked(name(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))))
         setattr(platform, "_uname_cache", None)  # noqa: B010 - no public name, and pyright knows none
 
     def _empty_the_root(self) -> None:
@@ -177,7 +183,7 @@ class Lockdown:
     def give_up_privileges(self) -> None:
         """Drop every capability and the chance to gain one."""
         for number in range(_LAST_CAPABILITY + 1):
-            self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+            self._libc.prctl(_PR_CAPBSET_DROP, *map(_whole, (number, 0, 0, 0)))
         header = struct.pack("=Ii", 0x20080522, 0)
         self._try("capabilities", lambda: self._checked(self._libc.capset(header, bytes(24))))
         try:
@@ -188,7 +194,7 @@ class Lockdown:
         self._prctl(_PR_SET_DUMPABLE, 0)
 
     def _prctl(self, option: int, value: int) -> None:
-        self._checked(self._libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+        self._checked(self._libc.prctl(option, *map(_whole, (value, 0, 0, 0))))
 
     def deny_files(self) -> None:
         """Landlock with no rule at all: every right that this kernel's version knows is taken away."""
@@ -209,7 +215,8 @@ class Lockdown:
 
     def filter_calls(self) -> None:
         """Install the system call filter of the zygote. Raises OSError when the kernel refuses."""
-        self._call(self._numbers["seccomp"], _SECCOMP_SET_MODE_FILTER, 0, self._filters["zygote"].program)
+        operation = map(_whole, (_SECCOMP_SET_MODE_FILTER, 0))
+        self._call(self._numbers["seccomp"], *operation, self._filters["zygote"].program)
 
     @staticmethod
     def limit_resources() -> None:
