@@ -121,7 +121,8 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        lines.append(f"{found} = {other.tool.name}({_item(inner, reference)})")
+        by_name = "" if other.argument in other.tool.positional_names else f"{other.argument}="
+        lines.append(f"{found} = {other.tool.name}({by_name}{_item(inner, reference)})")
         last = found
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
@@ -139,7 +140,7 @@ def _nested(*lines: str) -> str:
 
 
 def _call(tool: Tool[..., Any]) -> str:
-    return f"{tool.name}({sample_arguments(tool.parameters, tool.parameter_names)})"
+    return f"{tool.name}({sample_arguments(tool.parameters, tool.parameter_names, tool.positional_names)})"
 
 
 def _item(variable: str, key: str) -> str:

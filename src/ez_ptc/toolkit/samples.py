@@ -26,15 +26,20 @@ _DEPTH: Final = 4
 _MOST_ITEMS: Final = 4
 
 
-def sample_arguments(parameters: _Schema, names: Sequence[str]) -> str:
-    """Return a value for each required parameter, as the text between a call's parentheses."""
+def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequence[str] | None = None) -> str:
+    """Return a value for each required parameter, as the text between a call's parentheses.
+
+    `positional` are the names of those that may be passed by position, all of them by default.
+    """
     properties = mapping(parameters.get("properties"))
     required = _list(parameters.get("required"))
     wanted = [name for name in names if name in required]
     values = [repr(_value(name, mapping(properties.get(name)), parameters, _DEPTH)) for name in wanted]
-    if wanted != list(names[: len(wanted)]):
-        values = [f"{name}={value}" for name, value in zip(wanted, values, strict=True)]
-    return ", ".join(values)
+    places = [*(names if positional is None else positional)]
+    in_place = next(
+        (number for number, name in enumerate(wanted) if places[number : number + 1] != [name]), len(wanted)
+    )
+    return ", ".join([*values[:in_place], *map("{}={}".format, wanted[in_place:], values[in_place:])])
 
 
 def mapping(value: object) -> _Schema:
