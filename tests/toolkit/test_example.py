@@ -199,3 +199,17 @@ def test_what_must_be_passed_by_name_is() -> None:
     assert example_program([list_orders], with_shapes=False) == "print(list_orders('some shop', year=1))"
     joined = example_program([list_orders, get_customer], with_shapes=True)
     assert 'customer = get_customer(customer_id=order["customer_id"])' in joined
+
+
+def test_a_key_of_another_type_is_no_reference() -> None:
+    @ez_tool
+    def list_orders() -> list[Order]:
+        """List the orders."""
+        raise NotImplementedError
+
+    @ez_tool
+    def get_customer(customer_id: str) -> Customer:
+        """Get a customer by the text of its number."""
+        raise NotImplementedError
+
+    assert "get_customer" not in example_program([list_orders, get_customer], with_shapes=True)

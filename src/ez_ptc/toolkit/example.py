@@ -59,9 +59,15 @@ class _Shape:
         It is called as the argument is, or so without the noun: the `code` of courses is a `course_code`.
         """
         own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
-        if own in keys and (own != self.argument or own.endswith(_REFERENCES)):
-            return own
-        return self.argument if self.argument in keys and self.argument.endswith(_REFERENCES) else ""
+        if own not in keys or (own == self.argument and not own.endswith(_REFERENCES)):
+            own = self.argument if self.argument.endswith(_REFERENCES) else ""
+        return own if own in keys and self._takes(mapping(keys[own])) else ""
+
+    def _takes(self, key: _Schema) -> bool:
+        """Whether the argument is of the type of a key, as far as they say."""
+        argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
+        wanted, given = resolved(argument, self.tool.parameters).get("type"), key.get("type")
+        return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
         """Return the text that reads the key which tells most of a record, or `which` of several it is."""
