@@ -168,6 +168,7 @@ CASES: Final[list[Case]] = [
         invalid=["sea"],
     ),
     takes(Literal[Level.LOW, Level.HIGH], {**INTEGER, "enum": [1, 3]}, valid=[(3, Level.HIGH)], invalid=[2]),
+    takes(Literal[b"tea", 1], {"enum": ["tea", 1]}, valid=[("tea", b"tea"), 1], objects=[b"tea"], invalid=["a", True]),
     takes(Literal[True], {"type": "boolean", "enum": [True]}, valid=[True], invalid=[False, "x"]),
     takes(int | str, either(INTEGER, STRING), valid=[5, "five", "5"], invalid=[None, [], 1.5, {}]),
     takes(Union[int, str], either(INTEGER, STRING), valid=[5, "5"], invalid=[None]),  # noqa: UP007 - its old spelling works too

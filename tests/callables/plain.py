@@ -69,7 +69,11 @@ CASES: Final[list[Case]] = [
         invalid=[None, 5, 1.5, True, ["a"], {"a": "b"}],
     ),
     takes(
-        complex, STRING, valid=[("1+2j", 1 + 2j), ("3j", 3j)], objects=[1j, (2, 2 + 0j)], invalid=["x", None, [1, 2]]
+        complex,
+        STRING,
+        valid=[("1+2j", 1 + 2j), ("3j", 3j)],
+        objects=[1j, (2, 2 + 0j)],
+        invalid=["x", None, True, [1, 2]],
     ),
     takes(None, {"type": "null"}, valid=[None], invalid=[0, "x", False, []]),
     takes(Any, {}, valid=[None, 1, "x", [1, {"a": None}], {"a": 1}, True]),

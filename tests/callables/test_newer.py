@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax i
 SOURCE = """
 from dataclasses import dataclass
 from typing import TypedDict
+import attrs
 from pydantic import BaseModel
 
 type Numbers = list[int]
@@ -39,6 +40,13 @@ class NumberShelf(Shelf[int]):
 def first[T](items: list[T], default: T) -> T: return items[0] if items else default
 def bounded[N: int](it: N) -> N: return it
 def chosen[C: (int, bool)](it: C) -> C: return it
+@attrs.define
+class Leaf:
+    size: int
+
+type Leaves = list[Leaf]
+
+def leaves(it: Leaves): return [each.size for each in it]
 def aliased(it: Numbers): return it
 def paired(it: Pair[int]): return it
 def nested(it: Tree): return it
@@ -52,6 +60,7 @@ CALLS: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
     ("bounded", {"it": 5}, 5, {"it": "x"}),
     ("chosen", {"it": True}, True, {"it": "x"}),
     ("aliased", {"it": [1]}, [1], {"it": ["x"]}),
+    ("leaves", {"it": [{"size": 1}]}, [1], {"it": [{"size": "x"}]}),
     ("paired", {"it": [1, 2]}, (1, 2), {"it": [1]}),
     ("nested", {"it": [1, [2]]}, [1, [2]], {"it": "x"}),
     ("boxed", {"it": {"content": 1}}, 1, {"it": {"content": "x"}}),

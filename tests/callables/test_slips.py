@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum, IntEnum
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 import attrs
 import msgspec
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, Tag
 
 from ez_ptc.errors import ArgumentsError
 from tests.callables.cases import ONLY, alike, bound, described, sent, takes
@@ -54,6 +54,15 @@ class Point(msgspec.Struct):
     y: int = 0
 
 
+def _kind(value: Any) -> object:  # noqa: ANN401 - any value may come
+    return cast("dict[str, object]", value).get("kind") if isinstance(value, dict) else None
+
+
+class Visit(BaseModel):
+    kind: Literal["visit"] = "visit"
+
+
+Told = Annotated[Annotated[Order, Tag("order")] | Annotated[Visit, Tag("visit")], Discriminator(_kind)]
 ORDER = Order.model_validate({})
 ORDER_OF_TWO = Order.model_validate({"number": 2})
 AS_JSON_TEXT = "'it' came as JSON text"
@@ -70,6 +79,7 @@ MENDED: list[tuple[object, object, object, list[str]]] = [
     (Parcel | int, '{"grams": 1}', Parcel(1), [AS_JSON_TEXT]),
     (Order, '{"number": 2}', ORDER_OF_TWO, [AS_JSON_TEXT]),
     (Tea, '{"name": "a"}', {"name": "a"}, [AS_JSON_TEXT]),
+    (Told, '{"kind": "visit"}', Visit(), [AS_JSON_TEXT]),
     (Point, '{"x": 1}', Point(1), [AS_JSON_TEXT]),
     (list[list[int]], '["[1]"]', [[1]], [AS_JSON_TEXT, "'it[0]' came as JSON text"]),
     (Node, {"value": 1, "next": '{"value": 2}'}, Node(1, Node(2)), ["'it.next' came as JSON text"]),

@@ -110,6 +110,24 @@ def test_several_names_of_one_entry_share_its_text() -> None:
     assert parameter_texts(docstring) == {"a": "What to add.", "b": "What to add.", "rest": "More."}
 
 
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Add.\n\nArgs:\n    a: one\n    b: two\n\nRaises:\n    If there is none.",
+        "Add.\n\nArgs:\n    a: one\n    c\n    b: two\n",
+        "Add.\n\nArgs:\n    a: one\n    c - three\n    b: two\n",
+        "Add.\n\nargs:\n    - a: one\n    - `b` (int): two\n",
+        "Add.\n\nArgs:\n    a: one\n\nKeyword Args:\n  b: two\n",
+        "Add.\n\n```\nArgs:\n    a: never\n```\n\nArgs:\n    a: one\n    b: two\n",
+        "Add.\n\nParameters\n-----\na : int\n    one\nb\n    two\n",
+        "Add.\n\n:param a: one\n:param c\n:param b: two\n:returns three\n",
+    ],
+    ids=["a section", "a bare entry", "a dash", "bullets", "two sections", "code", "a short line", "a bare field"],
+)
+def test_what_is_not_written_as_its_style_asks_for_spoils_nothing_else(docstring: str) -> None:
+    assert parameter_texts(docstring) == {"a": "one", "b": "two"}
+
+
 PIECES = st.sampled_from(
     [
         "Args:",

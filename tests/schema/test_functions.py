@@ -179,3 +179,20 @@ def test_a_parameter_that_json_cannot_carry_is_refused_by_name(annotation: objec
     with pytest.raises(SchemaError, match=r"^ship: parameter 'odd' cannot be of type .*annotate it with") as caught:
         schema_of(ship)
     assert "or give it a default" in str(caught.value)
+
+
+def test_a_default_in_an_annotation_is_the_parameters_where_the_function_has_none() -> None:
+    def ship(
+        boxes: Annotated[int, Field(default=5)],
+        tags: Annotated[list[str], Field(default_factory=list)],
+        grams: Annotated[int, Field(default=7, ge=1)] = 8,
+    ) -> None: ...
+
+    schema = schema_of(ship)
+
+    assert signature_text("ship", schema.signature).startswith(
+        "ship(boxes: int = 5, tags: list[str] = ..., grams: int = 8)"
+    )
+    assert [each.get("default") for each in schema.parameters["properties"].values()] == [5, None, 8]
+    assert "required" not in schema.parameters
+    assert schema.binder.bind((), {}).kwargs == {"boxes": 5, "tags": [], "grams": 8}

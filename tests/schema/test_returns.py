@@ -1,6 +1,6 @@
 """Return annotations: a schema where it says more than the signature, None otherwise."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator
 from dataclasses import dataclass
 from inspect import Signature
 from threading import Lock
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import pytest
 from pydantic import BaseModel
+from typing_extensions import TypeAliasType
 
 from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.stubs import type_text
@@ -45,6 +46,7 @@ class Locked:
     lock: Lock
 
 
+Stops = TypeAliasType("Stops", list[Stop])
 BARE_DICT: Any = dict
 TEXTS: list[tuple[object, str]] = [
     (Stop, "{city: str, hour: int}"),
@@ -57,6 +59,9 @@ TEXTS: list[tuple[object, str]] = [
     (list[Seat], "list[{row: int, letter: str}]"),
     (dict[str, Stop], "dict[str, {city: str, hour: int}]"),
     (Stop | None, "{city: str, hour: int} | None"),
+    (Coroutine[Any, Any, list[Stop]], "list[{city: str, hour: int}]"),
+    (Awaitable[Stop], "{city: str, hour: int}"),
+    (Stops, "list[{city: str, hour: int}]"),
     (Annotated[Stop, "the next"], "{city: str, hour: int}"),
     (Iterator[Seat], "list[{row: int, letter: str}]"),
     (AsyncIterator[Stop], "list[{city: str, hour: int}]"),

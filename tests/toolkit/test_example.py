@@ -183,3 +183,33 @@ def test_the_example_knows_the_id_of_rows_by_their_name() -> None:
         "    for visit in visits:\n"
         '        print(company["name"], visit["date"])'
     )
+
+
+def test_what_must_be_passed_by_name_is() -> None:
+    @ez_tool
+    def list_orders(shop: str, *, year: int, limit: int = 5) -> list[Order]:
+        """List the orders."""
+        raise NotImplementedError
+
+    @ez_tool
+    def get_customer(*, customer_id: int) -> Customer:
+        """Get a customer."""
+        raise NotImplementedError
+
+    assert example_program([list_orders], with_shapes=False) == "print(list_orders('some shop', year=1))"
+    joined = example_program([list_orders, get_customer], with_shapes=True)
+    assert 'customer = get_customer(customer_id=order["customer_id"])' in joined
+
+
+def test_a_key_of_another_type_is_no_reference() -> None:
+    @ez_tool
+    def list_orders() -> list[Order]:
+        """List the orders."""
+        raise NotImplementedError
+
+    @ez_tool
+    def get_customer(customer_id: str) -> Customer:
+        """Get a customer by the text of its number."""
+        raise NotImplementedError
+
+    assert "get_customer" not in example_program([list_orders, get_customer], with_shapes=True)

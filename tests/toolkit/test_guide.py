@@ -1,6 +1,7 @@
 import re
+from enum import Enum
 from textwrap import indent
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import docstring_parser
 import pytest
@@ -240,6 +241,29 @@ def test_parameters_described_outside_the_docstring_are_told_too() -> None:
 
     assert "Args:\n        seat: Row and letter\n" in prompt
     assert prompt.count("How long") == 1
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Address(TypedDict):
+    street: str
+    floor: NotRequired[int]
+
+
+def test_what_a_parameter_takes_is_told_where_its_type_is_only_a_name() -> None:
+    @ez_tool
+    def ship(size: Size, to: Address | None = None, how: Literal["air", "sea"] = "sea", boxes: int = 1) -> str:
+        """Ship it."""
+        raise NotImplementedError
+
+    told = "Takes size: 's' | 'l'", "Takes to: {street: str, floor?: int} | None"
+
+    assert '"""Ship it."""\n    # ' + "\n    # ".join(told) + "\n\nIMPORTANT" in guide(ship).prompt()
+    assert "\n  Ship it.\n  " + "\n  ".join(told) + "\n\n" in guide(ship).description()
+    assert guide(ship).prompt().count("Takes ") == len(told)
 
 
 def test_quotes_in_a_docstring_do_not_end_it() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ez_ptc import Context, Tool, ToolCall, Toolkit, ToolRegistry, ez_tool
+from ez_ptc import Context, DuplicateToolError, Tool, ToolCall, Toolkit, ToolRegistry, ez_tool
 
 
 @ez_tool
@@ -101,3 +101,22 @@ def test_a_tool_made_by_hand_is_called_from_a_program() -> None:
         assert toolkit.execute("find('Oslo', limit=3)").return_value == ["('city', 'Oslo')", "('limit', 3)"]
         assert "'limit' wants int, got str 'x'" in (toolkit.execute("find('Oslo', 'x')").error or "")
         assert "find(city: str, limit: int = None)" in toolkit.prompt()
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("get-tea", "get_tea"), ("shop.tea", "shop_tea"), ("import", "import_"), ("2nd:tea", "_2nd_tea")],
+)
+def test_a_tool_whose_name_python_cannot_write_is_called_by_one_that_it_can(name: str, written: str) -> None:
+    @ez_tool(name=name)
+    def tea(cups: int) -> int:
+        """Brew tea."""
+        return cups + 1
+
+    toolkit = Toolkit([tea, pay])
+
+    assert [tool.name for tool in toolkit] == [written, "pay"]
+    assert f"def {written}(" in toolkit.prompt()
+    assert toolkit.execute(f"print({written}(2))").output == "3\n"
+    with pytest.raises(DuplicateToolError, match=written):
+        Toolkit([tea, pay.changed(name=written)])

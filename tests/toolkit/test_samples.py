@@ -24,6 +24,15 @@ from ez_ptc.toolkit.samples import sample_arguments
         ({"$ref": "#/$defs/Size"}, {"width": 1, "unit": "cm"}),
         ({"$ref": "#/$defs/Nowhere"}, "some size"),
         ({}, "some size"),
+        ({"type": "integer", "exclusiveMinimum": 5}, 6),
+        ({"type": "integer", "maximum": -2}, -2),
+        ({"type": "integer", "minimum": 3, "multipleOf": 5}, 5),
+        ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 0.5),
+        ({"type": "string", "maxLength": 2}, "so"),
+        ({"type": "string", "contentEncoding": "base64"}, b"some size"),
+        ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "boolean"}]}, [1, True]),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 2}, [1, 1]),
+        ({"type": "array", "maxItems": 0}, []),
     ],
 )
 def test_an_argument_is_a_documented_value_or_one_of_its_type(schema: dict[str, Any], value: object) -> None:
@@ -40,6 +49,14 @@ def test_a_type_that_contains_itself_ends() -> None:
 
     assert sample_arguments(looped, ("a",)).count("next") == 4
     assert sample_arguments(endless, ("a",)) == "'some a'"
+
+
+def test_what_a_record_can_do_without_is_left_out() -> None:
+    node = {"type": "object", "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/Node"}}}
+    parameters = {"properties": {"node": {"$ref": "#/$defs/Node"}}, "required": ["node"]}
+    definitions = {"Node": {**node, "required": ["value"]}}
+
+    assert sample_arguments({**parameters, "$defs": definitions}, ("node",)) == "{'value': 1}"
 
 
 def test_arguments_after_an_optional_one_go_by_name() -> None:

@@ -1,5 +1,7 @@
 """Tools whose parameters are written by hand."""
 
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal, cast
 
 import pytest
@@ -93,3 +95,26 @@ def test_every_tool_tells_its_parameters_as_a_list() -> None:
 def test_a_type_of_several_is_the_first_that_there_is_a_word_for() -> None:
     schema = {"properties": {"size": {"type": ["null", "number"]}, "other": {"oneOf": [{}, {"type": "boolean"}]}}}
     assert [each.param_type for each in parameter_list(schema)] == [ParameterType.NUMBER, ParameterType.BOOLEAN]
+
+
+def test_a_type_that_is_defined_elsewhere_in_the_schema_is_the_parameters() -> None:
+    class Size(Enum):
+        """How large."""
+
+        SMALL = "s"
+        LARGE = "l"
+
+    @dataclass
+    class Address:
+        street: str
+        next: "Address | None" = None
+
+    @ez_tool
+    def ship(size: Size, to: Address, others: list[Address], back: Address | None = None) -> str:
+        """Ship it."""
+        raise NotImplementedError
+
+    size, to, others, back = ship.parameter_list
+
+    assert (size.param_type, size.enum) == (ParameterType.STRING, ["s", "l"])
+    assert to.param_type is back.param_type is others.items_type is ParameterType.OBJECT

@@ -1,6 +1,8 @@
 """`Tool` and `@ez_tool`."""
 
+import copy
 import inspect
+import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -112,6 +114,14 @@ def test_a_tool_wraps_its_function_as_decorators_do() -> None:
     assert forecast.__doc__ == forecast.fn.__doc__
     assert getattr(forecast, "__name__", None) == "forecast"
     assert list(inspect.signature(forecast).parameters) == ["place", "scale", "days"]
+
+
+def test_a_tool_is_pickled_and_copied_as_its_function_is() -> None:
+    """So that a pool of processes can call it."""
+    assert pickle.loads(pickle.dumps(forecast)) is forecast
+    assert copy.deepcopy([spot]) == [spot]
+    with pytest.raises(pickle.PicklingError, match="forecast"):
+        pickle.dumps(forecast.changed(name="other"))
 
 
 def test_attributes_of_the_function_do_not_hide_those_of_the_tool() -> None:

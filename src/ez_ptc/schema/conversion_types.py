@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Final, ForwardRef, Literal, NotRequ
 
 import typing_extensions
 
+from ez_ptc.schema.generics import is_alias
 from ez_ptc.schema.resolving import resolved_leniently
 from ez_ptc.schema.twins import is_named_tuple, is_typed_dict
 from ez_ptc.schema.types import NO_DEFAULT, json_default
@@ -26,8 +27,6 @@ __all__ = ["plain_types", "unwrapped"]
 
 _LEAVES: Final = (str, int, float, bool, bytes, datetime, date, time)
 _WRAPPERS: Final = (Annotated, Required, NotRequired, typing_extensions.ReadOnly, Final, ClassVar)
-# The one of `typing` is of Python 3.12, and may be another class than the one that stands in for it before.
-_ALIASES: Final = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 _UNIONS: Final = (Union, types.UnionType)
 _ARRAYS: Final[frozenset[type]] = frozenset(
     {
@@ -105,7 +104,7 @@ class _Plain:
         kind: object = origin or annotation
         if isinstance(kind, type):
             return self._class(annotation, kind, arguments)
-        return self._alias(annotation, kind, arguments) if isinstance(kind, _ALIASES) else str
+        return self._alias(annotation, kind, arguments) if is_alias(kind) else str
 
     def _union(self, members: Iterable[object]) -> Any:  # noqa: ANN401 - any form of type
         kept = [self.of(each) for each in members if each is not None and each is not types.NoneType]

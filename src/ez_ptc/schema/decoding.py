@@ -20,7 +20,7 @@ from ez_ptc.schema.json_text import check_value
 
 __all__ = ["decoding_validator"]
 
-_ErrorType = Literal["int_type", "float_type", "time_delta_type"]
+_ErrorType = Literal["int_type", "float_type", "complex_type", "time_delta_type"]
 
 # Parts of a core schema that hold values or instructions, not further schemas.
 _NO_SCHEMAS: Final = frozenset({"metadata", "default", "expected", "serialization", "config", "cls", "members"})
@@ -28,6 +28,7 @@ _NO_SCHEMAS: Final = frozenset({"metadata", "default", "expected", "serializatio
 _NUMBERS: Final[Mapping[str, _ErrorType]] = {
     "int": "int_type",
     "float": "float_type",
+    "complex": "complex_type",
     "timedelta": "time_delta_type",
 }
 # The other alphabet of base64, which some write.
@@ -131,22 +132,26 @@ class _Number:
 
 def _chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "_Chosen | None":
     """Return what turns JSON into one of the values, or None where pydantic does so itself."""
-    members = [each for each in expected if isinstance(each, Enum)]
-    if error == "enum" and all(type(each.value) in (str, bool, type(None)) for each in members):
+    members = [each for each in expected if isinstance(each, Enum | bytes)]
+    if error == "enum" and all(type(_value_of(each)) in (str, bool, type(None)) for each in members):
         return None
-    forms = [(_form(each.value), each) for each in members]
-    values = [each.value if isinstance(each, Enum) else each for each in expected]
+    forms = [(_form(_value_of(each)), each) for each in members]
+    values = list(map(_value_of, expected))
     has_numbers = any(type(each) in (int, float) for each in values)
     is_told_apart = has_numbers and not any(type(each) is bool for each in values)
     return _Chosen(forms, error if is_told_apart else None, values) if forms or is_told_apart else None
 
 
+def _value_of(expected: object) -> object:
+    return cast("object", expected.value) if isinstance(expected, Enum) else expected
+
+
 class _Chosen:
-    """Turns the JSON of a member's value into the member, and refuses truth values that stand for no number."""
+    """Turns the JSON of a value into the member or the bytes, and refuses truth values that stand for no number."""
 
     def __init__(
         self,
-        members: list[tuple[object, Enum]],
+        members: Sequence[tuple[object, object]],
         error: Literal["literal_error", "enum"] | None,
         values: list[object],
     ) -> None:

@@ -2,10 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from textwrap import dedent, indent
 from typing import Final
 
-from docstring_parser import ParseError, parse
+from docstring_parser import DocstringStyle, ParseError, parse
 
 from ez_ptc.schema.resolving import innermost
 
@@ -17,6 +18,9 @@ _SECTIONS: Final = (
 )
 _GOOGLE: Final = re.compile(rf"(?:{_SECTIONS}):", re.IGNORECASE)
 _NUMPY: Final = re.compile(rf"(?:{_SECTIONS})", re.IGNORECASE)
+_ARGUMENTS: Final = re.compile(r"(?:(?:Keyword|Other) )?(?:Args|Arguments|Parameters|Params):", re.IGNORECASE)
+_ENTRY: Final = re.compile(r"\n(?=\S)")
+_BULLET: Final = re.compile(r"\A[-*+•] +")
 _UNDERLINE: Final = re.compile(r"-{3,}")
 _FIELD: Final = re.compile(
     r"[:@](?:param|parameter|arg|argument|key|keyword|type|returns?|rtype|raises?|yields?|ytype)\b"
@@ -57,19 +61,40 @@ def prose(docstring: str) -> str:
 def parameter_texts(docstring: str) -> dict[str, str]:
     """Return what a docstring says about each parameter, by its name.
 
-    Understands Google, NumPy, Sphinx and Epydoc sections; a docstring that none of them fits has nothing to say.
+    Understands Google, NumPy, Sphinx and Epydoc sections; a docstring that none of them fits has nothing to say. An
+    entry that is not written as its style asks for spoils none of the others.
     """
-    try:
-        parsed = parse(docstring)
-    except ParseError:
-        return {}
     texts: dict[str, str] = {}
-    for parameter in parsed.params:
-        text = "\n\n".join(map(_unwrapped, _paragraphs((parameter.description or "").splitlines())))
-        for name in parameter.arg_name.split(","):
-            if text:
-                texts.setdefault(name.strip().lstrip("*"), text)
+    for part, style in _parts(docstring):
+        try:
+            parsed = parse(part, style)
+        except ParseError:
+            continue
+        for parameter in parsed.params:
+            text = "\n\n".join(map(_unwrapped, _paragraphs((parameter.description or "").splitlines())))
+            names = [name.strip(" *`") for name in parameter.arg_name.split(",")] if text else []
+            texts.update((name, text) for name in names if style is DocstringStyle.GOOGLE or name not in texts)
     return texts
+
+
+def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
+    """Yield the entries of Google's sections about parameters one by one, and then all the rest."""
+    lines = docstring.splitlines()
+    rest: list[str] = []
+    number = 0
+    while number < len(lines):
+        line = lines[number].rstrip()
+        number += 1
+        if _ARGUMENTS.fullmatch(line):
+            end = _indented_end(lines, number)
+            for entry in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
+                yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", DocstringStyle.GOOGLE
+            number = end
+        elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
+            rest.append("-" * len(rest[-1]))  # the parser asks for as many as the title has letters
+        elif not (_FIELD.match(line) and line.startswith(":") and line.count(":") == 1):
+            rest.append(line)
+    yield "\n".join(rest), DocstringStyle.AUTO
 
 
 def _section_end(lines: list[str], start: int) -> int | None:

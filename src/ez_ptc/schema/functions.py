@@ -15,7 +15,7 @@ from ez_ptc.schema.context import context_default, takes_none
 from ez_ptc.schema.decoding import decoding_validator
 from ez_ptc.schema.places import Places
 from ez_ptc.schema.plain import PlainType, plain_type
-from ez_ptc.schema.signatures import EMPTY, Parameter, Signature, annotation_text
+from ez_ptc.schema.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
 from ez_ptc.schema.twins import own_text, twin
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
 
@@ -88,6 +88,12 @@ class _Input:
         if isinstance(default, FieldInfo):  # as FastAPI writes it: limit: int = Field(5, ge=1)
             annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
+        elif default is not LEFT_OUT and (own := [each for each in infos if not each.is_required()]):
+            if default is EMPTY:
+                parameter = replace(parameter, default=_field_default(own[-1]))
+            else:  # the function's own default comes before one in the annotation
+                annotation = Annotated[cast("Any", annotation), ModelField(default=default)]
+                parameter = replace(parameter, annotation=annotation)
         return cls(parameter, own_text(annotation) or text, infos, None)
 
     @property

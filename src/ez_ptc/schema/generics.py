@@ -8,9 +8,16 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union
 
 import typing_extensions
 
-__all__ = ["given_by_arguments", "given_by_owner", "is_hashable", "rebuilt", "substituted"]
+__all__ = ["given_by_arguments", "given_by_owner", "is_alias", "is_hashable", "rebuilt", "substituted"]
 
+# The one of `typing` is of Python 3.12, and may be another class than the one that stands in for it before.
+_ALIASES: Final = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 _SELF: Final[tuple[object, ...]] = tuple(vars(module)["Self"] for module in (typing, typing_extensions))
+
+
+def is_alias(kind: object) -> bool:
+    """Whether a type is one of a `type` statement, or of `TypeAliasType`."""
+    return isinstance(kind, _ALIASES)
 
 
 def is_hashable(annotation: object) -> bool:

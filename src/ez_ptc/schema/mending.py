@@ -39,6 +39,7 @@ _DICTS: Final = frozenset(
         "model_attributes_type",
         "model_type",
         "ordered_dict_type",
+        "union_tag_not_found",
     }
 )
 _EITHER: Final = frozenset({"is_instance_of", "named_tuple_type"})

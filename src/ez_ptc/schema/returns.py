@@ -5,6 +5,7 @@ import inspect
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from ez_ptc.schema.definitions import inlined
+from ez_ptc.schema.generics import is_alias
 from ez_ptc.schema.twins import is_record, twin
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
@@ -17,6 +18,7 @@ _STREAMS: Final = (
     collections.abc.AsyncIterator,
     collections.abc.AsyncGenerator,
 )
+_AWAITED: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 _VALUE: Final = "value"
 
 
@@ -26,7 +28,7 @@ def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str,
     It says more for what has named fields, and for what contains that: a TypedDict, pydantic model, dataclass or named
     tuple, a list of them, a dict of them. It says nothing of `dict`, `list`, `list[dict]`, `str` and the like, of no
     annotation, and of types that have no JSON form. Definitions are inlined; only a type that contains itself keeps
-    them. What a generator yields is described as a list, which is how a caller gets it.
+    them. What a generator yields is described as a list, which is how a caller gets it; what is awaited as itself.
     """
     returned = _collected(annotation)
     if not _has_record(returned):
@@ -41,15 +43,20 @@ def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str,
 
 
 def _collected(annotation: object) -> object:
-    arguments = get_args(annotation)
-    return list[arguments[0]] if get_origin(annotation) in _STREAMS and arguments else annotation
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in _AWAITED and arguments:
+        return _collected(arguments[-1])
+    return list[arguments[0]] if origin in _STREAMS and arguments else annotation
 
 
-def _has_record(annotation: object) -> bool:
-    if annotation is inspect.Signature.empty or annotation is None:
+def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:
+    if annotation is inspect.Signature.empty or annotation is None or annotation in within:
         return False
     origin, arguments = get_origin(annotation), get_args(annotation)
     if is_record(annotation):
         return True
     inner = arguments[:1] if origin is Annotated else () if origin is Literal else arguments
-    return any(map(_has_record, inner))
+    alias: Any = origin or annotation
+    if is_alias(alias):
+        inner = (alias.__value__, *inner)
+    return any(_has_record(each, (*within, annotation)) for each in inner)

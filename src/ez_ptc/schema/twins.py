@@ -17,7 +17,7 @@ import typing_extensions
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
-from ez_ptc.schema.generics import given_by_arguments, is_hashable, rebuilt, substituted
+from ez_ptc.schema.generics import given_by_arguments, is_alias, is_hashable, rebuilt, substituted
 from ez_ptc.schema.record_twins import empty_typed_dict, filled, record_twin
 from ez_ptc.schema.records import (
     READ_ONLY,
@@ -122,7 +122,7 @@ class _Twins:
         kind: Any = typing.get_origin(annotation) or annotation
         if self._has_fields(kind):
             return self._of_class(annotation, kind)
-        if isinstance(kind, typing_extensions.TypeAliasType):
+        if is_alias(kind):
             return self._of_alias(annotation, kind)
         instead = _substitute(annotation)
         return self._of_parts(annotation) if instead is None else self.of(instead)
@@ -189,7 +189,7 @@ class _Twins:
         if _is_meant_for_others(annotation):
             return True
         inner = [*arguments[:1]] if origin is Annotated else [*arguments]
-        if isinstance(kind, typing_extensions.TypeAliasType):
+        if is_alias(kind):
             inner.append(kind.__value__)
         return any(self._reaches(each, seen) for each in inner)
 

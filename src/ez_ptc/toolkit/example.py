@@ -59,9 +59,15 @@ class _Shape:
         It is called as the argument is, or so without the noun: the `code` of courses is a `course_code`.
         """
         own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
-        if own in keys and (own != self.argument or own.endswith(_REFERENCES)):
-            return own
-        return self.argument if self.argument in keys and self.argument.endswith(_REFERENCES) else ""
+        if own not in keys or (own == self.argument and not own.endswith(_REFERENCES)):
+            own = self.argument if self.argument.endswith(_REFERENCES) else ""
+        return own if own in keys and self._takes(mapping(keys[own])) else ""
+
+    def _takes(self, key: _Schema) -> bool:
+        """Whether the argument is of the type of a key, as far as they say."""
+        argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
+        wanted, given = resolved(argument, self.tool.parameters).get("type"), key.get("type")
+        return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
         """Return the text that reads the key which tells most of a record, or `which` of several it is."""
@@ -121,7 +127,8 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        lines.append(f"{found} = {other.tool.name}({_item(inner, reference)})")
+        by_name = "" if other.argument in other.tool.positional_names else f"{other.argument}="
+        lines.append(f"{found} = {other.tool.name}({by_name}{_item(inner, reference)})")
         last = found
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
@@ -139,7 +146,7 @@ def _nested(*lines: str) -> str:
 
 
 def _call(tool: Tool[..., Any]) -> str:
-    return f"{tool.name}({sample_arguments(tool.parameters, tool.parameter_names)})"
+    return f"{tool.name}({sample_arguments(tool.parameters, tool.parameter_names, tool.positional_names)})"
 
 
 def _item(variable: str, key: str) -> str:

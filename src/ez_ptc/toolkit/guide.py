@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.example import example_program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
@@ -166,16 +166,14 @@ class Guide:
             documentation += "\n"
         if documentation:
             lines.append(indent(f'"""{documentation}"""', "    "))
-        returns = self._returns(tool)
-        if returns:
-            lines.append(f"    # {returns}")
+        lines += [f"    # {text}" for text in (*_takes(tool), self._returns(tool)) if text]
         return "\n".join(lines)
 
     def _entry(self, tool: Tool[..., Any]) -> str:
         """Return a tool as an item of a list: its signature, then what it does and returns."""
         about = "" if _is_undescribed(tool) else tool.description.strip()
         about = " | ".join(filter(None, (about, self._returns(tool))))
-        return f"- {tool.signature}" + (f"\n{indent(about, '  ')}" if about else "")
+        return "\n".join([f"- {tool.signature}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)])
 
     def _returns(self, tool: Tool[..., Any]) -> str:
         if not self.assist_tool_chaining or tool.return_schema is None:
@@ -227,6 +225,18 @@ def _documentation(tool: Tool[..., Any]) -> str:
         if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
     ]
     return "\n".join([*([text, ""] if text else []), "Args:", *missing]) if missing else text
+
+
+def _takes(tool: Tool[..., Any]) -> Iterator[str]:
+    """Yield what each parameter takes of whose type the signature has only a name, which no program knows."""
+    definitions = tool.parameters.get("$defs", {})
+    properties: dict[str, object] = tool.parameters.get("properties", {})
+    for name, schema in properties.items():
+        if not isinstance(schema, dict) or "'$ref'" not in str(cast("object", schema)):
+            continue
+        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions})
+        if f"{name}: {text}" not in tool.signature and text != "Any":
+            yield f"Takes {name}: {text}"
 
 
 def _words(text: str) -> str:

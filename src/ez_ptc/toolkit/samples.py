@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from typing import Final, cast
 
 __all__ = ["mapping", "resolved", "sample_arguments"]
@@ -17,21 +18,28 @@ _STRINGS: Final = {
     "email": "ada@example.com",
     "uri": "https://example.com",
     "uuid": "6b1f3c1e-7d0a-4c5e-9b0a-2f6d1e8c4a55",
+    "uuid4": "6b1f3c1e-7d0a-4c5e-9b0a-2f6d1e8c4a55",
 }
-_OTHERS: Final[Mapping[object, object]] = {"integer": 1, "number": 1.5, "boolean": True}
+_NUMBERS: Final[Mapping[object, float]] = {"integer": 1, "number": 1.5}
 # Deep enough for any argument that a model would still read.
 _DEPTH: Final = 4
+_MOST_ITEMS: Final = 4
 
 
-def sample_arguments(parameters: _Schema, names: Sequence[str]) -> str:
-    """Return a value for each required parameter, as the text between a call's parentheses."""
+def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequence[str] | None = None) -> str:
+    """Return a value for each required parameter, as the text between a call's parentheses.
+
+    `positional` are the names of those that may be passed by position, all of them by default.
+    """
     properties = mapping(parameters.get("properties"))
     required = _list(parameters.get("required"))
     wanted = [name for name in names if name in required]
     values = [repr(_value(name, mapping(properties.get(name)), parameters, _DEPTH)) for name in wanted]
-    if wanted != list(names[: len(wanted)]):
-        values = [f"{name}={value}" for name, value in zip(wanted, values, strict=True)]
-    return ", ".join(values)
+    places = [*(names if positional is None else positional)]
+    in_place = next(
+        (number for number, name in enumerate(wanted) if places[number : number + 1] != [name]), len(wanted)
+    )
+    return ", ".join([*values[:in_place], *map("{}={}".format, wanted[in_place:], values[in_place:])])
 
 
 def mapping(value: object) -> _Schema:
@@ -67,15 +75,49 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
         return listed[0]
     kind = schema.get("type", "string")
     if kind == "string":
-        return _string(name, schema, about)
+        text = _string(name, schema, about)
+        return text.encode() if schema.get("contentEncoding") == "base64" else text
     if kind == "array":
-        return [_value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)] if depth else []
+        return _array(name, schema, root, depth)
     if kind == "object":
         parts = mapping(schema.get("properties") if depth else None)
-        return {key: _value(key, mapping(part), root, depth - 1) for key, part in parts.items()}
-    return schema.get("minimum", _OTHERS.get(kind))
+        wanted = (
+            _list(schema.get("required")) or parts
+        )  # what may be left out is, also for types that contain themselves
+        return {key: _value(key, mapping(part), root, depth - 1) for key, part in parts.items() if key in wanted}
+    return _number(schema, _NUMBERS[kind]) if kind in _NUMBERS else True if kind == "boolean" else None
+
+
+def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object]:
+    places = _list(schema.get("prefixItems"))
+    if not depth or schema.get("maxItems") == 0:
+        return []
+    if places:
+        return [_value(name, mapping(place), root, depth - 1) for place in places]
+    least = schema.get("minItems")
+    item = _value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)
+    return [item] * (least if isinstance(least, int) and 0 < least <= _MOST_ITEMS else 1)
+
+
+def _number(schema: _Schema, usual: float) -> float:
+    """Return the minimum, or another number within the bounds."""
+    low, above = _bound(schema, "minimum", -inf), _bound(schema, "exclusiveMinimum", -inf)
+    high, below = _bound(schema, "maximum", inf), _bound(schema, "exclusiveMaximum", inf)
+    step = _bound(schema, "multipleOf", 0)
+    tried = (low, usual, high, above + 1, below - 1, (max(low, above) + min(high, below)) / 2, step)
+    within = (each for each in tried if isfinite(each) and low <= each <= high and above < each < below)
+    return next((each for each in within if not step or each % step == 0), usual)
+
+
+def _bound(schema: _Schema, keyword: str, otherwise: float) -> float:
+    bound = schema.get(keyword)
+    return bound if isinstance(bound, int | float) else otherwise
 
 
 def _string(name: str, schema: _Schema, about: object) -> str:
     quoted = _QUOTED.search(about) if isinstance(about, str) else None
-    return quoted[2] if quoted else _STRINGS.get(str(schema.get("format")), f"some {name.strip('_').replace('_', ' ')}")
+    if quoted:
+        return quoted[2]
+    text = _STRINGS.get(str(schema.get("format")), f"some {name.strip('_').replace('_', ' ')}")
+    most = schema.get("maxLength")
+    return text[:most] if isinstance(most, int) else text

@@ -15,6 +15,7 @@ from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
 from ez_ptc.toolkit.shared import shared
 from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.names import python_name
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Toolkit:
     Toolkits without a `sandbox` of their own share one. A toolkit may be used from any thread and any event loop.
 
     Attributes:
-        tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once.
+        tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once. A name that
+            Python cannot write is changed to one that it can: `get_weather` for `get-weather`.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
         assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
@@ -83,7 +85,8 @@ class Toolkit:
         if self._packages and self.sandbox is not None:
             message = "a toolkit with a sandbox of its own takes no allow_imports: give them to ProcessSandbox"
             raise ValueError(message)
-        self._registry = ToolRegistry(self.tools)
+        tools = ToolRegistry(self.tools)
+        self._registry = tools.renamed({tool.name: python_name(tool.name) for tool in tools})
         self.tools = tuple(self._registry)
         if self.timeout is not None:
             self.limits = replace(self.limits, timeout=self.timeout)

@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import Final, NoReturn, Protocol, cast
 
-from ez_ptc._sync import to_thread, within
+from ez_ptc._sync import run_coroutine, to_thread, within
 from ez_ptc.errors import ArgumentsError, ToolError, ToolNotFoundError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.context import NO_CONTEXT
@@ -92,7 +92,8 @@ def run_call(
     """Check a call's arguments, run the tool in this thread, and return how it ended.
 
     Whatever the tool or its caller did wrong is a result, and is logged. An asynchronous tool is such a mistake here:
-    `arun_call` runs those. What a generator yields is returned as a list.
+    `arun_call` runs those. What a generator yields is returned as a list. A coroutine that a plain function returns, as
+    one does that wraps an asynchronous function, runs to its end.
     """
     started = perf_counter()
     try:
@@ -122,7 +123,12 @@ def _ran(
         answer = approve(question(tool.name, tool.positional_names, args, kwargs))
         bound = _rebound(tool, _blocking(answer, f"the approval of {tool.name}"), bound, settings)
     output = tool.fn(*bound.args, **bound.kwargs) if tool.timeout is None else _in_time(tool, bound, tool.timeout)
-    return output if type(output) in _PLAIN else _blocking(_collected(output), tool.name), bound
+    return output if type(output) in _PLAIN else _finished(tool, _collected(output)), bound
+
+
+def _finished(tool: CallableTool, output: object) -> object:
+    # A decorator that is no coroutine function itself hides that the function in it is one.
+    return run_coroutine(_awaited_in_time, tool, output) if _must_be_awaited(output) else output
 
 
 def _in_time(tool: CallableTool, bound: _Bound, seconds: float) -> object:
@@ -245,11 +251,15 @@ def _collected(output: object) -> object:
 
 
 def _blocking(output: object, subject: str) -> object:
-    if not (inspect.isawaitable(output) or inspect.isasyncgen(output)):
+    if not _must_be_awaited(output):
         return output
     if isinstance(output, Coroutine):
         output.close()
     return _refuse_async(subject)
+
+
+def _must_be_awaited(output: object) -> bool:
+    return inspect.isawaitable(output) or inspect.isasyncgen(output)
 
 
 def _refuse_async(subject: str) -> NoReturn:

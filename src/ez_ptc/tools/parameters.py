@@ -44,6 +44,8 @@ class ToolParameter:
     items_type: ParameterType | None = None
 
 
+_UNIONS: Final = ("anyOf", "oneOf")
+_DEPTH: Final = 4
 _TYPES: Final = {each.value: each for each in ParameterType}
 
 
@@ -67,7 +69,7 @@ def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
     """
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
     required = cast("Sequence[str]", schema.get("required", ()))
-    return [_parameter(name, _mapping(each), name in required) for name, each in properties.items()]
+    return [_parameter(name, _referred(each, schema), name in required) for name, each in properties.items()]
 
 
 def _check(tool: str, parameter: object) -> None:
@@ -113,12 +115,33 @@ def _parameter(name: str, schema: Mapping[str, object], required: bool) -> ToolP
     )
 
 
+def _referred(part: object, root: Mapping[str, object], depth: int = _DEPTH) -> Mapping[str, object]:
+    """Return a part of a schema with the definitions that its type is by, as its items' or a union's is."""
+    schema = _mapping(part)
+    reference = schema.get("$ref")
+    if not depth:
+        return schema
+    if isinstance(reference, str):
+        found: object = root
+        for step in reference.removeprefix("#").split("/")[1:]:
+            found = _mapping(found).get(step)
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**_referred(found, root, depth - 1), **beside}
+    changed = dict(schema)
+    if "items" in schema:
+        changed["items"] = _referred(schema["items"], root, depth - 1)
+    for keyword in _UNIONS:
+        if isinstance(branches := schema.get(keyword), list):
+            changed[keyword] = [_referred(each, root, depth - 1) for each in cast("list[object]", branches)]
+    return changed
+
+
 def _kind(schema: Mapping[str, object]) -> ParameterType | None:
     kinds = schema.get("type")
     for kind in cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]:
         if isinstance(kind, str) and kind in _TYPES:
             return _TYPES[kind]
-    for keyword in ("anyOf", "oneOf"):
+    for keyword in _UNIONS:
         branches = schema.get(keyword)
         for branch in cast("list[object]", branches) if isinstance(branches, list) else []:
             if (found := _kind(_mapping(branch))) is not None:

@@ -127,6 +127,10 @@ class Tool(Generic[P, R_co]):
     def __repr__(self) -> str:
         return f"Tool({self.name})"
 
+    def __reduce__(self) -> str:
+        """Pickle it as a function, by the name that its module has it under; a copy is the tool itself."""
+        return getattr(self, "__qualname__", self.name)
+
     @property
     def name(self) -> str:
         """The name that a model calls it by."""

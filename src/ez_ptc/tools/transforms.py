@@ -46,7 +46,10 @@ def renamed(tools: _Tools, names: Mapping[str, str]) -> list[Tool[..., Any]]:
     """Return the tools with new names for those in `names`. Raises ToolNotFoundError for a name that no tool has."""
     all_tools = list(tools)
     _check_names(all_tools, names)
-    return [tool.changed(name=names[tool.name]) if tool.name in names else tool for tool in all_tools]
+    return [
+        tool if names.get(tool.name, tool.name) == tool.name else tool.changed(name=names[tool.name])
+        for tool in all_tools
+    ]
 
 
 def with_approval(tools: _Tools, *names: str) -> list[Tool[..., Any]]:
