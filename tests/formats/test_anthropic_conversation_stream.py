@@ -1,3 +1,4 @@
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -102,15 +103,17 @@ def test_the_numbers_at_the_end_stand_in_for_those_at_the_start() -> None:
     assert said.details["context_management"] == {"applied_edits": []}
 
 
-def test_arguments_that_end_in_the_middle_are_told_as_they_came() -> None:
-    cut = {"type": "input_json_delta", "partial_json": '{"location": "Par'}
-    said = _streamed([*_begun({**_PARIS, "input": {}}, cut), _STOP])
+@pytest.mark.parametrize("arguments", ['{"location": "Par', '{"location": NaN}', '{"location": 1e999}', "[]"])
+def test_arguments_that_are_no_json_object_are_told_as_they_came_and_can_be_sent_back(arguments: str) -> None:
+    pieces = [{"type": "input_json_delta", "partial_json": each} for each in (arguments[:5], arguments[5:])]
+    said = _streamed([*_begun({**_PARIS, "input": {}}, *pieces), _STOP])
     (call,) = said.calls
 
-    assert call.arguments == '{"location": "Par'
+    assert call.arguments == arguments
     results = ToolResultMessage("toolu_1", "not usable", success=False)
     body = request(Prompt(model="claude", entries=(TextMessage("Hello"), said, results)))
     assert problems(body) == []
+    json.dumps(body, allow_nan=False)
 
 
 @pytest.mark.parametrize("ends", range(1, 9))
