@@ -116,6 +116,27 @@ def test_arguments_that_are_no_json_object_are_told_as_they_came_and_can_be_sent
     json.dumps(body, allow_nan=False)
 
 
+@pytest.mark.parametrize("said", [[], [{"type": "text", "text": "So."}]])
+def test_an_answer_that_was_cut_off_in_a_thought_is_sent_back_without_it(said: list[_Json]) -> None:
+    thoughts = [{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "redacted_thinking", "data": "x"}]
+    cut = answer(message([thoughts[0], *said, *thoughts], stop_reason="max_tokens"), _ASKED)
+    body = request(Prompt(model="claude", entries=(TextMessage("Hello"), cut, TextMessage("Go on."))))
+
+    assert problems(body) == []
+    assert [each["content"] for each in body["messages"] if each["role"] == "assistant"] == (
+        [[thoughts[0], *said]] if said else []
+    )
+
+
+def test_calls_of_one_id_are_told_apart() -> None:
+    asked = answer(message([_PARIS, {**_PARIS, "input": {"location": "Rome"}}]), _ASKED)
+    results = [ToolResultMessage(each.id, each.arguments) for each in asked.calls]
+    body = request(Prompt(model="claude", entries=(TextMessage("Hello"), asked, *results)))
+
+    assert problems(body) == []
+    assert [each.arguments for each in asked.calls] == [{"location": "Paris"}, {"location": "Rome"}]
+
+
 @pytest.mark.parametrize("ends", range(1, 9))
 def test_a_stream_that_ends_early_is_an_error_and_no_half_answer(ends: int) -> None:
     events = events_of(message([{"type": "text", "text": "Hello there"}]))

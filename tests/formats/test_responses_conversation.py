@@ -306,6 +306,15 @@ def test_whatever_comes_is_an_answer_or_a_providers_error(items: list[Json], sta
     assert sent["input"][-1] == {"role": "user", "content": "Hello"}
 
 
+def test_calls_of_one_id_are_told_apart() -> None:
+    got = answered(call(), call())
+    results = [ToolResultMessage(each.id, str(number)) for number, each in enumerate(got.calls)]
+    sent = request(prompt(HELLO, got, *results))["input"]
+    asked = [item["call_id"] for item in sent if item.get("type") == "function_call"]
+    given = {item["call_id"]: item["output"] for item in sent if item.get("type") == "function_call_output"}
+    assert [given[each] for each in asked] == ["0", "1"]
+
+
 # In pieces ------------------------------------------------------------------------------------------------------------
 
 

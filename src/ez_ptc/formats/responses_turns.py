@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
-from ez_ptc.formats.answers import objects
+from ez_ptc.formats.answers import objects, told_apart
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai_parts import (
@@ -89,8 +89,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
-    items = top.objects("output")
-    messages, refused = _messages(top, items, names_for(prompt.tools, "responses"))
+    items = told_apart(top.objects("output"), calls=_CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
+    messages, refused = _messages(items, names_for(prompt.tools, "responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
     return Answer(
@@ -227,9 +227,9 @@ def _limits(prompt: Prompt) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _messages(top: Received, items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
+def _messages(items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
     """Return what was said, and whether some of it is a refusal."""
-    asked = iter(calls(top.fields, names))
+    asked = iter(calls([item.fields for item in items], names))
     messages: list[Message] = []
     refused = False
     for item in items:
