@@ -42,6 +42,7 @@ __all__ = ["PROVIDER", "answer", "request"]
 
 PROVIDER: Final = "openai"
 _CALL: Final = "function_call"
+_REASONING: Final = "reasoning"
 _LONGEST_ID: Final = 64
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 # Others refuse to be asked for their encrypted reasoning, for they have none.
@@ -158,7 +159,12 @@ class _Items:
         items = [_with_json(item) for item in cast("list[dict[str, Any]]", answer.content)]
         called = [item for item in items if item.get("type") == _CALL and item.get("caller")]
         self._callers |= {str(item.get("call_id")): item["caller"] for item in called}
-        if not is_openai(self._server) or answer.details.get("stored") or not any(map(_is_lost, items)):
+        if not is_openai(self._server):
+            return items
+        # An answer that was cut off in its reasoning: OpenAI refuses reasoning that nothing came of.
+        while items and items[-1].get("type") == _REASONING:
+            items.pop()
+        if answer.details.get("stored") or not any(map(_is_lost, items)):
             return items
         return [_alone(item) for item in items if not _is_lost(item)]
 
@@ -188,7 +194,7 @@ def _is_system(entry: Entry) -> bool:
 
 
 def _is_lost(item: Mapping[str, Any]) -> bool:
-    return item.get("type") == "reasoning" and not item.get("encrypted_content")
+    return item.get("type") == _REASONING and not item.get("encrypted_content")
 
 
 def _alone(item: Mapping[str, Any]) -> dict[str, Any]:
