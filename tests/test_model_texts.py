@@ -60,6 +60,57 @@ thread.start()
 thread.join()
 """
 
+# Here, too, a square of the numbers of pieces is minutes.
+PIECES = """
+import asyncio
+from httpx2 import Response
+from ez_ptc.formats import anthropic_stream, gemini_stream, openai_stream
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import TextMessage
+from ez_ptc.providers import gemini
+
+LONG = "x" * 200
+MANY = 100_000
+asked = Prompt(model="m", entries=(TextMessage("?"),))
+
+def answer(module, pieces, begin=(), end=()):
+    stream = module.AnswerStream(asked)
+    for event in (*begin, *pieces, *end):
+        stream.feed(event)
+    return stream.answer()
+
+def block(**fields):
+    return {"index": 0, **fields}
+
+ENDS = [{"type": "message_stop"}]
+for kind, delta in (("text", {"text": LONG}), ("tool_use", {"partial_json": LONG})):
+    started = {"type": kind, "text": ""} if kind == "text" else {"type": kind, "id": "1", "name": "f", "input": {}}
+    begin = [{"type": "message_start", "message": {"content": []}},
+             {"type": "content_block_start", **block(content_block=started)}]
+    got = answer(anthropic_stream, [{"type": "content_block_delta", **block(delta=delta)}] * MANY, begin, ENDS)
+    print(len(got.text or got.calls[0].arguments))
+
+part = {"candidates": [{"content": {"role": "model", "parts": [{"text": LONG}]}}]}
+print(len(answer(gemini_stream, [part] * MANY, end=[{"candidates": [{"finishReason": "STOP"}]}]).text))
+
+def chunks(*deltas):
+    return [{"choices": [{"index": 0, "delta": each}]} for each in deltas]
+
+end = [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+call = {"index": 0, "id": "1", "function": {"name": "f", "arguments": LONG}}
+print(len(answer(openai_stream, chunks({"tool_calls": [call]}) * MANY, end=end).calls[0].arguments))
+print(len(answer(openai_stream, chunks(*({str(n): n} for n in range(MANY))), end=end).content) - 1)
+
+async def lines():
+    async def body():
+        for _ in range(MANY):
+            yield LONG.encode()
+
+    return [len(line) async for line in gemini._lines(Response(200, content=body()))]
+
+print(*asyncio.run(lines()))
+"""
+
 
 def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> None:
     assert run_script(LITTLE_STACK) == "refused\n"
@@ -67,3 +118,7 @@ def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> N
 
 def test_no_text_of_a_model_is_dear_to_read() -> None:
     assert int(run_script(READ, timeout=60)) == 243
+
+
+def test_no_number_of_pieces_is_dear_to_put_together() -> None:
+    assert run_script(PIECES, timeout=180).split() == [*["20000000"] * 4, "100000", "20000000"]

@@ -1,5 +1,7 @@
 """A conversation in the terminal."""
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from ez_ptc.cli.chat import Chat, default_history, run_chat
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.history import History
-from ez_ptc.errors import AuthenticationError, ConnectionFailedError
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, HistoryError
 from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
 
 
@@ -106,9 +108,79 @@ def test_a_call_from_a_program_is_asked_about_too(history: History) -> None:
 
 def test_a_model_cannot_command_the_terminal(history: History) -> None:
     call = ToolCall("", "pay", {"to": "\x1b[2K\rEve", "amount": 5})
-    sees = talk(llm().tool(pay).provider(ScriptedProvider(["\x1b[2Jgone", call], "\x9b2J")), history, "Pay", "y")
+    forged = "pay\x1b[2K\n  ? Allow rest()? [y/N]"
+    others = [ToolCall("", forged, {forged: 1}), ToolCall("", forged, {"code": "1"})]
+    script = ScriptedProvider(["\x1b[2Jgone", call, *others], "\x9b2J")
+    sees = talk(llm().tool(pay).provider(script), history, "Pay", "y")
+    assert "\n  ? Allow rest" not in sees
     assert not any(each in sees for each in "\x1b\x9b\r")
     assert "gone" in sees
+
+
+BOTH = [ToolCall("", "pay", {"to": name, "amount": 5}) for name in ("Ada", "Eve")]
+
+
+def test_two_questions_are_not_asked_at_once(history: History) -> None:
+    person, asking, at_once = Person("Pay both", "y", "y"), threading.Lock(), threading.Event()
+
+    def read(prompt: str) -> str:
+        if "? Allow" not in prompt:
+            return person.read(prompt)
+        if not asking.acquire(blocking=False):
+            at_once.set()
+            return "no"
+        with contextlib.ExitStack() as stack:
+            stack.callback(asking.release)
+            at_once.wait(0.2)
+            return person.read(prompt)
+
+    builder = llm().tool(pay).provider(ScriptedProvider(BOTH, "Done."))
+    Chat(builder, history, read=read, write=person.write).run()
+    assert not at_once.is_set()
+    assert "= Ada got 5" in person.sees
+    assert "= Eve got 5" in person.sees
+
+
+def test_what_waits_to_be_asked_is_not_asked_once_the_answer_is_stopped(history: History) -> None:
+    person, asked, left, again = Person("Pay both"), threading.Event(), threading.Event(), threading.Event()
+
+    def read(prompt: str) -> str:
+        if "? Allow" in prompt:
+            (again if asked.is_set() else asked).set()
+            left.wait(60)
+            return ""
+        if asked.is_set():
+            left.set()
+            again.wait(0.3)
+        return person.read(prompt)
+
+    def write(text: str) -> None:
+        person.write(text)
+        if "Eve" in text:
+            asked.wait(60)
+            raise KeyboardInterrupt
+
+    builder = llm().tool(pay).provider(ScriptedProvider(BOTH, "Done."))
+    Chat(builder, history, read=read, write=write).run()
+    assert "! stopped" in person.sees
+    assert (asked.is_set(), again.is_set()) == (True, False)
+
+
+def test_what_cannot_be_kept_is_told_and_the_conversation_goes_on(history: History) -> None:
+    said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
+    odd = Answer(messages=said, content=float("nan"))
+    sees = talk(llm().provider(ScriptedProvider(odd, "Still here.")), history, "Hi", "Are you?")
+    assert "! this is not kept: an entry of the conversation cannot be saved" in sees
+    assert "Still here." in sees
+
+
+def test_where_nothing_can_be_kept_the_person_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    file = tmp_path / "file"
+    file.write_text("no history")
+    for history, error in ((file / "h", CommandError), (tmp_path, CommandError), (file, HistoryError)):
+        with pytest.raises(error):
+            run_chat(None, "openai-chat:m", history=history, resume=None, mode="tool")
 
 
 def test_a_provider_that_fails_is_told_and_asked_again(history: History) -> None:

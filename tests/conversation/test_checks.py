@@ -33,6 +33,7 @@ ANY = cast("Any", llm())
         (lambda: ANY.on_tool_call("log"), r"\.on_tool_call\(\) takes a function, got str"),
         (lambda: ANY.limits(turn=3), "there is no limit 'turn': there are turns, calls, tokens, cost"),
         (lambda: ANY.limits(turns="3"), "the limit of turns is a number, got '3'"),
+        (lambda: ANY.limits(turns=1.5), "the limit of turns is a whole number, got 1.5"),
         (lambda: ANY.limits(calls=True), "the limit of calls is a number, got True"),
         (lambda: ANY.call_limit(None), "the limit of calls is a number, got None"),
         (lambda: ANY.prices({"m": ("2", "10")}), r"the price of m is a Price, got tuple: write Price\.of"),

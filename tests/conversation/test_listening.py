@@ -13,7 +13,7 @@ from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.ordering import check_order
-from ez_ptc.messages import ToolResultMessage
+from ez_ptc.messages import Answer, ToolResultMessage
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families
 
@@ -193,6 +193,20 @@ async def test_what_was_said_and_done_before_the_cancelling_can_be_continued(any
     assert (lost.success, left.success) == (False, False)
     assert "not known how this call ended" in lost.result
     assert await continuation.aprompt("Are you there?") == "Here again."
+
+
+async def test_a_call_that_did_not_run_has_not_the_result_of_one_before_of_its_id(anyio_backend: str) -> None:
+    calls = [ToolCall("call_0", "add", {"a": number, "b": 1}) for number in (1, 2)]
+    stream = llm().provider(ScriptedProvider(*calls, "Done.")).tool(add).astream("Add.")
+    async with stream:
+        answers = 0
+        async for told in stream:
+            answers += isinstance(told, Answer)
+            if answers == 2:
+                break
+    results = [each for each in stream.continuation.messages if isinstance(each, ToolResultMessage)]
+    assert [each.success for each in results] == [True, False]
+    assert "it is not known how this call ended" in results[1].result
 
 
 def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:

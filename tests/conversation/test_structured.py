@@ -266,6 +266,23 @@ async def test_a_providers_error_is_passed_on(anyio_backend: str) -> None:
             await ask_for_type(_asked(kind(RateLimitError("slow down"))), int)
 
 
+async def test_a_schema_that_its_provider_cannot_say_is_asked_for_through_a_tool(anyio_backend: str) -> None:
+    cannot = SchemaError("no free keys")
+    provider = SchemaProvider(cannot, _give({"a": 1}))
+    found, continuation = await ask_for_type(_asked(provider), dict[str, int])
+    assert (found, continuation.text) == ({"a": 1}, '{"a":1}')
+    assert [prompt.output_schema is None for prompt in provider.prompts] == [False, True]
+    with pytest.raises(SchemaError, match="no free keys"):
+        await ask_for_type(_asked(SchemaProvider(cannot, cannot)), dict[str, int])
+
+
+async def test_nothing_is_asked_anew_once_a_tool_has_run(anyio_backend: str) -> None:
+    provider = SchemaProvider(ToolCall("", "look_up", {"name": "Ada"}), SchemaError("no free keys"), _give(_ADA))
+    with pytest.raises(SchemaError, match="no free keys"):
+        await ask_for_type(_asked(provider).tool(look_up), Person)
+    assert len(provider.prompts) == 2
+
+
 async def test_all_who_may_answer_decide_how_it_is_asked_for(anyio_backend: str) -> None:
     first, second = SchemaProvider(RateLimitError("slow down")), ScriptedProvider(_give(5))
     assert (await ask_for_type(_asked(first).fallback(second), int))[0] == 5

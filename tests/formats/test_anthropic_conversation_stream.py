@@ -1,3 +1,4 @@
+import json
 from contextlib import suppress
 from typing import Any
 
@@ -102,15 +103,38 @@ def test_the_numbers_at_the_end_stand_in_for_those_at_the_start() -> None:
     assert said.details["context_management"] == {"applied_edits": []}
 
 
-def test_arguments_that_end_in_the_middle_are_told_as_they_came() -> None:
-    cut = {"type": "input_json_delta", "partial_json": '{"location": "Par'}
-    said = _streamed([*_begun({**_PARIS, "input": {}}, cut), _STOP])
+@pytest.mark.parametrize("arguments", ['{"location": "Par', '{"location": NaN}', '{"location": 1e999}', "[]"])
+def test_arguments_that_are_no_json_object_are_told_as_they_came_and_can_be_sent_back(arguments: str) -> None:
+    pieces = [{"type": "input_json_delta", "partial_json": each} for each in (arguments[:5], arguments[5:])]
+    said = _streamed([*_begun({**_PARIS, "input": {}}, *pieces), _STOP])
     (call,) = said.calls
 
-    assert call.arguments == '{"location": "Par'
+    assert call.arguments == arguments
     results = ToolResultMessage("toolu_1", "not usable", success=False)
     body = request(Prompt(model="claude", entries=(TextMessage("Hello"), said, results)))
     assert problems(body) == []
+    json.dumps(body, allow_nan=False)
+
+
+@pytest.mark.parametrize("said", [[], [{"type": "text", "text": "So."}]])
+def test_an_answer_that_was_cut_off_in_a_thought_is_sent_back_without_it(said: list[_Json]) -> None:
+    thoughts = [{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "redacted_thinking", "data": "x"}]
+    cut = answer(message([thoughts[0], *said, *thoughts], stop_reason="max_tokens"), _ASKED)
+    body = request(Prompt(model="claude", entries=(TextMessage("Hello"), cut, TextMessage("Go on."))))
+
+    assert problems(body) == []
+    assert [each["content"] for each in body["messages"] if each["role"] == "assistant"] == (
+        [[thoughts[0], *said]] if said else []
+    )
+
+
+def test_calls_of_one_id_are_told_apart() -> None:
+    asked = answer(message([_PARIS, {**_PARIS, "input": {"location": "Rome"}}]), _ASKED)
+    results = [ToolResultMessage(each.id, each.arguments) for each in asked.calls]
+    body = request(Prompt(model="claude", entries=(TextMessage("Hello"), asked, *results)))
+
+    assert problems(body) == []
+    assert [each.arguments for each in asked.calls] == [{"location": "Paris"}, {"location": "Rome"}]
 
 
 @pytest.mark.parametrize("ends", range(1, 9))

@@ -210,6 +210,25 @@ def test_what_was_written_before_a_call_that_failed_is_not_sent_back(reason: str
     assert sent["contents"] == [{"role": "user", "parts": [{"text": "Hello"}]}]
 
 
+def test_a_call_in_an_answer_that_failed_is_sent_back_with_its_result() -> None:
+    said = answer(response(call("Paris"), finish="UNEXPECTED_TOOL_CALL"), asking())
+    sent = request(asking(TextMessage("Hello"), said, ToolResultMessage(said.calls[0].id, "sunny")))
+    assert [[*part] for content in sent["contents"] for part in content["parts"]] == [
+        ["text"],
+        ["functionCall"],
+        ["functionResponse"],
+    ]
+
+
+def test_calls_of_one_id_are_told_apart() -> None:
+    twice = [{"functionCall": {"id": "a", "name": "get_weather", "args": {"location": each}}} for each in "xy"]
+    said = answer(response(*twice), asking())
+    results = [ToolResultMessage(each.id, str(number)) for number, each in enumerate(said.calls)]
+    sent = request(asking(TextMessage("Hello"), said, *results))
+    given = [part["functionResponse"]["response"]["output"] for part in sent["contents"][-1]["parts"]]
+    assert given == ["0", "1"]
+
+
 def test_a_paused_answer_goes_on_by_its_token() -> None:
     body = response({"text": "Half"}, finish="CONTINUATION")
     body["candidates"][0]["continuationToken"] = "dG9rZW4="

@@ -94,6 +94,23 @@ def test_fields_of_other_servers_are_put_together_as_well() -> None:
     }
 
 
+def test_a_content_that_comes_as_parts_and_as_text_is_kept_whole() -> None:
+    def thinking(text: str) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+
+    deltas = [
+        {"role": "assistant", "content": ""},
+        {"content": [thinking("Hm")]},
+        {"content": [thinking(", 7.")]},
+        {"content": "It is "},
+        {"content": "7."},
+        {"content": ""},
+    ]
+    got, said = streamed(completion_chunks(*deltas))
+    assert got.text == said == "It is 7."
+    assert got.content["content"] == [thinking("Hm"), thinking(", 7."), {"type": "text", "text": "It is 7."}]
+
+
 def test_a_refusal_and_only_the_first_choice_are_told() -> None:
     second = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]}
     got, said = streamed([second, *completion_chunks({"refusal": "I "}, {"refusal": "won't."})])

@@ -219,6 +219,16 @@ def test_reasoning_that_is_lost_is_not_sent_and_neither_are_the_ids_that_rest_on
     assert input_of(HELLO, local, result, server=ELSEWHERE)[1] == reasoning(None)
 
 
+def test_reasoning_that_nothing_came_of_is_not_sent_back() -> None:
+    cut: Json = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    assert input_of(HELLO, answered(reasoning(), **cut), HELLO) == input_of(HELLO, HELLO)
+    result = ToolResultMessage("call_1", "sunny")
+    sent = input_of(HELLO, answered(reasoning(), call(), reasoning(), **cut), result)
+    assert [item.get("type") for item in sent] == [None, "reasoning", "function_call", "function_call_output"]
+    local = answered(reasoning(), server=ELSEWHERE)
+    assert reasoning() in input_of(HELLO, local, HELLO, server=ELSEWHERE)
+
+
 def test_a_message_whose_reasoning_is_lost_is_sent_as_its_text() -> None:
     parts: list[Json] = [{"type": "output_text", "text": "I look. "}, {"type": "refusal", "refusal": "No."}]
     said: Json = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": parts}
@@ -304,6 +314,15 @@ def test_whatever_comes_is_an_answer_or_a_providers_error(items: list[Json], sta
     except ProviderError:
         return
     assert sent["input"][-1] == {"role": "user", "content": "Hello"}
+
+
+def test_calls_of_one_id_are_told_apart() -> None:
+    got = answered(call(), call())
+    results = [ToolResultMessage(each.id, str(number)) for number, each in enumerate(got.calls)]
+    sent = request(prompt(HELLO, got, *results))["input"]
+    asked = [item["call_id"] for item in sent if item.get("type") == "function_call"]
+    given = {item["call_id"]: item["output"] for item in sent if item.get("type") == "function_call_output"}
+    assert [given[each] for each in asked] == ["0", "1"]
 
 
 # In pieces ------------------------------------------------------------------------------------------------------------

@@ -85,6 +85,7 @@ async def test_the_examples_conversation_can_be_streamed(
 
 _USER: _Json = {"role": "user", "content": [{"type": "text", "text": "Hello"}]}
 _CALLS: _Json = {"role": "assistant", "content": _call(1, "Paris")}
+_THOUGHT: _Json = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]}
 _RESULT: _Json = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sunny"}
 _RESULTS: _Json = {"role": "user", "content": [_RESULT]}
 _TOOL: _Json = {"name": "get_weather", "input_schema": {"type": "object"}}
@@ -103,6 +104,7 @@ def _body(*messages: _Json, **others: Any) -> _Json:
         (_body(_USER, _RESULTS), "unexpected `tool_use_id`"),
         (_body(_USER, _CALLS, {"role": "user", "content": [*_USER["content"], _RESULT]}), "text comes before"),
         (_body(_CALLS, _RESULTS), "first message must"),
+        (_body(_USER, _THOUGHT), "cannot be `thinking`"),
         (_body(), "at least one message"),
         (_body({"role": "user", "content": []}), "must not be empty"),
         (_body({"role": "user", "content": " "}), "must be non-empty"),

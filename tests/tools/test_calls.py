@@ -16,6 +16,7 @@ from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.tools.calls import arun_call, error_text, run_call
 from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 P = ParamSpec("P")
@@ -202,6 +203,36 @@ async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
         tasks.cancel_scope.cancel()
     assert not release.is_set()
     release.set()
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_what_a_tool_waits_for_may_be_cancelled_and_the_calls_beside_it_go_on(has_begun: bool) -> None:
+    async def wait(name: str) -> str:
+        """Wait for what is never done."""
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.cancel) if has_begun else future.cancel()
+        return await future
+
+    async def greet(name: str) -> str:
+        """Greet somebody."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return f"Hello, {name}"
+
+    registry = ToolRegistry([ez_tool(wait), ez_tool(greet)])
+    results: dict[str, ToolResult] = {}
+
+    async def run_one(name: str) -> None:
+        results[name] = await registry.aexecute(name, name="Ada")
+
+    async def both() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run_one, "wait")
+            tasks.start_soon(run_one, "greet")
+
+    asyncio.run(both())
+    assert results["greet"].output == "Hello, Ada"
+    assert results["wait"].error == "wait was cancelled, and not by who called it: try again, or go on without it"
 
 
 def test_calls_run_side_by_side() -> None:

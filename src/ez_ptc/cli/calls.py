@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["call_text", "outcome_text"]
+__all__ = ["call_text", "outcome_text", "printable"]
 
 _LONGEST: Final = 60
 _SHOWN: Final = reprlib.Repr()
@@ -20,8 +20,13 @@ def call_text(call: Mapping[str, Any]) -> str:
     """Return the call of a tool as Python writes it, from its record: `list_orders(2, status='open')`."""
     positional: Iterable[object] = call["args"]
     named: Mapping[str, object] = call["kwargs"]
-    shown = [*map(_SHOWN.repr, positional), *(f"{name}={_SHOWN.repr(value)}" for name, value in named.items())]
-    return f"{call['name']}({', '.join(shown)})"
+    given = (f"{printable(name)}={_SHOWN.repr(value)}" for name, value in named.items())
+    return f"{printable(call['name'])}({', '.join([*map(_SHOWN.repr, positional), *given])})"
+
+
+def printable(text: str) -> str:
+    """Return a model's text as part of a line, without what a terminal would obey."""
+    return "".join(each if each.isprintable() else "�" for each in text)
 
 
 def outcome_text(call: Mapping[str, Any]) -> str:

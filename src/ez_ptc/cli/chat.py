@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from ez_ptc.cli.calls import call_text
+from ez_ptc.cli.calls import call_text, printable
 from ez_ptc.cli.run import CommandError, load_toolkit
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.history import History
 from ez_ptc.conversation.prices import PRICES_DATE
-from ez_ptc.errors import ProviderError, TurnLimitError
+from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
 
@@ -43,16 +44,21 @@ def run_chat(
     """Talk with a model until the person ends it, and return 0.
 
     Raises:
-        CommandError: The toolkit or the conversation to go on with is not there.
-        EzPtcError: Nobody can answer.
+        CommandError: The toolkit or the conversation to go on with is not there, or no file to keep it in.
+        EzPtcError: Nobody can answer, or the file is no history.
     """
     builder = llm() if model is None else llm().model(model)
     if tools is not None:
         builder = builder.toolkit(load_toolkit(tools), mode=mode)
     builder.settings.providers()  # says at once where nobody can answer
     path = history or default_history()
-    path.parent.mkdir(parents=True, exist_ok=True)
     with History(path) as kept:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            kept.list(1)
+        except OSError as error:
+            message = f"conversations cannot be kept in {path}: {error}; give another file with --history"
+            raise CommandError(message) from error
         return Chat(builder, kept, read=input, write=_write).run(resume)
 
 
@@ -71,6 +77,8 @@ class Chat:
         self._builder = builder.approve(self._approved)
         self._id: str | None = None
         self._is_asking = False
+        self._one_question: Final = threading.Lock()
+        self._exchange = 0
 
     def run(self, resume: str | None = None) -> int:
         """Read what the person says and answer it, until they end it; go on with the conversation `resume`."""
@@ -116,8 +124,13 @@ class Chat:
             self._write(f"\n! {error}\n")
             if not self._grow(error.continuation):
                 return
+        finally:
+            self._exchange += 1
         self._write("\n")
-        self._id = self._history.save(self._builder, id=self._id)
+        try:
+            self._id = self._history.save(self._builder, id=self._id)
+        except (HistoryError, OSError) as error:
+            self._write(f"! this is not kept: {error}\n")
 
     def _grow(self, continuation: object) -> bool:
         """Go on with what was said before an error, if that is more than the question: it is asked anew."""
@@ -141,9 +154,16 @@ class Chat:
             self._write(" […the answer was cut off]")
 
     def _approved(self, call: ToolCall) -> bool | str:
-        self._is_asking = True
-        answer = self._read(f"\n  ? Allow {_call(call)}? [y/N or the reason why not] ").strip()
-        self._is_asking = False
+        exchange = self._exchange
+        # Calls run side by side: of two questions at once, the answer to one could be taken for the other's.
+        with self._one_question:
+            if exchange != self._exchange:
+                return False
+            self._is_asking = True
+            try:
+                answer = self._read(f"\n  ? Allow {_call(call)}? [y/N or the reason why not] ").strip()
+            finally:
+                self._is_asking = False
         if answer.lower() in ("y", "yes"):
             return True
         return answer if answer.lower() not in ("", "n", "no") else False
@@ -167,7 +187,7 @@ def _taken(usage: Usage, cost: Decimal | None) -> str:
 def _call(call: ToolCall) -> str:
     arguments = call.arguments
     if isinstance(arguments, dict) and set(arguments) == {"code"}:
-        return f"{call.name}:\n{_indented(str(arguments['code']))}"
+        return f"{printable(call.name)}:\n{_indented(str(arguments['code']))}"
     given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
     return call_text({"name": call.name, "args": (), "kwargs": given})
 

@@ -83,6 +83,9 @@ def check_limit(name: str, value: object) -> object:
     if not value > 0:
         message = f"the limit of {name} is more than 0, got {value}"
         raise ValueError(message)
+    if name == "turns" and not isinstance(value, int):
+        message = f"the limit of turns is a whole number, got {value!r}"
+        raise TypeError(message)
     return value
 
 

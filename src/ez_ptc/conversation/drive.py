@@ -79,6 +79,8 @@ async def tell(prompt: Prompt, line: Line, host: Host) -> AsyncGenerator[Told]:
     while True:
         reply: object = None
         if isinstance(step, Ask):
+            # There are servers that give each answer's calls the same ids: results are those of one turn only.
+            host.finished.clear()
             async with aclosing(_asked(step.prompt, line)) as telling:
                 async for told in telling:
                     reply = told
@@ -143,7 +145,6 @@ def _span_of(call: ToolCall) -> Generator[Notes]:
 async def _side_by_side(host: Host, calls: Sequence[ToolCall]) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
     failures: list[Exception] = []
-    host.finished.clear()
 
     async def run(number: int, call: ToolCall) -> None:
         with _span_of(call) as notes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from ez_ptc.conversation.stream import Asked, ConversationStream
-from ez_ptc.errors import ArgumentsError, ProviderError
+from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage, Usage
 from ez_ptc.schema.json_text import parse_arguments
@@ -46,10 +46,10 @@ async def ask_for_type(asked: B, kind: object) -> tuple[Any, B]: ...
 async def ask_for_type(asked: B, kind: object) -> tuple[object, B]:
     """Ask, and return an answer of a type, with the conversation that goes on after it.
 
-    Any type will do that a tool's parameter may have. Providers that can be held to a JSON Schema are; another's model
-    gives the answer by calling a tool; a model that can do neither is asked to write JSON. Tools and programs of the
-    conversation run as ever before the answer comes. An answer that does not fit is asked for once more, with what is
-    wrong with it.
+    Any type will do that a tool's parameter may have. Providers that can be held to a JSON Schema are; another's model,
+    and one whose provider has no way to say the schema, gives the answer by calling a tool; a model that can do neither
+    is asked to write JSON. Tools and programs of the conversation run as ever before the answer comes. An answer that
+    does not fit is asked for once more, with what is wrong with it.
 
     Raises:
         SchemaError: The type cannot be described.
@@ -60,13 +60,19 @@ async def ask_for_type(asked: B, kind: object) -> tuple[object, B]:
     providers = asked.settings.providers()
     if all(each.supports_output_schema() for each in providers):
         settings = replace(asked.settings, output_schema=wanted.schema)
-        value, entries = await _written(asked.changed(settings=settings), wanted)
-    elif all(each.supports_tools() for each in providers):
+        with suppress(_UnsaidError):
+            value, entries = await _written(asked.changed(settings=settings), wanted)
+            return value, asked.changed(entries=entries)
+    if all(each.supports_tools() for each in providers):
         value, entries = await _called(asked, wanted)
     else:
         text = _WRITE_JSON.format(schema=json.dumps(wanted.schema, ensure_ascii=False))
         value, entries = await _written(asked.continued(TextMessage(text)), wanted)
     return value, asked.changed(entries=entries)
+
+
+class _UnsaidError(Exception):
+    """Nothing was asked, for the provider has no way to say what is wanted of the answer, or of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +152,14 @@ async def _written(asked: Asked, wanted: _Wanted) -> tuple[object, tuple[Entry, 
 
 async def _answered(asked: Asked) -> tuple[Entry, ...]:
     stream = ConversationStream(asked, streaming=False)
-    async for _ in stream:
-        pass
+    try:
+        async for _ in stream:
+            pass
+    except SchemaError as error:
+        # Once something was asked, it is not asked again: there may have been effects.
+        if asked.settings.output_schema is None or stream.continuation.entries != asked.entries:
+            raise
+        raise _UnsaidError from error
     return stream.continuation.entries
 
 

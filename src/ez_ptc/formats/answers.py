@@ -8,7 +8,7 @@ from ez_ptc.formats.names import Names
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.shown import shown_with_type
 
-__all__ = ["Answer", "objects", "tool_call"]
+__all__ = ["Answer", "objects", "told_apart", "tool_call"]
 
 _NO_NAMES: Final = Names()
 
@@ -54,6 +54,24 @@ def objects(value: object, where: str) -> list[Answer]:
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         _refuse(where, "a list", value)
     return [Answer(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
+
+
+def told_apart(parts: "Sequence[Answer]", *, calls: str, key: str, made: str) -> "list[Answer]":
+    """Return parts in which no two calls, which are the parts of the type `calls`, have the same id under `key`.
+
+    There are servers that speak a provider's language and call all of them the same. `made` is what the ids begin with
+    that are made instead.
+    """
+    given: list[Answer] = []
+    taken: set[str] = set()
+    for at, part in enumerate(parts):
+        own = part.fields.get(key)
+        if part.fields.get("type") == calls and isinstance(own, str):
+            given.append(Answer({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
+            taken.add(own)
+        else:
+            given.append(part)
+    return given
 
 
 def tool_call(part: Answer, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:

@@ -1,19 +1,22 @@
 """Anthropic's Messages as a stream: its events, put together as the response that they are pieces of."""
 
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.anthropic_turns import INVALID_JSON, answer
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.messages import Answer
-from ez_ptc.schema.json_text import read_json
+from ez_ptc.schema.json_text import parse_value
 from ez_ptc.schema.shown import shown_with_type
 
 __all__ = ["AnswerStream"]
 
 _Json = dict[str, Any]
+
+_INPUT: Final = "partial_json"
 
 
 class AnswerStream:
@@ -26,7 +29,8 @@ class AnswerStream:
         self._prompt = prompt
         self._message: _Json = {}
         self._blocks: dict[int, _Json] = {}
-        self._inputs: dict[int, str] = {}
+        # What each block has so far, in pieces: putting them together piece by piece would copy all of it each time.
+        self._pieces: dict[int, dict[str, list[object]]] = {}
         self._is_whole = False
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
@@ -44,8 +48,6 @@ class AnswerStream:
                 return self._start(taken)
             case "content_block_delta":
                 return self._add(taken)
-            case "content_block_stop":
-                self._stop(_index(taken))
             case "message_delta":
                 self._close(taken)
             case "message_stop":
@@ -59,34 +61,32 @@ class AnswerStream:
         if not self._message or not self._is_whole:
             message = "Anthropic's stream ended before the answer was complete: ask again"
             raise ConnectionFailedError(message)
-        for index in [*self._inputs]:
-            self._stop(index)
-        return answer({**self._message, "content": [self._blocks[at] for at in sorted(self._blocks)]}, self._prompt)
+        return answer({**self._message, "content": [self._block(at) for at in sorted(self._blocks)]}, self._prompt)
 
     def _start(self, event: Reader) -> list[TextDelta]:
-        block = {**_required(event, "content_block").fields}
-        self._blocks[_index(event)] = block
+        index, block = _index(event), {**_required(event, "content_block").fields}
+        self._blocks[index], self._pieces[index] = block, {}
         return _told(block, block.get("text"))
 
     def _add(self, event: Reader) -> list[TextDelta]:
         index, delta = _index(event), _required(event, "delta")
         if index not in self._blocks:
             _refuse(f"{event.where}.index is {index}, and no block of that number has begun")
-        block = self._blocks[index]
         for key, value in delta.fields.items():
-            if key == "partial_json":
-                self._inputs[index] = self._inputs.get(index, "") + (delta.text(key) if value else "")
-            elif key == "citation":
-                block["citations"] = [*(block.get("citations") or ()), value]
-            elif key != "type":
-                there = block.get(key)
-                block[key] = there + value if isinstance(there, str) and isinstance(value, str) else value
-        return _told(block, delta.fields.get("text"))
+            if key == _INPUT and value:
+                delta.text(key)
+            if key != "type":
+                self._pieces[index].setdefault(key, []).append(value)
+        return _told(self._blocks[index], delta.fields.get("text"))
 
-    def _stop(self, index: int) -> None:
-        text = self._inputs.pop(index, "")
-        if text:
-            self._blocks[index]["input"] = _parsed(text)
+    def _block(self, index: int) -> _Json:
+        """Return a block with all that came of it."""
+        block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
+        if "citation" in pieces:
+            block["citations"] = [*(block.get("citations") or ()), *pieces.pop("citation")]
+        if text := "".join(cast("list[str]", [each for each in pieces.pop(_INPUT, ()) if each])):
+            block["input"] = _parsed(text)
+        return block | {key: _joined([block.get(key), *several]) for key, several in pieces.items()}
 
     def _close(self, event: Reader) -> None:
         """Take what is said of the whole answer; its numbers are totals, and stand in for those at the start."""
@@ -120,12 +120,16 @@ def _told(block: _Json, text: object) -> list[TextDelta]:
     return [TextDelta(text)] if block.get("type") == "text" and isinstance(text, str) and text else []
 
 
+def _joined(pieces: Sequence[object]) -> object:
+    """Return the text of the last pieces in a row that are text, or else the last piece."""
+    texts = [*takewhile(lambda each: isinstance(each, str), reversed(pieces))]
+    return "".join(cast("list[str]", texts[::-1])) if texts else pieces[-1]
+
+
 def _parsed(text: str) -> object:
-    try:
-        value = read_json(text)
-    except (ValueError, RecursionError):
-        return {INVALID_JSON: text}
-    return value if isinstance(value, dict) else {INVALID_JSON: text}  # pyright: ignore[reportUnknownVariableType] - any JSON object
+    # A number that JSON does not have could be read here, and not be sent back.
+    value = parse_value(text)
+    return cast("_Json", value) if isinstance(value, dict) else {INVALID_JSON: text}
 
 
 def _refuse(problem: str) -> NoReturn:

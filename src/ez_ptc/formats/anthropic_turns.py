@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
-from ez_ptc.formats.answers import objects, tool_call
+from ez_ptc.formats.answers import objects, told_apart, tool_call
 from ez_ptc.formats.anthropic import KEYS, NAMES, describe, results
 from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
@@ -51,6 +51,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "model_context_window_exceeded": "length",
     "pause_turn": "pause",
 }
+_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _DATA: Final = re.compile(r"data:(?P<media_type>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
 # What `Answer` has fields of its own for.
@@ -98,10 +99,10 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     top = Reader(body, "answer")
     if (problem := top.object("error")) is not None:
         _refuse(f"an error instead of an answer: {shown(problem.fields.get('message', ''))}")
-    content = top.fields.get("content")
-    if content is None:
+    if top.fields.get("content") is None:
         _refuse("something that is no message")
-    blocks = objects(content, "answer.content")
+    given = objects(top.fields["content"], "answer.content")
+    blocks = told_apart(given, calls="tool_use", key="id", made=f"call_{len(prompt.entries)}_")
     messages = tuple(_heard(blocks, names_of(prompt.tools, NAMES, keys=KEYS)))
     return Answer(
         messages=messages,
@@ -109,7 +110,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
         usage=_usage(top.object("usage")),
         provider=PROVIDER,
         model=top.identifier(prompt.model, "model"),
-        content=content,
+        content=[block.fields for block in blocks],
         id=top.identifier("", "id"),
         details={key: value for key, value in top.fields.items() if key not in _OWN},
     )
@@ -178,10 +179,13 @@ def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
 def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
     """Return the turns; what one side says in a row is one message, in which the results of calls come first."""
     said = [(role, block) for role, block in _turns(entries, names) if not _is_empty(block)]
-    messages: list[_Json] = [
-        {"role": role, "content": [block for _, block in several]}
-        for role, several in groupby(said, key=lambda each: each[0])
-    ]
+    messages: list[_Json] = []
+    for role, several in groupby(said, key=lambda each: each[0]):
+        content = [block for _, block in several]
+        # Anthropic refuses what it has said itself where that ends in a thought: the answer was cut off in it.
+        while role == "assistant" and content and content[-1].get("type") in _THOUGHTS:
+            content.pop()
+        messages += [{"role": role, "content": content}] if content else []
     if not messages or messages[0]["role"] != "user":
         message = "Anthropic wants a person to speak first: put .request(...) before everything that the model says"
         raise ProviderError(message)

@@ -26,7 +26,8 @@ class AnswerStream:
         self._body: _Json = {}
         self._candidate: _Json = {}
         self._content: _Json = {}
-        self._parts: list[_Json] = []
+        # Each with the pieces of its text: putting them together piece by piece would copy all of it each time.
+        self._parts: list[tuple[_Json, list[str]]] = []
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Take the next response and return the text that is new in it. Raises ProviderError for what is none."""
@@ -46,7 +47,7 @@ class AnswerStream:
             message = "Gemini's stream ended before the answer was complete: ask again"
             raise ConnectionFailedError(message)
         if self._parts or self._content:
-            self._candidate["content"] = {**self._content, "parts": [dict(part) for part in self._parts]}
+            self._candidate["content"] = {**self._content, "parts": [_whole(*each) for each in self._parts]}
         candidates = {} if is_blocked else {"candidates": [self._candidate]}
         return answer({**self._body, **candidates}, self._prompt)
 
@@ -63,14 +64,18 @@ class AnswerStream:
         """Take a part and return the text in it that a reader sees."""
         text = part.get("text")
         if part.keys() <= _PLAIN and isinstance(text, str):
-            last = self._parts[-1] if self._parts else {}
+            last, pieces = self._parts[-1] if self._parts else ({}, [])
             if last.keys() == part.keys() and last.get("thought") == part.get("thought"):
-                last["text"] += text
+                pieces.append(text)
             elif text:
-                self._parts.append(part)
+                self._parts.append((part, [text]))
         else:
-            self._parts.append(part)
+            self._parts.append((part, []))
         return text if isinstance(text, str) and not part.get("thought") else ""
+
+
+def _whole(part: _Json, pieces: list[str]) -> _Json:
+    return {**part, "text": "".join(pieces)} if pieces else {**part}
 
 
 def _updated(there: object, value: object) -> object:

@@ -179,9 +179,11 @@ def _turn(entry: Entry) -> tuple[type, str]:
 
 
 def _own(entry: Answer) -> Iterator[_Json]:
-    # An answer may have nothing in it, and Gemini takes no content without parts; one that came to nothing is left out.
+    # An answer may have nothing in it, and Gemini takes no content without parts; one that came to nothing is left out,
+    # but not one whose calls have results.
     content = cast("_Json", entry.content)
-    if entry.stop_reason != _MALFORMED and any(part != {"text": ""} for part in content.get("parts") or ()):
+    is_nothing = entry.stop_reason == _MALFORMED and not entry.calls
+    if not is_nothing and any(part != {"text": ""} for part in content.get("parts") or ()):
         yield {"role": "model", **content}
 
 
@@ -305,13 +307,16 @@ def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
 
 def _messages(content: Reader, prompt: Prompt) -> Iterator[Message]:
     names = names_of(prompt.tools, NAMES, keys=KEYS)
-    # Calls without an id get one that no other call of this conversation has.
+    # Calls without an id of their own get one that no other call of this conversation has.
     made = f"{_MADE_ID}{len(prompt.entries)}-"
+    taken: set[str] = set()
     for at, part in enumerate(content.objects("parts")):
         call = part.object("functionCall")
         text = part.fields.get("text")
         if call is not None:
-            found = tool_call(call, call.identifier(f"{made}{at}", "id"), "args", names)
+            own = call.identifier(f"{made}{at}", "id")
+            found = tool_call(call, f"{made}{at}" if own in taken else own, "args", names)
+            taken.add(own)
             yield ToolCallMessage(found.name, found.id, found.arguments)
         elif text is not None and not isinstance(text, str):
             _refuse(f"{shown_with_type(text)} at {part.where}.text, where text is wanted")

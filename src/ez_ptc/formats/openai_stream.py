@@ -1,6 +1,7 @@
 """An answer of OpenAI's Chat Completions that comes in pieces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
@@ -86,7 +87,7 @@ class AnswerStream:
     def _begins(self, part: Received, pieces: Sequence[Mapping[str, Any]]) -> bool:
         identifier, function = part.fields.get("id"), part.object("function")
         has_name = function is not None and bool(function.fields.get("name"))
-        return bool(identifier) and has_name and identifier != _first([each.get("id") for each in pieces])
+        return bool(identifier) and has_name and identifier != _first(each.get("id") for each in pieces)
 
     def _message(self) -> dict[str, Any]:
         message = {"role": "assistant", **_joined_objects(self._deltas)}
@@ -94,8 +95,11 @@ class AnswerStream:
 
 
 def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    keys = dict.fromkeys(key for piece in pieces for key in piece)
-    return {key: _joined(key, [piece[key] for piece in pieces if key in piece]) for key in keys}
+    values: dict[str, list[object]] = {}
+    for piece in pieces:
+        for key, value in piece.items():
+            values.setdefault(key, []).append(value)
+    return {key: _joined(key, several) for key, several in values.items()}
 
 
 def _joined(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JSON
@@ -108,10 +112,23 @@ def _joined(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JS
         return [each for value in cast("Sequence[list[object]]", there) for each in value]
     if there and all(isinstance(value, Mapping) for value in there):
         return _joined_objects(cast("Sequence[Mapping[str, Any]]", there))
+    if there and key == "content" and all(isinstance(value, str | list) for value in there):
+        return _parts(cast("Sequence[str | list[object]]", there))
     return there[-1] if there else None
 
 
-def _first(values: Sequence[object]) -> object:
+def _parts(values: Sequence[str | list[object]]) -> str | list[object]:
+    """Return a content that came as text and as parts: Mistral's models think in parts, and then write."""
+    parts: list[object] = []
+    for is_text, several in groupby((value for value in values if value), lambda value: isinstance(value, str)):
+        if is_text:
+            parts.append({"type": "text", "text": "".join(cast("Iterable[str]", several))})
+        else:
+            parts.extend(part for each in cast("Iterable[list[object]]", several) for part in each)
+    return parts
+
+
+def _first(values: Iterable[object]) -> object:
     return next((value for value in values if value), None)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
-from ez_ptc.formats.answers import objects
+from ez_ptc.formats.answers import objects, told_apart
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai_parts import (
@@ -42,6 +42,7 @@ __all__ = ["PROVIDER", "answer", "request"]
 
 PROVIDER: Final = "openai"
 _CALL: Final = "function_call"
+_REASONING: Final = "reasoning"
 _LONGEST_ID: Final = 64
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 # Others refuse to be asked for their encrypted reasoning, for they have none.
@@ -89,8 +90,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
-    items = top.objects("output")
-    messages, refused = _messages(top, items, names_for(prompt.tools, "responses"))
+    items = told_apart(top.objects("output"), calls=_CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
+    messages, refused = _messages(items, names_for(prompt.tools, "responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
     return Answer(
@@ -158,7 +159,12 @@ class _Items:
         items = [_with_json(item) for item in cast("list[dict[str, Any]]", answer.content)]
         called = [item for item in items if item.get("type") == _CALL and item.get("caller")]
         self._callers |= {str(item.get("call_id")): item["caller"] for item in called}
-        if not is_openai(self._server) or answer.details.get("stored") or not any(map(_is_lost, items)):
+        if not is_openai(self._server):
+            return items
+        # An answer that was cut off in its reasoning: OpenAI refuses reasoning that nothing came of.
+        while items and items[-1].get("type") == _REASONING:
+            items.pop()
+        if answer.details.get("stored") or not any(map(_is_lost, items)):
             return items
         return [_alone(item) for item in items if not _is_lost(item)]
 
@@ -188,7 +194,7 @@ def _is_system(entry: Entry) -> bool:
 
 
 def _is_lost(item: Mapping[str, Any]) -> bool:
-    return item.get("type") == "reasoning" and not item.get("encrypted_content")
+    return item.get("type") == _REASONING and not item.get("encrypted_content")
 
 
 def _alone(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,9 +233,9 @@ def _limits(prompt: Prompt) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _messages(top: Received, items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
+def _messages(items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
     """Return what was said, and whether some of it is a refusal."""
-    asked = iter(calls(top.fields, names))
+    asked = iter(calls([item.fields for item in items], names))
     messages: list[Message] = []
     refused = False
     for item in items:

@@ -201,15 +201,17 @@ async def _events(response: Response) -> AsyncGenerator[bytes]:
 
 
 async def _lines(response: Response) -> AsyncGenerator[bytes]:
-    rest = b""
+    rest = bytearray()
     pieces: AsyncIterator[bytes] = response.aiter_bytes()
     try:
         async for piece in pieces:
             # What httpx takes for the end of a line may stand within JSON.
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line.removesuffix(b"\r")
-        yield rest
+            rest += piece
+            if b"\n" in piece:
+                *lines, rest = rest.split(b"\n")
+                for line in lines:
+                    yield bytes(line.removesuffix(b"\r"))
+        yield bytes(rest)
     finally:
         # A reading that is left where it is would be ended by the garbage collector, which cannot await; one that is
         # cancelled ends itself.

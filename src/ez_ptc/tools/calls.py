@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -163,7 +164,24 @@ async def arun_call(
         output = await _awaited_in_time(tool, outcome())
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
+    except BaseException as error:
+        if not _is_its_own_cancellation(error):
+            raise
+        message = f"{tool.name} was cancelled, and not by who called it: try again, or go on without it"
+        return failure(tool.name, ToolError(message), duration_ms=_milliseconds_since(started))
     return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+
+
+def _is_its_own_cancellation(error: BaseException) -> bool:
+    """Say whether a tool met a cancellation that is not of the task that runs it, as of a future that it waited for."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or not isinstance(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # another library's loop runs here
+        return False
+    return task is not None and not task.cancelling()
 
 
 async def _called(tool: CallableTool, run: Callable[[], object]) -> Callable[[], object]:
