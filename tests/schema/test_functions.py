@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from pydantic import Field
@@ -196,3 +196,17 @@ def test_a_default_in_an_annotation_is_the_parameters_where_the_function_has_non
     assert [each.get("default") for each in schema.parameters["properties"].values()] == [5, None, 8]
     assert "required" not in schema.parameters
     assert schema.binder.bind((), {}).kwargs == {"boxes": 5, "tags": [], "grams": 8}
+
+
+class Branch(TypedDict):
+    size: int
+    twigs: "list[Branch]"
+
+
+def test_a_type_that_several_parameters_have_is_defined_once() -> None:
+    def graft(stock: Branch, scion: Branch) -> None: ...
+
+    parameters = schema_of(graft).parameters
+
+    assert list(parameters["$defs"]) == ["Branch"]
+    assert parameters["properties"] == {name: {"$ref": "#/$defs/Branch"} for name in ("stock", "scion")}

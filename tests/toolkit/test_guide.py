@@ -248,6 +248,10 @@ class Size(Enum):
     LARGE = "l"
 
 
+class Grade(Enum):
+    A, B, C, D, E, F, G, H, J = range(1, 10)
+
+
 class Address(TypedDict):
     street: str
     floor: NotRequired[int]
@@ -255,11 +259,12 @@ class Address(TypedDict):
 
 def test_what_a_parameter_takes_is_told_where_its_type_is_only_a_name() -> None:
     @ez_tool
-    def ship(size: Size, to: Address | None = None, how: Literal["air", "sea"] = "sea", boxes: int = 1) -> str:
+    def ship(size: Size, grade: Grade, to: Address | None = None, how: Literal["air", "sea"] = "sea") -> str:
         """Ship it."""
         raise NotImplementedError
 
-    told = "Takes size: 's' | 'l'", "Takes to: {street: str, floor?: int} | None"
+    grades = " | ".join(map(str, range(1, 10)))
+    told = "Takes size: 's' | 'l'", f"Takes grade: {grades}", "Takes to: {street: str, floor?: int} | None"
 
     assert '"""Ship it."""\n    # ' + "\n    # ".join(told) + "\n\nIMPORTANT" in guide(ship).prompt()
     assert "\n  Ship it.\n  " + "\n  ".join(told) + "\n\n" in guide(ship).description()

@@ -1,5 +1,7 @@
 """The methods of an object as tools."""
 
+from functools import cached_property
+
 import pytest
 
 from ez_ptc.errors import SchemaError
@@ -35,6 +37,10 @@ class Account:
 
     @property
     def secret(self) -> str:
+        raise AssertionError
+
+    @cached_property
+    def history(self) -> list[str]:
         raise AssertionError
 
     def _audit(self) -> None:

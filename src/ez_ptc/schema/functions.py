@@ -1,6 +1,6 @@
 """A function's signature as one parameters schema, and the validator for what a model sends."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin
 
@@ -16,7 +16,7 @@ from ez_ptc.schema.decoding import decoding_validator
 from ez_ptc.schema.places import Places
 from ez_ptc.schema.plain import PlainType, plain_type
 from ez_ptc.schema.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
-from ez_ptc.schema.twins import own_text, twin
+from ez_ptc.schema.twins import own_text, twin_maker
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
 
 __all__ = ["FunctionSchema", "function_schema"]
@@ -112,10 +112,10 @@ class _Input:
     def is_required(self) -> bool:
         return not self.has_default and not self.becomes_none
 
-    def entry(self, namespace: dict[str, Any]) -> Any:  # noqa: ANN401 - any form of type
+    def entry(self, twin: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
         """Return the type that pydantic validates it by."""
         annotation = self.parameter.annotation
-        entry = Any if annotation is EMPTY else twin(annotation, namespace=namespace)
+        entry = Any if annotation is EMPTY else twin(annotation)
         if any(each.alias for each in self.infos):
             entry = Annotated[entry, ModelField(alias=self.name)]
         return entry if self.is_required else NotRequired[entry]
@@ -153,7 +153,8 @@ class _Described:
 
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
-        others = {each.name: each.entry(namespace) for each in inputs if each.plain is None}
+        twin = twin_maker(namespace)
+        others = {each.name: each.entry(twin) for each in inputs if each.plain is None}
         if not others:
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
         adapter = record_adapter(tool, others, namespace)
@@ -191,7 +192,7 @@ def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
     if each.plain is not None:
         return True
     try:
-        json_schema(record_adapter(tool, {each.name: each.entry(namespace)}, namespace))
+        json_schema(record_adapter(tool, {each.name: each.entry(twin_maker(namespace))}, namespace))
     except REFUSALS as error:
         if not each.has_default:
             raise _refusal(tool, each.parameter, error) from error

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, TypeVar, Union, cast, get_args, get_origin
 
 import typing_extensions
 
@@ -128,7 +128,8 @@ def signature_text(name: str, signature: Signature) -> str:
 def annotation_text(annotation: object) -> str:
     """Write a type as Python does, without modules: `list[dict]`, `str | None`, `Literal['a', 'b']`.
 
-    A `NewType` is what it stands for, since its name is known to nobody who reads the text.
+    A `NewType` is what it stands for, since its name is known to nobody who reads the text, and so is a type variable
+    with a bound.
     """
     annotation = _unwrapped(annotation)
     if (text := _SPELLED.get(annotation) if is_hashable(annotation) else None) is not None:
@@ -171,6 +172,10 @@ def _unwrapped(annotation: object) -> object:
     while True:
         if isinstance(annotation, NewType):
             annotation = annotation.__supertype__
+        elif isinstance(annotation, TypeVar) and annotation.__bound__ is not None:
+            annotation = cast("object", annotation.__bound__)
+        elif isinstance(annotation, TypeVar) and annotation.__constraints__:
+            annotation = Union[annotation.__constraints__]  # noqa: UP007 - the members are known at run time only
         elif get_origin(annotation) in _WRAPPERS:
             annotation = get_args(annotation)[0]
         else:

@@ -22,14 +22,15 @@ _DEPTH: Final = 8
 _Schema = Mapping[str, object]
 
 
-def type_text(schema: _Schema) -> str:
+def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
     """Write a JSON Schema in the compact notation of a `# Returns:` line.
 
     An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. A key that may be absent
     has a question mark, a schema that says nothing is `Any`, and a definition is only named where it contains itself or
-    lies deep within others. Never raises for what a keyword holds.
+    lies deep within others. Of more than so many `choices` only the type is written. Never raises for what a keyword
+    holds.
     """
-    return _Writer(schema).text(schema)
+    return _Writer(schema, choices).text(schema)
 
 
 def closed_type_text(schema: _Schema) -> str:
@@ -50,8 +51,9 @@ def _is_open(part: object) -> bool:
 
 
 class _Writer:
-    def __init__(self, root: _Schema) -> None:
+    def __init__(self, root: _Schema, choices: int) -> None:
         self._root = root
+        self._most = choices
         self._inside: list[str] = []
 
     def text(self, schema: object) -> str:
@@ -60,7 +62,7 @@ class _Writer:
         schema = cast("_Schema", schema)
         if isinstance(ref := schema.get("$ref"), str):
             return self._referred(ref)
-        if (choices := _choices(schema)) is not None:
+        if (choices := _choices(schema, self._most)) is not None:
             return choices
         for keyword in ("anyOf", "oneOf", "allOf"):
             if isinstance(branches := schema.get(keyword), list) and branches:
@@ -119,12 +121,12 @@ def _entry(part: object, key: str) -> object:
     return cast("_Schema", part).get(key) if isinstance(part, Mapping) else None
 
 
-def _choices(schema: _Schema) -> str | None:
+def _choices(schema: _Schema, most: int) -> str | None:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return None
     choices = cast("list[object]", values)
-    if not 0 < len(choices) <= _CHOICES or not all(type(choice) in (str, int, float, bool) for choice in choices):
+    if not 0 < len(choices) <= most or not all(type(choice) in (str, int, float, bool) for choice in choices):
         return None
     return " | ".join(map(repr, choices))
 

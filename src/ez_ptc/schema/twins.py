@@ -10,7 +10,7 @@ import collections.abc
 import dataclasses
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union
 
 import typing_extensions
@@ -30,7 +30,7 @@ from ez_ptc.schema.records import (
     typed_dict_entry,
 )
 
-__all__ = ["is_named_tuple", "is_record", "is_typed_dict", "own_text", "twin"]
+__all__ = ["is_named_tuple", "is_record", "is_typed_dict", "own_text", "twin", "twin_maker"]
 
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 
@@ -59,6 +59,11 @@ def twin(annotation: object, *, namespace: dict[str, Any], records: bool = False
     annotations of a class do that cannot be resolved.
     """
     return _Twins(namespace, records=records).of(annotation)
+
+
+def twin_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
+    """Return what does the same for several annotations, each class with one twin for all of them."""
+    return _Twins(namespace, records=False).of
 
 
 def is_typed_dict(kind: object) -> bool:

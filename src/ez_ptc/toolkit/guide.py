@@ -65,6 +65,8 @@ _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 _READING: Final = frozenset(
     ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
 )
+# As many values as a model must be told of a parameter, since it has to hit one of them.
+_MOST_CHOICES: Final = 50
 # Characters of a program that is told again with a line more.
 _MOST_REPEATED: Final = 5_000
 # A last line that only gives something a name.
@@ -234,7 +236,7 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
     for name, schema in properties.items():
         if not isinstance(schema, dict) or "'$ref'" not in str(cast("object", schema)):
             continue
-        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions})
+        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
         if f"{name}: {text}" not in tool.signature and text != "Any":
             yield f"Takes {name}: {text}"
 

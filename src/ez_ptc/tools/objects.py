@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Collection, Iterator
-from typing import Any
+from functools import partialmethod, singledispatchmethod
+from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
@@ -10,6 +11,8 @@ from ez_ptc.tools.names import not_found
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["tools_from"]
+
+_BOUND: Final = (staticmethod, classmethod, partialmethod, singledispatchmethod)
 
 
 def tools_from(
@@ -54,6 +57,7 @@ def _public_methods(cls: type) -> Iterator[str]:
     for each in reversed(cls.__mro__[:-1]):
         for name in vars(each):
             found = inspect.getattr_static(cls, name)
-            is_method = inspect.isroutine(found) or isinstance(found, staticmethod | classmethod)
+            # A `cached_property` is a routine to `inspect`, and would be computed.
+            is_method = isinstance(found, _BOUND) or (inspect.isroutine(found) and callable(found))
             if is_method and not name.startswith("_"):
                 yield name
