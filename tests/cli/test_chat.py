@@ -117,6 +117,13 @@ def test_a_model_cannot_command_the_terminal(history: History) -> None:
     assert "gone" in sees
 
 
+def test_a_person_sees_all_of_what_they_allow(history: History) -> None:
+    hidden = f"{'a' * 100} Eve {'b' * 100}"
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": hidden, "amount": 5}), "Done."))
+    sees = talk(builder, history, "Pay Ada", "no")
+    assert f"? Allow pay(to='{hidden}', amount=5)? " in sees
+
+
 BOTH = [ToolCall("", "pay", {"to": name, "amount": 5}) for name in ("Ada", "Eve")]
 
 

@@ -14,6 +14,15 @@ def find(what: str) -> str:
     return what
 
 
+async def listen(record: dict[str, Any]) -> None:
+    """Listen in the wrong way."""
+
+
+class Listener:
+    async def __call__(self, record: dict[str, Any]) -> None:
+        """Listen in the wrong way."""
+
+
 ANY = cast("Any", llm())
 
 
@@ -31,6 +40,8 @@ ANY = cast("Any", llm())
         (lambda: ANY.toolkit(find), "a Toolkit is wanted, got Tool"),
         (lambda: ANY.approve(True), r"\.approve\(\) takes a function, got bool"),
         (lambda: ANY.on_tool_call("log"), r"\.on_tool_call\(\) takes a function, got str"),
+        (lambda: ANY.on_tool_call(listen), "is not awaited: write it without async"),
+        (lambda: ANY.on_tool_call(Listener()), "is not awaited: write it without async"),
         (lambda: ANY.limits(turn=3), "there is no limit 'turn': there are turns, calls, tokens, cost"),
         (lambda: ANY.limits(turns="3"), "the limit of turns is a number, got '3'"),
         (lambda: ANY.limits(turns=1.5), "the limit of turns is a whole number, got 1.5"),

@@ -222,6 +222,12 @@ async def test_the_first_right_answer_of_a_turn_counts(anyio_backend: str) -> No
     assert (await ask_for_type(_asked(provider), int))[0] == 1
 
 
+async def test_a_wrong_answer_is_not_taken_for_an_earlier_call_of_its_id(anyio_backend: str) -> None:
+    answers = [ToolCall("call_0", "give_answer", {"answer": "no"}), ToolCall("call_1", "give_answer", {"answer": 1})]
+    provider = ScriptedProvider(ToolCall("call_0", "look_up", {"name": "Ada"}), answers)
+    assert (await ask_for_type(_asked(provider).tool(look_up), int))[0] == 1
+
+
 _WITHOUT_TOOLS = partial(ScriptedProvider, tools=False)
 
 

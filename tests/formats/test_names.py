@@ -1,5 +1,7 @@
 """What providers call tools and their parameters."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -7,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import DuplicateToolError, SchemaError
+from ez_ptc.formats import anthropic_turns, gemini_turns, openai_turns, responses_turns
 from ez_ptc.formats.catalog import FORMATS, describe_all, names_for
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai import NAMES
+from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.spelling import fitted
+from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage
 from tests.formats.refusals import refusals
 from tests.formats.shapes import Described, an_object
 
@@ -43,6 +48,21 @@ def test_a_name_is_changed_only_where_the_provider_would_refuse_it(format_name: 
 
     assert names.to_provider(name) == sent
     assert names.to_tool(sent) == name
+
+
+@pytest.mark.parametrize("form", [anthropic_turns, gemini_turns, openai_turns, responses_turns])
+@pytest.mark.parametrize("name", ["tea/brew it", "天気", "", "x" * 200, "known.tool"])
+def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(form: Any, name: str) -> None:  # noqa: ANN401 - a module
+    called = Answer(messages=(ToolCallMessage(name, "call_1", {}),), provider="other")
+    entries = (TextMessage("Tea?"), called, ToolResultMessage("call_1", "no", tool_name=name))
+    known = Described("known.tool", EMPTY)
+    body = form.request(Prompt(model="m", entries=entries, tools=(known,)))
+    del body["tools"]
+    sent = re.findall(r'"name": "([^"]*)"', json.dumps(body))
+    rules = form.NAMES if hasattr(form, "NAMES") else NAMES
+    assert sent
+    assert len(set(sent)) == 1
+    assert rules.allow(sent[0])
 
 
 def test_long_names_that_begin_alike_stay_apart() -> None:

@@ -16,12 +16,16 @@ _SHOWN: Final = reprlib.Repr()
 _SHOWN.maxstring = _SHOWN.maxother = _LONGEST
 
 
-def call_text(call: Mapping[str, Any]) -> str:
-    """Return the call of a tool as Python writes it, from its record: `list_orders(2, status='open')`."""
+def call_text(call: Mapping[str, Any], *, in_full: bool = False) -> str:
+    """Return the call of a tool as Python writes it, from its record: `list_orders(2, status='open')`.
+
+    Of long arguments there is only a part, unless they are wanted `in_full`.
+    """
+    show = repr if in_full else _SHOWN.repr
     positional: Iterable[object] = call["args"]
     named: Mapping[str, object] = call["kwargs"]
-    given = (f"{printable(name)}={_SHOWN.repr(value)}" for name, value in named.items())
-    return f"{printable(call['name'])}({', '.join([*map(_SHOWN.repr, positional), *given])})"
+    given = (f"{printable(name)}={show(value)}" for name, value in named.items())
+    return f"{printable(call['name'])}({', '.join([*map(show, positional), *given])})"
 
 
 def printable(text: str) -> str:

@@ -161,7 +161,7 @@ class Chat:
                 return False
             self._is_asking = True
             try:
-                answer = self._read(f"\n  ? Allow {_call(call)}? [y/N or the reason why not] ").strip()
+                answer = self._read(f"\n  ? Allow {_call(call, in_full=True)}? [y/N or the reason why not] ").strip()
             finally:
                 self._is_asking = False
         if answer.lower() in ("y", "yes"):
@@ -184,12 +184,12 @@ def _taken(usage: Usage, cost: Decimal | None) -> str:
     return f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written, {price}"
 
 
-def _call(call: ToolCall) -> str:
+def _call(call: ToolCall, *, in_full: bool = False) -> str:
     arguments = call.arguments
     if isinstance(arguments, dict) and set(arguments) == {"code"}:
         return f"{printable(call.name)}:\n{_indented(str(arguments['code']))}"
     given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-    return call_text({"name": call.name, "args": (), "kwargs": given})
+    return call_text({"name": call.name, "args": (), "kwargs": given}, in_full=in_full)
 
 
 def _indented(program: str) -> str:

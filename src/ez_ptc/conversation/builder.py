@@ -12,6 +12,7 @@ from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.checks import (
     check_function,
     check_limit,
+    check_listener,
     check_options,
     check_prices,
     check_text,
@@ -120,10 +121,10 @@ class LLMPromptBuilder:
         """Have somebody told of each call of a tool as it ends, of those from programs too.
 
         `listen` gets a dict as `ExecutionResult.tool_calls` has it: `name`, `args`, `kwargs`, `result`, `error`,
-        `duration_ms`. It is called from the event loop and should return at once; what it raises ends the conversation.
-        `stream()` tells of calls before they run.
+        `duration_ms`. It is called from the event loop, not awaited, and should return at once; what it raises ends the
+        conversation. `stream()` tells of calls before they run.
         """
-        return self._with(on_tool_call=check_function(listen, "on_tool_call"))
+        return self._with(on_tool_call=check_listener(listen))
 
     # Who answers, and how ---------------------------------------------------------------------------------------------
 

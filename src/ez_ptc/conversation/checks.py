@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ from ez_ptc.conversation.settings import OWN_OPTIONS
 __all__ = [
     "check_function",
     "check_limit",
+    "check_listener",
     "check_options",
     "check_prices",
     "check_text",
@@ -70,6 +72,17 @@ def check_function(function: F, step: str) -> F:
         message = f".{step}() takes a function, got {type(function).__name__}: give the function itself, uncalled"
         raise TypeError(message)
     return function
+
+
+def check_listener(listen: F) -> F:
+    """Return who is told of calls. Raises TypeError for what is no function, and for one to be awaited."""
+    check_function(listen, "on_tool_call")
+    if any(inspect.iscoroutinefunction(each) for each in (listen, getattr(listen, "__call__", None))):  # noqa: B004 - of an object
+        message = (
+            "the function that .on_tool_call() takes is not awaited: write it without async, and start a task in it"
+        )
+        raise TypeError(message)
+    return listen
 
 
 def check_limit(name: str, value: object) -> object:

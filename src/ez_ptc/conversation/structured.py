@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from ez_ptc.conversation.stream import Asked, ConversationStream
@@ -203,7 +204,9 @@ async def _until_taken(asking: Asked, wanted: _Wanted) -> tuple[tuple[Entry, ...
 
 def _taken(entries: Sequence[Entry], wanted: _Wanted) -> ToolCall:
     """Return the call that the answer was taken from: the first that was right, of those in the last turn."""
-    taken = {each.tool_call_id for each in entries if isinstance(each, ToolResultMessage) and each.success}
+    # Of this turn only: there are servers that give each answer's calls the same ids.
+    results = takewhile(lambda each: isinstance(each, ToolResultMessage), reversed(entries))
+    taken = {each.tool_call_id for each in results if isinstance(each, ToolResultMessage) and each.success}
     return next(call for call in _last(entries).calls if call.name == wanted.tool.name and call.id in taken)
 
 

@@ -239,7 +239,7 @@ def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None)
         call = {
             "type": "tool_use",
             "id": (sent or {}).get(message.tool_call_id, message.tool_call_id),
-            "name": names.to_provider(message.tool_name),
+            "name": names.of_earlier(message.tool_name),
             "input": _input(message, names),
         }
         return [call]

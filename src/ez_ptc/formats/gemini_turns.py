@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, NoReturn, cast
 
@@ -165,10 +166,16 @@ def _contents(entries: Sequence[Entry], names: Names, *, signs: bool) -> Iterato
             yield _answered(asked, cast("list[ToolResultMessage]", several), names)
         elif kind is Answer:
             for each in cast("list[Answer]", several):
-                asked = each.calls
-                yield from _own(each) if _is_own(each) else _made(each, names, signs=signs)
+                is_own = _is_own(each)
+                asked = each.calls if is_own else tuple(_named(call, names) for call in each.calls)
+                yield from _own(each) if is_own else _made(each, names, signs=signs)
         elif parts := _parts(cast("list[Message]", several), names):
             yield {"role": role, "parts": parts}
+
+
+def _named(call: ToolCall, names: Names) -> ToolCall:
+    # Its result names it as the call does that is sent.
+    return replace(call, name=names.to_tool(names.of_earlier(call.name)))
 
 
 def _turn(entry: Entry) -> tuple[type, str]:
@@ -207,7 +214,7 @@ def _part(message: Message, names: Names) -> _Json | None:
     if isinstance(message, ImageMessage):
         return _image(message)
     if isinstance(message, ToolCallMessage):
-        called = {"name": names.to_provider(message.tool_name), "args": _arguments(message, names)}
+        called = {"name": names.of_earlier(message.tool_name), "args": _arguments(message, names)}
         is_made = message.tool_call_id.startswith(_MADE_ID)
         return {"functionCall": called if is_made else {"id": message.tool_call_id, **called}}
     problem = f"Gemini has no part for a {type(message).__name__}: say it as a TextMessage"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from ez_ptc.errors import DuplicateToolError, SchemaError
 from ez_ptc.formats.describable import Describable
@@ -11,6 +11,8 @@ from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.spelling import NameRules, fitted
 
 __all__ = ["Names", "names_of"]
+
+_NAMELESS: Final = "unknown_tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,23 @@ class Names:
         sent: What each tool is called there, by its name.
         received: The tools' names, by what they are called there.
         keys: The keys of each tool that has one of another name there.
+        rules: What the provider takes as a name, or None where that is not known.
     """
 
     sent: Mapping[str, str] = field(default_factory=dict[str, str])
     received: Mapping[str, str] = field(default_factory=dict[str, str])
     keys: Mapping[str, Keys] = field(default_factory=dict[str, Keys])
+    rules: NameRules | None = None
 
     def to_provider(self, name: str) -> str:
         """Return what the provider calls a tool; a name that nobody knows stays as it is."""
         return self.sent.get(name, name)
+
+    def of_earlier(self, name: str) -> str:
+        """Return what a tool is called at the provider that another one's answer has called, and that may be gone."""
+        if name in self.sent or self.rules is None:
+            return self.to_provider(name)
+        return fitted(name, self.rules) or _NAMELESS
 
     def to_tool(self, name: str) -> str:
         """Return the name of the tool that the provider calls so; a name that nobody knows stays as it is."""
@@ -68,7 +78,7 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
         sent[tool.name] = near
         if keys is not None and (own := keys_of(rooted(tool.name, tool.parameters), keys)).sent:
             known[tool.name] = own
-    return Names(sent, received, known)
+    return Names(sent, received, known, rules)
 
 
 def _collision(first: str, second: str, near: str) -> str:

@@ -186,7 +186,7 @@ class _Messages:
         return fitted_id(identifier, _LONGEST_ID) if self._is_openai else short_id(identifier)
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
-        function = {"name": self._names.to_provider(call.name), "arguments": arguments_text(call.arguments)}
+        function = {"name": self._names.of_earlier(call.name), "arguments": arguments_text(call.arguments)}
         return {"id": self._ids[call.id], "type": "function", "function": function}
 
     def _result(self, entry: ToolResultMessage) -> dict[str, Any]:

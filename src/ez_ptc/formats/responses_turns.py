@@ -175,7 +175,7 @@ class _Items:
             if isinstance(said, TextMessage) and said.text:
                 made.append({"role": "assistant", "content": said.text})
             elif isinstance(said, ToolCallMessage):
-                name, text = self._names.to_provider(said.tool_name), arguments_text(said.arguments)
+                name, text = self._names.of_earlier(said.tool_name), arguments_text(said.arguments)
                 identifier = self._ids[said.tool_call_id]
                 made.append({"type": "function_call", "call_id": identifier, "name": name, "arguments": text})
         return made

@@ -13,6 +13,7 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.anthropic_stream import AnswerStream
 from ez_ptc.formats.anthropic_turns import PROVIDER, answer, request
+from ez_ptc.providers.keys import usable_key
 from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ class AnthropicProvider:
 
     def _credentials(self) -> tuple[str | None, str | None]:
         """Return a key or a token."""
-        key, token = self._api_key or os.environ.get(_KEY), os.environ.get(_TOKEN)
+        key = usable_key(self._api_key or os.environ.get(_KEY), _KEY)
+        token = usable_key(os.environ.get(_TOKEN), _TOKEN)
         if key or token:
             return (key, None) if key else (None, token)
         if self.address == _ADDRESS:

@@ -16,6 +16,7 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.gemini_stream import AnswerStream
 from ez_ptc.formats.gemini_turns import answer, request
+from ez_ptc.providers.keys import usable_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator
@@ -60,7 +61,7 @@ class GeminiProvider:
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 600.0
     ) -> None:
         import_extra("google.genai", extra="gemini")
-        key = api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None)
+        key = usable_key(api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None), " or ".join(_VARIABLES))
         if key is None and base_url is None:
             message = f"Gemini wants a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
             raise AuthenticationError(message)

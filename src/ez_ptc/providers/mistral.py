@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError
+from ez_ptc.providers.keys import usable_key
 from ez_ptc.providers.openai_client import Account, chat_wire
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class MistralProvider:
         self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = _TIMEOUT
     ) -> None:
         import_extra("openai", extra="openai")
-        key = api_key or (None if base_url else os.environ.get(_KEY))
+        key = usable_key(api_key or (None if base_url else os.environ.get(_KEY)), _KEY)
         if not key and base_url is None:
             message = f"{_ADDRESS} wants a key: set {_KEY}, or give MistralProvider(api_key=...)"
             raise AuthenticationError(message)

@@ -15,6 +15,7 @@ import anyio
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import TextDelta
+from ez_ptc.providers.keys import usable_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
@@ -108,13 +109,14 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        AuthenticationError: OpenAI itself wants a key, and there is none.
+        AuthenticationError: OpenAI itself wants a key, and there is none; or it is none that can be sent.
     """
     import_extra("openai", extra="openai")
     address = base_url or os.environ.get(_ADDRESS) or _OPENAI
     is_openai = urlsplit(address).hostname == urlsplit(_OPENAI).hostname
     if not api_key and (is_openai or not base_url):
         api_key = os.environ.get(_KEY)
+    api_key = usable_key(api_key, _KEY)
     if not api_key and is_openai:
         message = f"{address} wants a key: set {_KEY}, or give base_url=..., the address of a server that wants none"
         raise AuthenticationError(message)
