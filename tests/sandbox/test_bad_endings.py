@@ -10,7 +10,7 @@ import pytest
 
 from ez_ptc import ProcessSandbox, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
-from tests.sandbox.processes import descendants, inside
+from tests.sandbox.processes import descendants, families, inside
 
 Execute = Callable[..., ExecutionResult]
 
@@ -134,7 +134,7 @@ def test_an_abort_is_called_one_by_each_signal_that_a_machine_has_for_it(number:
     @ez_tool
     def end(pid: int) -> None:
         """End the worker that has this number in its own namespace."""
-        [worker] = [each for each in descendants(os.getpid()) - before if inside(each) == pid]
+        [worker] = [each for each in families(os.getpid(), without=before) if inside(each) == pid]
         os.kill(worker, number)
 
     with ProcessSandbox(ready=0) as own:

@@ -15,7 +15,7 @@ import pytest
 from ez_ptc import Tool, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import all_gone, descendants, inside
+from tests.sandbox.processes import all_gone, descendants, families, inside
 from tests.sandbox.scripts import run_script
 
 Execute = Callable[..., ExecutionResult]
@@ -144,8 +144,27 @@ async def test_programs_of_many_tasks_do_not_mix(sandbox: ProcessSandbox) -> Non
         check_own(result, name)
 
 
+class Own:
+    """A sandbox of one test alone: ids that workers have inside are other workers' elsewhere."""
+
+    def __init__(self) -> None:
+        self._before = descendants(os.getpid())
+        self.sandbox = ProcessSandbox(ready=1)
+
+    def workers(self, number: int) -> set[int]:
+        """Return the workers of it that have this id in their own namespace."""
+        return {pid for pid in families(os.getpid(), without=self._before) if inside(pid) == number}
+
+
+@pytest.fixture
+def own() -> Iterator[Own]:
+    made = Own()
+    with made.sandbox:
+        yield made
+
+
 @pytest.mark.anyio
-async def test_a_cancelled_caller_takes_its_program_along(sandbox: ProcessSandbox) -> None:
+async def test_a_cancelled_caller_takes_its_program_along(own: Own) -> None:
     """And the tool that was being awaited is cancelled as well."""
     seen: dict[str, int] = {}
     started, cancelled = anyio.Event(), anyio.Event()
@@ -160,12 +179,12 @@ async def test_a_cancelled_caller_takes_its_program_along(sandbox: ProcessSandbo
         finally:
             cancelled.set()
 
-    toolkit = Toolkit([wait], sandbox=sandbox)
+    toolkit = Toolkit([wait], sandbox=own.sandbox)
     workers: set[int] = set()
     async with anyio.create_task_group() as group:
         group.start_soon(toolkit.aexecute, "import os\nwait(os.getpid())", 60)
         await started.wait()
-        workers = {pid for pid in descendants(os.getpid()) if inside(pid) == seen["pid"]}
+        workers = own.workers(seen["pid"])
         assert len(workers) == 1
         group.cancel_scope.cancel()
     assert cancelled.is_set()
@@ -174,7 +193,7 @@ async def test_a_cancelled_caller_takes_its_program_along(sandbox: ProcessSandbo
 
 
 @pytest.mark.anyio
-async def test_a_caller_can_be_cancelled_while_its_program_computes(sandbox: ProcessSandbox) -> None:
+async def test_a_caller_can_be_cancelled_while_its_program_computes(own: Own) -> None:
     started = anyio.Event()
     seen: dict[str, int] = {}
 
@@ -184,12 +203,12 @@ async def test_a_caller_can_be_cancelled_while_its_program_computes(sandbox: Pro
         seen["pid"] = pid
         started.set()
 
-    toolkit = Toolkit([begin], sandbox=sandbox)
+    toolkit = Toolkit([begin], sandbox=own.sandbox)
     workers: set[int] = set()
     async with anyio.create_task_group() as group:
         group.start_soon(toolkit.aexecute, "import os\nbegin(os.getpid())\nwhile True: pass", 60)
         await started.wait()
-        workers = {pid for pid in descendants(os.getpid()) if inside(pid) == seen["pid"]}
+        workers = own.workers(seen["pid"])
         group.cancel_scope.cancel()
     assert len(workers) == 1
     assert all_gone(workers, within=5)

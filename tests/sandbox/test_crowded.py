@@ -15,7 +15,7 @@ import pytest
 
 from ez_ptc import Overloaded, SandboxError, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.processes import descendants, parent
+from tests.sandbox.processes import descendants, families, parent
 from tests.sandbox.scripts import run_script
 
 with_prlimit = pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit(1) here")
@@ -99,7 +99,7 @@ class Crowd:
         self.sandbox = ProcessSandbox(ready=0, patience=patience)
         before = descendants(os.getpid())
         assert self.sandbox.isolation.sufficient
-        started = descendants(os.getpid()) - before
+        started = families(os.getpid(), without=before)
         (self.zygote,) = (pid for pid in started if parent(pid) in started)
 
     @contextlib.contextmanager

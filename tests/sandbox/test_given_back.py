@@ -15,7 +15,7 @@ from ez_ptc import Tool, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.toolkit.toolkit import Toolkit
-from tests.sandbox.processes import all_gone, descendants, descriptors, inside, parent
+from tests.sandbox.processes import all_gone, descendants, descriptors, families, inside, parent
 from tests.sandbox.scripts import run_script
 
 Execute = Callable[..., ExecutionResult]
@@ -82,7 +82,7 @@ def test_a_worker_is_gone_when_its_result_is_out_whatever_the_zygote_does(
 
 def waiting(before: set[int]) -> set[int]:
     """Return the workers of a sandbox that was not there before: all of it but the zygote and its parent."""
-    started = descendants(os.getpid()) - before
+    started = families(os.getpid(), without=before)
     elders = {pid for pid in started if parent(pid) == os.getpid()}
     elders |= {pid for pid in started if parent(pid) in elders}
     return started - elders

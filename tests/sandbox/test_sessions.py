@@ -14,7 +14,7 @@ import pytest
 
 from ez_ptc import Limits, ProcessSandbox, SandboxError, Session, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
-from tests.sandbox.processes import all_gone, descendants, inside
+from tests.sandbox.processes import all_gone, descendants, families, inside
 from tests.sandbox.tools import TOOLS
 
 Run = Callable[..., ExecutionResult]
@@ -179,7 +179,7 @@ def test_a_session_whose_process_was_killed_while_nothing_ran_says_so() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as own, Toolkit([], sandbox=own).session() as session:
         number = session.execute("import os\nkept = 1\nos.getpid()").return_value
-        started = descendants(os.getpid()) - before
+        started = families(os.getpid(), without=before)
         [worker] = [pid for pid in started if inside(pid) == number]
         os.kill(worker, signal.SIGKILL)
         assert (session.execute("kept").error or "").endswith(GONE)
@@ -191,7 +191,7 @@ def test_a_session_whose_zygote_was_killed_says_so() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as own, Toolkit([], sandbox=own).session() as session:
         assert session.execute("kept = 1").success
-        for pid in descendants(os.getpid()) - before:
+        for pid in families(os.getpid(), without=before):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         assert (session.execute("kept").error or "").endswith(GONE)
@@ -223,7 +223,7 @@ def test_a_closed_session_runs_nothing_and_its_process_is_gone() -> None:
     with ProcessSandbox(ready=0) as own:
         session = Toolkit([], sandbox=own).session()
         number = session.execute("import os\nos.getpid()").return_value
-        [worker] = [pid for pid in descendants(os.getpid()) - before if inside(pid) == number]
+        [worker] = [pid for pid in families(os.getpid(), without=before) if inside(pid) == number]
         session.close()
         session.close()
         assert all_gone({worker}, within=5)
