@@ -127,6 +127,7 @@ _CALL = ToolCallMessage("f", "1", {})
         (TextMessage("a"), "text", None),
         (TextMessage("a"), "role", "king"),
         (ImageMessage(b"a"), "data", "?"),
+        (ImageMessage(b"a"), "data", "é"),
         (ImageMessage(b"a"), "url", 5),
         (_CALL, "arguments", []),
         (_CALL, "tool_call_id", 1),

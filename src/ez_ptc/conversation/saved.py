@@ -10,7 +10,6 @@ it was one of those is lost.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
@@ -147,7 +146,7 @@ def _image(entry: _Object) -> Message:
     data = entry.value("data", str, type(None))
     try:
         decoded = None if data is None else base64.b64decode(data, validate=True)
-    except binascii.Error:
+    except ValueError:  # text that is not ASCII as well
         _refuse(f"{entry.where}.data", "base64", data)
     url = entry.value("url", str, type(None))
     return ImageMessage(decoded, url, entry.text("media_type"), role=entry.role())

@@ -1,7 +1,6 @@
 """Gemini's `generateContent`: a prompt as its request, and its response as an answer."""
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -233,7 +232,7 @@ def _image(message: ImageMessage) -> _Json:
 def _inline(media_type: str, data: str) -> _Json:
     try:
         base64.b64decode(data, validate=True)
-    except binascii.Error:
+    except ValueError:  # text that is not ASCII as well
         message = f"the address of an image, data:{media_type};base64,…, has no base64 in it: give the image's bytes"
         raise ProviderError(message) from None
     return {"inlineData": {"mimeType": media_type, "data": data}}

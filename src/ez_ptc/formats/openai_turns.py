@@ -249,9 +249,11 @@ def _with_ids(said: Received, prefix: str) -> dict[str, Any]:
     if not message.get("tool_calls"):
         return message
     given: list[dict[str, Any]] = []
+    taken: set[str] = set()
     for at, call in enumerate(said.objects("tool_calls")):
-        own, taken = call.fields.get("id"), {each["id"] for each in given}
+        own = call.fields.get("id")
         identifier = own if isinstance(own, str) and own and own not in taken else f"{prefix}{at:02d}"
+        taken.add(identifier)
         given.append({**call.fields, "id": identifier})
     return {**message, "tool_calls": given}
 
