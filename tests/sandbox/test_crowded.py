@@ -27,7 +27,7 @@ from ez_ptc import SandboxError, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
-sandbox = ProcessSandbox(ready=0, patience=2)
+sandbox = ProcessSandbox(ready=0, patience=1)
 other = Toolkit([], sandbox=sandbox)
 
 @contextlib.contextmanager
@@ -122,7 +122,7 @@ class Crowd:
 
 @with_prlimit
 def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
-    crowd = Crowd(patience=2)
+    crowd = Crowd(patience=1)
     other = Toolkit([], sandbox=crowd.sandbox)
 
     @ez_tool
@@ -157,7 +157,7 @@ def test_a_program_that_runs_goes_on_where_its_host_has_no_descriptor_left() -> 
     assert before.startswith("SandboxError: the sandbox cannot be started ([Errno 24] Too many open files)")
     assert "RLIMIT_NOFILE" in before
     for said in during:
-        assert said.startswith("Overloaded: no worker became free within 2 s, 1 programs run, and no further one")
+        assert said.startswith("Overloaded: no worker became free within 1 s, 1 programs run, and no further one")
         assert "[Errno 24] Too many open files" in said
 
 
