@@ -181,10 +181,9 @@ class _Strict:
                 "TypedDict or a dataclass",
             )
         required: list[str] = [*properties] if self._nullable else plain["required"]
+        optional = {*required}.difference(plain["required"])
         made = {
-            name: self._made(
-                each, f"{path}.{name}" if path else name, nullable=name in {*required} - {*plain["required"]}
-            )
+            name: self._made(each, f"{path}.{name}" if path else name, nullable=name in optional)
             for name, each in properties.items()
         }
         return {"properties": made, "required": required, "additionalProperties": False}
