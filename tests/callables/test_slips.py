@@ -54,7 +54,7 @@ class Point(msgspec.Struct):
     y: int = 0
 
 
-def _kind(value: Any) -> object:  # noqa: ANN401 - any value may come
+def _kind(value: object) -> object:
     return cast("dict[str, object]", value).get("kind") if isinstance(value, dict) else None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_name_is_changed_only_where_the_provider_would_refuse_it(format_name: 
 
 @pytest.mark.parametrize("form", [anthropic_turns, gemini_turns, openai_turns, responses_turns])
 @pytest.mark.parametrize("name", ["tea/brew it", "天気", "", "x" * 200, "known.tool"])
-def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(form: Any, name: str) -> None:  # noqa: ANN401 - a module
+def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(form: ModuleType, name: str) -> None:
     called = Answer(messages=(ToolCallMessage(name, "call_1", {}),), provider="other")
     entries = (TextMessage("Tea?"), called, ToolResultMessage("call_1", "no", tool_name=name))
     known = Described("known.tool", EMPTY)

@@ -203,6 +203,7 @@ def alarms() -> None:
         await asyncio.get_running_loop().create_future()
 
     signal.signal(signal.SIGALRM, stop)
+    # Nothing sleeps its time out: the alarm comes first.
     waits = ((lambda: time.sleep(60), 0.002), (spin, 0.002), (threading.Event().wait, 0.002))
     for wait, seconds in (*waits, (lambda: asyncio.run(wait_in_a_loop()), 60)):
         signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -19,6 +19,26 @@ FOLDED: dict[str, tuple[str, str]] = {
         "total = 0; for n in range(3): m = add(n, 1); if m > 1: total += m; print(total)",
         "total = 0\nfor n in range(3):\n    m = add(n, 1)\n    if m > 1:\n        total += m\nprint(total)",
     ),
+    "a list that is printed at the end": (
+        "rows = []; for n in range(3): if n: rows.append(n); print(rows)",
+        "rows = []\nfor n in range(3):\n    if n:\n        rows.append(n)\nprint(rows)",
+    ),
+    "what is printed of each": (
+        "top = 1; for n in range(3): if n > top: m = add(n, top); print(m, top)",
+        "top = 1\nfor n in range(3):\n    if n > top:\n        m = add(n, top)\n        print(m, top)",
+    ),
+    "a sum of what tools return": (
+        "total = 0; for n in [1, 2]: if n: total += add(n, n); print(total)",
+        "total = 0\nfor n in [1, 2]:\n    if n:\n        total += add(n, n)\nprint(total)",
+    ),
+    "an end of a line in a text": (
+        "rows = ['a']; for row in rows: if row: print(row, end='\\n')",
+        "rows = ['a']\nfor row in rows:\n    if row:\n        print(row, end='\\n')",
+    ),
+    "texts with ends of lines of their own": (
+        "x = '\u2028\x85\x0c'; for n in x: print(n)",
+        "x = '\u2028\x85\x0c'\nfor n in x:\n    print(n)",
+    ),
     "what else": (
         "x = add(1, 2); if x > 5: y = 'more'; elif x > 2: y = 'some'; else: y = 'less'; print(y)",
         "x = add(1, 2)\nif x > 5:\n    y = 'more'\nelif x > 2:\n    y = 'some'\nelse:\n    y = 'less'\nprint(y)",

@@ -28,9 +28,12 @@ def call_text(call: Mapping[str, Any], *, in_full: bool = False) -> str:
     return f"{printable(call['name'])}({', '.join([*map(show, positional), *given])})"
 
 
-def printable(text: str) -> str:
-    """Return a model's text as part of a line, without what a terminal would obey."""
-    return "".join(each if each.isprintable() else "�" for each in text)
+def printable(text: str, *, kept: str = "") -> str:
+    """Return a model's text without what a terminal would obey: a forged question must not look like ours.
+
+    It is part of a line, unless ends of lines are among the characters that are `kept`.
+    """
+    return "".join(each if each in kept or each.isprintable() else "�" for each in text)
 
 
 def outcome_text(call: Mapping[str, Any]) -> str:

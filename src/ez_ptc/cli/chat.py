@@ -202,8 +202,7 @@ def _line(value: object) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Return a model's text without what a terminal would obey: a forged question must not look like ours."""
-    return "".join(each if each in "\n\t" or each.isprintable() else "�" for each in text)
+    return printable(text, kept="\n\t")
 
 
 def _write(text: str) -> None:

@@ -77,7 +77,7 @@ def check_function(function: F, step: str) -> F:
 def check_listener(listen: F) -> F:
     """Return who is told of calls. Raises TypeError for what is no function, and for one to be awaited."""
     check_function(listen, "on_tool_call")
-    if any(inspect.iscoroutinefunction(each) for each in (listen, getattr(listen, "__call__", None))):  # noqa: B004 - of an object
+    if any(inspect.iscoroutinefunction(each) for each in (listen, getattr(listen, "__call__", None))):  # noqa: B004 - an object with an asynchronous __call__ is meant
         message = (
             "the function that .on_tool_call() takes is not awaited: write it without async, and start a task in it"
         )

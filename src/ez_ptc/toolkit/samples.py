@@ -24,6 +24,7 @@ _NUMBERS: Final[Mapping[object, float]] = {"integer": 1, "number": 1.5}
 # Deep enough for any argument that a model would still read.
 _DEPTH: Final = 4
 _MOST_ITEMS: Final = 4
+_LARGEST: Final = 1e15
 
 
 def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequence[str] | None = None) -> str:
@@ -100,18 +101,24 @@ def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object
 
 
 def _number(schema: _Schema, usual: float) -> float:
-    """Return the minimum, or another number within the bounds."""
+    """Return the minimum, or another number within the bounds; a whole one, where the usual one is."""
     low, above = _bound(schema, "minimum", -inf), _bound(schema, "exclusiveMinimum", -inf)
     high, below = _bound(schema, "maximum", inf), _bound(schema, "exclusiveMaximum", inf)
     step = _bound(schema, "multipleOf", 0)
-    tried = (low, usual, high, above + 1, below - 1, (max(low, above) + min(high, below)) / 2, step)
+    multiple = (max(low, above) // step + 1) * step if step else 0
+    middle = (max(low, above) + min(high, below)) / 2
+    tried = (low, usual, high, above + 1, below - 1, middle, low // 1 + 1, step, multiple)
     within = (each for each in tried if isfinite(each) and low <= each <= high and above < each < below)
-    return next((each for each in within if not step or each % step == 0), usual)
+    fitting = (each for each in within if not step or each % step == 0)
+    if type(usual) is int:
+        return next((int(each) for each in fitting if each == int(each)), usual)
+    return next(fitting, usual)
 
 
 def _bound(schema: _Schema, keyword: str, otherwise: float) -> float:
     bound = schema.get(keyword)
-    return bound if isinstance(bound, int | float) else otherwise
+    # An imported schema may have numbers that no float can hold.
+    return bound if isinstance(bound, int | float) and abs(bound) <= _LARGEST else otherwise
 
 
 def _string(name: str, schema: _Schema, about: object) -> str:

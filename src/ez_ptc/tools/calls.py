@@ -164,7 +164,7 @@ async def arun_call(
         output = await _awaited_in_time(tool, outcome())
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    except BaseException as error:
+    except BaseException as error:  # a cancellation is no Exception; all but one of the tool's own is raised again
         if not _is_its_own_cancellation(error):
             raise
         message = f"{tool.name} was cancelled, and not by who called it: try again, or go on without it"

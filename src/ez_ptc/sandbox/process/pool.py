@@ -27,8 +27,9 @@ __all__ = ["Lease", "Pool"]
 
 _MOST_READY = 16
 _BOOTS = 3
+_PAUSE_SECONDS = 0.02
 _MOST_REFUSALS = 50
-"""In a row, at least 20 ms apart: whoever waits while nothing runs that could make room waits no longer."""
+"""In a row, with pauses between them: whoever waits while nothing runs that could make room waits no longer."""
 _CALM_SECONDS = 2.0
 """After so long without a row, half of the workers that were kept ready for it are let go."""
 
@@ -204,9 +205,9 @@ class Pool:
 
     def _served(self, place: _Place) -> Lease:
         with self._lock:
-            given = place.given
+            given, zygote = place.given, self._zygote
         if given is None:
-            refusal = self._zygote.refusal if self._zygote is not None and self._zygote.refusals else ""
+            refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
             message = (
                 f"no worker became free within {self._room.seconds:g} s, {self._running} programs run"
                 + (f", and no further one can be made ({refusal})" if refusal else "")
@@ -256,6 +257,9 @@ class Pool:
                         self._dispatching = False
                         return
                 zygote.wait()
+                if zygote.refusals:
+                    # Not at once again: what is lacking may come with time, and asking takes time from what runs.
+                    self._calm.wait(_PAUSE_SECONDS)
             except ZygoteGoneError:
                 self.forget(zygote)
 

@@ -182,8 +182,6 @@ class ZygoteProcess:
             poll.register(self._control, select.POLLIN)
         except ValueError as error:
             raise _gone() from error
-        if self.refusals:
-            time.sleep(_MOMENT_MS / 1e3)
         if not poll.poll(_MOMENT_MS) and time.monotonic() - self._heard_at > _ANSWER_SECONDS:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)

@@ -30,7 +30,7 @@ def unfolded(text: str) -> str:
         return ""
     # Ends of lines may have been escaped once too often.
     plain = text if "\n" in text.strip() else text.replace("\\n", "\n").replace('\\"', '"')
-    for make in (lambda: plain, lambda: "\n".join(_lines(plain))):
+    for make in (lambda: plain, lambda: "\n".join(_lines(text)), lambda: "\n".join(_lines(plain))):
         try:
             ast.parse(lines := make())
         except (tokenize.TokenError, SyntaxError, ValueError, RecursionError, MemoryError):
@@ -57,8 +57,27 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _sums_up(statements: list[str]) -> bool:
-    """Tell whether a line ends by printing what it has worked out, after all its loops."""
-    return len(statements) > 1 and statements[-1].startswith("print(") and not statements[-2].endswith((":", ")"))
+    """Tell whether a line ends by printing what it has worked out: what it changed, and for a loop had before it."""
+    heads = [at for at, each in enumerate(statements) if each.endswith(":")]
+    if not heads or heads[-1] >= len(statements) - 2 or not statements[-1].startswith("print("):
+        return False
+    found = _changed(statements[heads[0] : -1])
+    if any(statements[at].startswith(("for ", "while ", "async ")) for at in heads):
+        found &= _changed(statements[: heads[0]])
+    return any(isinstance(node, ast.Name) and node.id in found for node in ast.walk(ast.parse(statements[-1])))
+
+
+def _changed(statements: list[str]) -> set[str]:
+    """Return the names that statements bind, and those of what they set a part of or call a method of."""
+    found: set[str] = set()
+    for node in (node for each in statements if not each.endswith(":") for node in ast.walk(ast.parse(each))):
+        part = node.func if isinstance(node, ast.Call) else node
+        is_set = isinstance(getattr(node, "ctx", None), ast.Store)
+        if isinstance(part, (ast.Subscript, ast.Attribute)) and (is_set or part is not node):
+            part, is_set = part.value, True
+        if is_set and isinstance(part, ast.Name):
+            found.add(part.id)
+    return found
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -66,7 +85,8 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
     import io
     import tokenize
 
-    lines = text.splitlines()
+    # A text has more ends of lines than a program.
+    lines = text.split("\n")
     part: list[TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in {tokenize.NEWLINE, tokenize.ENDMARKER}:
