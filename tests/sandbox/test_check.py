@@ -261,6 +261,18 @@ PUT_RIGHT: dict[str, tuple[str, str]] = {
     "a key nearly right": ("print(list_parcels()[0]['Weight'])", "print(list_parcels()[0]['weight'])"),
     "a key with the noun before it": ("for d in list_depots():\n    print(d.depot_code)", 'print(d["code"])'),
     "a slip in a name": ("Parcels = list_parcels()\nprint(len(parcels))", "print(len(Parcels))"),
+    "a list that was not asked for": (
+        "for parcel in parcels:\n    print(parcel.city, locate(parcel.parcel_id))",
+        "for parcel in list_parcels():\n    print(parcel.city, locate(parcel.parcel_id))",
+    ),
+    "a list whose row has its name": (
+        "parcel = list_parcels()[0]\nprint(parcel.city, len(parcels))",
+        "print(parcel.city, len(list_parcels()))",
+    ),
+    "a slip in a list's name": (
+        "moving_parcels = list_parcels('moving')\nprint(len(moving_parcel))",
+        "print(len(moving_parcels))",
+    ),
     "a slip in a tool's name": ("print(list_parcel(), locate('P1'))", "list_parcels()"),
     "tools that are imported": (
         "if True:\n    from tools import list_parcels, locate\nprint(len(list_parcels()))",
@@ -299,8 +311,18 @@ def test_a_long_program_is_not_told_again(run: Run) -> None:
     assert "```" not in run("p = list_parcels()[0]\nprint(p['Weight'])\n" + "x = 1\n" * 2_000).error_output
 
 
-def test_a_mistake_without_a_way_out_proposes_nothing(run: Run) -> None:
-    assert "```" not in run("print(list_parcels()[0].zzz)").error_output
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(list_parcels()[0].zzz)",
+        "for place in places:\n    print(place, locate('P1'))",
+        "print(row, list_parcels())\nrows = 1",
+        "parcel_list = list_parcels('lost')\nprint(parcels)",
+    ],
+    ids=["no such key", "a name that its own loop binds", "a name bound later", "a name that may be another"],
+)
+def test_a_mistake_without_a_way_out_proposes_nothing(run: Run, code: str) -> None:
+    assert "```" not in run(code).error_output
 
 
 def test_a_program_without_tools_fails_as_python_does(run: Run) -> None:
