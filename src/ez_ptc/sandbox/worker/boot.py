@@ -18,12 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .stdlib import Modules
 
-__all__ = ["describe", "end_with_host", "fix_addresses", "load_package"]
+__all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest"]
 
 _PACKAGE = "ez_worker"
 _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
 _SHELF_SIZE = "32 MB"
+_FIRST_FD = 3
 
 
 def load_package() -> Modules:
@@ -52,6 +53,17 @@ def end_with_host(control_fd: int, *, now: bool) -> None:
     fcntl.fcntl(control_fd, fcntl.F_SETFL, flags | (os.O_ASYNC if now else 0))
 
 
+def lowest(fd: int) -> int:
+    """Move a descriptor to the lowest number there is, and return that.
+
+    It comes with the number that it has in the host, which may have thousands open; workers close the low ones, and
+    must not be left with this one.
+    """
+    low = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)
+    os.close(max(fd, low))
+    return min(fd, low)
+
+
 def fix_addresses() -> None:
     """Start once more, with everything at the same addresses each time; go on where the kernel refuses it."""
     import ctypes
@@ -71,11 +83,12 @@ if __name__ == "__main__":
     end_with_host(int(sys.argv[1]), now=True)
     if sys.argv[3] == "fix":
         fix_addresses()
+    control_fd = lowest(int(sys.argv[1]))
     # What is made from here on is never given back: no use in looking for what might be.
     gc.disable()
     try:
         kept = load_package()
     except OSError as error:
-        os.write(int(sys.argv[1]), f"E{describe(error)}".encode())
+        os.write(control_fd, f"E{describe(error)}".encode())
         sys.exit(0)
-    __import__(f"{_PACKAGE}.birth").birth.main(int(sys.argv[1]), kept)
+    __import__(f"{_PACKAGE}.birth").birth.main(control_fd, kept)

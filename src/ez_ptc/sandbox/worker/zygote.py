@@ -10,6 +10,7 @@ from __future__ import annotations
 import _socket
 import array
 import ctypes
+import errno
 import functools
 import os
 import select
@@ -66,7 +67,9 @@ class Zygote:
     """
 
     def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
-        """Make what every worker begins with."""
+        """Make what every worker begins with. Raises OSError where workers would be left with the control socket."""
+        if control.fileno() >= MOST_OPEN:
+            raise OSError(errno.EMFILE, "the control socket has too high a number")
         self._control = control
         self._ended: dict[int, int] = {}
         # Not os.fork, which does in the child what only a process with threads needs.
