@@ -84,7 +84,7 @@ def test_a_thousand_programs_leave_nothing_behind() -> None:
 
 
 MORTAL = """
-import json, os, sys, threading
+import json, os, signal, sys, threading
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.doors import Door
@@ -100,6 +100,9 @@ programs = {
     "computing": "import threading\\nthreading.Thread(target=report, daemon=True).start()\\nwhile True: pass",
     "idle": "1 + 1",
 }
+# Whoever runs the tests may ignore some, as `nohup` does.
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 ProcessSandbox().execute(programs[sys.argv[1]], Door(report), Limits(timeout=60))
 report()
 """
