@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.example import example_program
+from ez_ptc.toolkit.unmet import unmet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,6 +60,7 @@ _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
 _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
 )
+_MEANT: Final = "Run this program instead, if that was meant:"
 # No part of these can match over many lines: a program comes from a model, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
@@ -120,7 +122,7 @@ class Guide:
             return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None:
-            return self._unprinted(code, result) if unprinted else _nothing(code)
+            return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))
         value = result.value_text()
         if unprinted and not self.assist_tool_chaining:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -128,9 +130,8 @@ class Guide:
 
     def _unprinted(self, code: str, result: ExecutionResult) -> str:
         """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
-        called = dict.fromkeys(call["name"] for call in result.tool_calls)
-        calls = ", ".join(f"{name}()" for name in called)
-        if any(tool.name in called and not _only_reads(tool) for tool in self.tools):
+        calls = ", ".join(f"{name}()" for name in _called(result))
+        if not self._only_read(result):
             return f"[Done. The program called {calls} and printed nothing.]"
         told = (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
@@ -138,6 +139,20 @@ class Guide:
         code = code.rstrip()
         kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
         return f"{told}\n```python\n{code}\nprint({kept[1]})\n```" if kept else told
+
+    def _unmet(self, code: str, result: ExecutionResult) -> str:
+        """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
+        if len(code) > _MOST_REPEATED or not self._only_read(result):
+            return ""
+        found = unmet(code, (call.get("result") for call in result.tool_calls))
+        if found is None:
+            return ""
+        told = f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
+        return f"{told}\n{_MEANT}\n```python\n{found.program.strip()}\n```" if found.program else told
+
+    def _only_read(self, result: ExecutionResult) -> bool:
+        called = _called(result)
+        return not any(tool.name in called and not _only_reads(tool) for tool in self.tools)
 
     @property
     def _hint(self) -> str:
@@ -201,6 +216,10 @@ class Guide:
 
 def _nothing(code: str) -> str:
     return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
+
+
+def _called(result: ExecutionResult) -> list[str]:
+    return [*dict.fromkeys(call["name"] for call in result.tool_calls)]
 
 
 def _joined(*lines: str) -> str:

@@ -1,0 +1,121 @@
+"""Why a program that compares rows printed nothing: what the rows have that it could have meant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["Unmet", "unmet"]
+
+_LITERAL: Final = r"""(?:"([^"\\\n]{1,100})"|'([^'\\\n]{1,100})'|(\d{1,15}))"""
+# No part of these can match over many lines, and each begins at the start of a word or of a line.
+_COMPARED: Final = re.compile(
+    r"""\b\w+(?:\[["'](?P<key>\w+)["']\]|\.(?P<attribute>\w+))"""
+    rf""" ?== ?(?P<with>{_LITERAL}|[^\W\d]\w*)(?![\w.(\[])"""
+)
+_NAMED: Final = re.compile(rf"^[ \t]*(\w+) ?= ?(?P<with>{_LITERAL})[ \t]*$", re.MULTILINE)
+_MOST_ROWS: Final = 1_000
+_MOST_VALUES: Final = 10
+_LONGEST_SHOWN: Final = 60
+_LONGEST: Final = 1_000
+_GREATEST: Final = 10**15
+
+
+class Unmet(NamedTuple):
+    """A condition that no row met: why, in words, and the program with what was probably meant, or ""."""
+
+    why: str
+    program: str
+
+
+class _Compared(NamedTuple):
+    """`row["key"] == literal` in a program, and where its key and its literal stand there."""
+
+    key: str
+    literal: str | int
+    key_at: tuple[int, int]
+    literal_at: tuple[int, int]
+
+
+def unmet(code: str, results: Iterable[object]) -> Unmet | None:
+    """Return the first comparison of `code` that no row of `results` met, or None where there is none to be seen.
+
+    Only comparisons of one key with a text or a whole number are looked at, and the first 1,000 rows.
+    """
+    rows = [*islice(_rows(results), _MOST_ROWS)]
+    for compared in _comparisons(code):
+        having = [row for row in rows if compared.key in row]
+        found = [row[compared.key] for row in having]
+        if found and all(_is_plain(value) and value != compared.literal for value in found):
+            return _explained(code, compared, having)
+    return None
+
+
+def _explained(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Unmet:
+    key, literal = compared.key, compared.literal
+    values = list[object](dict.fromkeys(row[key] for row in rows))
+    never = f"{key!r} is never {literal!r}"
+    for value in values:
+        if _alike(value, literal):
+            return Unmet(f"{never}, but {value!r}", _replaced(code, compared.literal_at, repr(value)))
+    for other in rows[0]:
+        if other.isidentifier() and any(_is_same(row.get(other), literal) for row in rows):
+            return Unmet(f"{never}, but {other!r} is", _replaced(code, compared.key_at, other))
+    shown = [text for value in values if len(text := repr(value)) <= _LONGEST_SHOWN]
+    more = ", …" if len(shown) > _MOST_VALUES else ""
+    return Unmet(f"{never}; it is {', '.join(shown[:_MOST_VALUES])}{more}" if shown else never, "")
+
+
+def _comparisons(code: str) -> Iterator[_Compared]:
+    named = {match[1]: match for match in _NAMED.finditer(code)}
+    for match in _COMPARED.finditer(code):
+        given: re.Match[str] | None = match if match["with"][0] in "\"'0123456789" else named.get(match["with"])
+        if given is not None:
+            key = "key" if match["key"] else "attribute"
+            yield _Compared(match[key], _value(given["with"]), match.span(key), given.span("with"))
+
+
+def _value(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text[1:-1]
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value compares on the host as it does in a program, and is short to write."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return value is None or (isinstance(value, int | float) and abs(value) < _GREATEST)
+
+
+def _is_same(value: object, literal: str | int) -> bool:
+    return type(value) is type(literal) and value == literal
+
+
+def _alike(value: object, literal: str | int) -> bool:
+    return str(value).strip().casefold() == str(literal).strip().casefold()
+
+
+def _replaced(code: str, span: tuple[int, int], text: str) -> str:
+    return f"{code[: span[0]]}{text}{code[span[1] :]}"
+
+
+def _rows(results: Iterable[object]) -> Iterator[Mapping[str, object]]:
+    """Yield the records that are results, or stand in lists that are."""
+    for result in results:
+        if isinstance(result, list | tuple):
+            yield from filter(None, map(_record, cast("Sequence[object]", result)))
+        elif record := _record(result):
+            yield record
+
+
+def _record(value: object) -> Mapping[str, object]:
+    if isinstance(value, dict):
+        pairs = cast("dict[object, object]", value).items()
+        return {key: each for key, each in pairs if isinstance(key, str)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in fields(value)}
+    return cast("Mapping[str, object]", getattr(value, "__dict__", {}))
