@@ -65,8 +65,8 @@ _MEANT: Final = "Run this program instead, if that was meant:"
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
 _READING: Final = frozenset(
-    ["count", "fetch", "find", "get", "has", "is", "list", "look", "lookup", "query", "read", "search", "show", "track"]
-)
+    {"calculate", "compute", "convert", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list"}
+) | {"locate", "look", "lookup", "query", "read", "search", "show", "track", "view"}
 # As many values as a model must be told of a parameter, since it has to hit one of them.
 _MOST_CHOICES: Final = 50
 # Characters of a program that is told again with a line more.

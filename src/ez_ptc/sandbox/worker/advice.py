@@ -7,7 +7,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .shapes import singular
+from .lookups import beginning, filtered, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,25 +18,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Fix",
     "Mistake",
-    "all_of",
-    "beginning",
     "call_mistakes",
     "corrected",
     "fix",
-    "list_of",
     "meant",
     "sources",
-    "where_else",
     "which_names",
 ]
 
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
-_VERBS = frozenset({"all", "find", "get", "list", "search"})
-# What begins so is called for what it returns: it may be proposed for each of many rows.
-_READING = _VERBS | {"count", "fetch", "has", "is", "look", "lookup", "query", "read", "show", "track"}
 _MOST_NAMES = 40
-_MOST_LOOPS = 3
 _SAME = 0.85
 """From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
 Fix = tuple[int, int, int, int, str]
@@ -46,13 +38,15 @@ Fix = tuple[int, int, int, int, str]
 class Mistake:
     """One mistake: its line, as CPython would say it, how to do better, and what to write instead of which part.
 
-    A fix is the first line and column, the last line and column (in bytes, from 0), and the text for it.
+    A fix is the first line and column, the last line and column (in bytes, from 0), and the text for it; `begin` is
+    how a program may begin that gets what is missing.
     """
 
     line: int
     error: str
     hint: str
     fix: Fix | None = None
+    begin: str = ""
 
 
 def fix(node: ast.expr, text: str) -> Fix:
@@ -79,26 +73,11 @@ def corrected(text: str, found: Sequence[Mistake]) -> str:
     return b"".join(lines).decode()
 
 
-def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
-    """Say which tools return what a record has not; and what to write to get it from the first, or ""."""
-    told: list[str] = []
-    replacement = ""
-    for shape, own in shapes.returning(key):
-        if shape.tool == kind.tool:
-            continue
-        told.append(f"{own!r} is in what {shape.call} returns")
-        needed = [each.name for each in shape.positional if each.is_required]
-        if not replacement and len(needed) == 1 and needed[0] in kind.keys and shape.returns.kind == "record":
-            replacement = f'{shape.tool}({text}["{needed[0]}"])["{own}"]'
-            told[-1] += f": {replacement}"
-    return told, replacement
-
-
 def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     """Say what may have been meant by a name that is nowhere, and where to get what that takes."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
-    words = _words(name)
-    meant = list(dict.fromkeys([*near, *(tool for tool in shapes if words & _words(tool))]))[:3]
+    meaning = words(name)
+    meant = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
     tools = [each for each in meant if each in shapes]
     every = [*tools, *(tool for tool in shapes if tool not in tools)]
     more = f", and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
@@ -108,10 +87,6 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
         parts.insert(0, f"did you mean {' or '.join(texts)}?")
     parts += [source for each in tools for source in sources(shapes[each], shapes)]
     return "; ".join(parts)
-
-
-def _words(name: str) -> set[str]:
-    return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
 
 
 def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
@@ -129,71 +104,6 @@ def meant(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     return near[0] if len(near) == 1 else ""
 
 
-def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
-    """Return the call that gives all of what a name in the plural says; "" where there is none, or a name like it."""
-    one = singular(name)
-    if not one or any(each != one for each in difflib.get_close_matches(name, bound, cutoff=0.6)):
-        return ""
-    found = [tool for tool in shapes.values() if _reads_all(tool) and _words(tool.tool) == _words(name)]
-    return f"{found[0].tool}()" if len(found) == 1 else ""
-
-
-def _reads_all(tool: Shape) -> bool:
-    return _only_reads(tool) and tool.returns.kind == "list" and not any(each.is_required for each in tool.positional)
-
-
-def list_of(name: str, shapes: Shapes) -> str:
-    """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
-    for tool in shapes.values():
-        if _only_reads(tool) and _words(tool.tool) == _words(name) and len(tool.positional) == 1:
-            for key, shape, own in shapes.sources(tool):
-                if _reads_all(shape):
-                    return f'[{tool.tool}({key}) for {key} in sorted({{item["{own}"] for item in {shape.call}}})]'
-    return ""
-
-
-def beginning(node: ast.Call, tool: Shape, shapes: Shapes) -> str:
-    """Return the loops that get what a failed call was given as a literal, and the call in them; "" where none can."""
-    if not _only_reads(tool):
-        return ""
-    given = dict(zip((each.name for each in tool.positional), node.args, strict=False))
-    given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
-    for name, shape, own in shapes.sources(tool):
-        if not isinstance(given.get(name), ast.Constant) or shape.returns.kind != "list":
-            continue
-        loops = _loops(shape, shapes)
-        row = _row(shape)
-        values = [f'{row}["{own}"]' if key == name else ast.unparse(value) for key, value in given.items()]
-        if loops:
-            lines = [*loops, f"result = {tool.tool}({', '.join(values)})"]
-            return "\n".join("    " * depth + line for depth, line in enumerate(lines))
-    return ""
-
-
-def _only_reads(tool: Shape) -> bool:
-    return tool.tool.partition("_")[0] in _READING
-
-
-def _row(shape: Shape) -> str:
-    return singular(shape.tool.rpartition("_")[2]) or "item"
-
-
-def _loops(shape: Shape, shapes: Shapes) -> list[str]:
-    """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
-    loops: list[str] = []
-    while len(loops) < _MOST_LOOPS:
-        needed = [each.name for each in shape.positional if each.is_required]
-        if not needed:
-            return [f"for {_row(shape)} in {shape.tool}():", *loops]
-        found = [each for each in shapes.sources(shape) if each[1].returns.kind == "list"]
-        if len(needed) != 1 or not found:
-            break
-        _, source, own = found[0]
-        loops.insert(0, f'for {_row(shape)} in {shape.tool}({_row(source)}["{own}"]):')
-        shape = source
-    return []
-
-
 def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
     """Yield what is wrong with a call of a tool."""
     if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
@@ -207,7 +117,10 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         values = [(known[name], value) for name, value in given.items() if name in known]
         found = (_constant_problem(value.value, each) for each, value in values if isinstance(value, ast.Constant))
         problems += filter(None, found)
-        yield Mistake(node.lineno, f"TypeError: {tool.tool}: {'; '.join(problems)}", _about(tool, shapes))
+        only_unknown = len(problems) == sum(name not in known for name in given)
+        text = filtered(node, tool, shapes) if only_unknown else ""
+        error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
+        yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text) if text else None)
         return
     for name, value in given.items():
         if name in known and known[name].type.kind in _SCALARS:
@@ -238,12 +151,13 @@ def _value_mistakes(
     node: ast.Call, value: ast.expr, parameter: Parameter, kind: Type, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
     name, wanted = parameter.name, parameter.type.kind
-    problem = hint = ""
+    problem = hint = begin = ""
     put_right: Fix | None = None
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
+        begin = beginning(node, *called, {}) if problem and parameter.is_required else ""
         hint = "" if parameter.is_required else f"leave {name} out where none is meant, and filter the results with if"
-    elif kind.kind == "list":
+    elif kind.kind in {"list", "set"}:
         item = f"item[{name!r}]" if kind.item is not None and name in kind.item.keys else "item"
         problem = f"takes one {name} ({wanted}), got a list: call it once for each"
         hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
@@ -256,7 +170,7 @@ def _value_mistakes(
         problem = f"{name!r} wants {wanted}, got a dict"
     if problem:
         hint = "; ".join(filter(None, (hint, _about(*called))))
-        yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right)
+        yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right, begin)
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:

@@ -11,14 +11,15 @@ import difflib
 import sys
 from typing import TYPE_CHECKING
 
-from .advice import Mistake, all_of, call_mistakes, fix, list_of, meant, where_else, which_names
+from .advice import Mistake, call_mistakes, fix, meant, which_names
 from .inference import Scope, bound_names, children, every
+from .lookups import all_of, beginning, identity, list_of, looked_up, named_lookup, where_else
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from .advice import Fix
-    from .shapes import Shapes, Type
+    from .shapes import Shape, Shapes, Type
 
 __all__ = ["mistakes"]
 
@@ -29,6 +30,8 @@ _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
 _ADDERS = frozenset({"update", "setdefault", "fromkeys"})
+_INTO = frozenset({"add", "update"})
+_UNHASHABLE = "a record is a dict, and cannot be in a set: use one of its values, like row"
 _INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 
 
@@ -62,6 +65,8 @@ class _Check:
         self._handles = not _GUARDS.isdisjoint(names) or any(isinstance(node, ast.ExceptHandler) for node in nodes)
         self._adds_keys = not _ADDERS.isdisjoint(names)
         self._keys = {key for node in nodes for key in _named_keys(node)}
+        self._passed: dict[int, tuple[ast.Call, Shape]] = {}
+        self._nodes = nodes
 
     def look(
         self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
@@ -131,12 +136,27 @@ class _Check:
     def _look_at_call(self, node: ast.Call, scope: Scope) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
             self._look_at_key(node, node.func.value, node.args[0], scope)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _INTO and len(node.args) == 1:
+            self._look_at_set(node, node.func, scope)
         tool = self._shapes.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if tool is not None and tool.tool not in self._bound:
+            self._passed |= {id(argument): (node, tool) for argument in node.args}
             self.found += call_mistakes(node, tool, scope, self._shapes)
 
-    def _add(self, node: ast.expr, error: str, hint: str, fix: Fix | None = None) -> None:
-        self.found.append(Mistake(node.lineno, error, hint, fix))
+    def _look_at_set(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> None:
+        """Find records that are put into a set, which cannot be: one of their keys can."""
+        given = node.args[0]
+        record = scope.of(given) if method.attr == "add" else scope.item_of(given)
+        key = identity(record)
+        name = method.value.id if isinstance(method.value, ast.Name) else ""
+        if not key or not name or scope.of(method.value).kind != "set" or not _is_only_counted(name, self._nodes):
+            return
+        text = ast.unparse(given)
+        better = f'{text}["{key}"]' if method.attr == "add" else f'[each["{key}"] for each in {text}]'
+        self._add(node, "TypeError: unhashable type: 'Record'", f'{_UNHASHABLE}["{key}"]', fix(given, better))
+
+    def _add(self, node: ast.expr, error: str, hint: str, fix: Fix | None = None, begin: str = "") -> None:
+        self.found.append(Mistake(node.lineno, error, hint, fix, begin))
 
     def _look_at_name(self, node: ast.Name) -> None:
         name = node.id
@@ -144,11 +164,16 @@ class _Check:
         if not there and not self._makes_names:
             before = [each for each, line in self._bound.items() if line < node.lineno]
             hint = which_names(name, before, self._shapes)
-            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node, before))
+            passed = self._passed.get(id(node))
+            begin = beginning(*passed, self._shapes, dict(_constants(self._nodes))) if passed else ""
+            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node, before), begin)
 
     def _instead_of(self, node: ast.Name, before: list[str]) -> Fix | None:
         """Return the fix for a name that is nowhere, among the names that are bound before it."""
         call = self._called.get(id(node))
+        lookup = named_lookup(call, self._shapes) if call else ""
+        if call and lookup:
+            return fix(call, lookup)
         everything = "" if call else all_of(node.id, before, self._shapes)
         near = "" if everything else meant(node.id, before, self._shapes)
         text = list_of(node.id, self._shapes) if not near and call and not call.args and not call.keywords else ""
@@ -172,6 +197,10 @@ class _Check:
             about = f"{kind.tool}() returns {whole.signature.rpartition('->')[2].strip()}"
             if whole.returns.kind == kind.kind:
                 self._add(node, error, f"{about}: take it as it is", fix(node, text))
+                return
+            better = looked_up(key.value, text, kind, self._shapes)
+            if better:
+                self._add(node, error, f"{about}; {key.value!r} of it is {better}", fix(node, better))
             else:
                 self._add(node, error, f"{about}; what you go over are its keys: use .items(), or do not loop")
 
@@ -235,6 +264,24 @@ def _bound(node: ast.AST) -> Iterable[str]:
 
 def _name(node: ast.AST) -> tuple[str, ...]:
     return (node.id,) if isinstance(node, ast.Name) else (node.attr,) if isinstance(node, ast.Attribute) else ()
+
+
+def _constants(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield the names that hold a text or a number, and how it is written."""
+    for node in nodes:
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(value, ast.Constant) and type(value.value) in {int, str}:
+            yield from ((target.id, repr(value.value)) for target in node.targets if isinstance(target, ast.Name))
+
+
+def _is_only_counted(name: str, nodes: Iterable[ast.AST]) -> bool:
+    """Return whether of what has a name nothing is used but its length: what is in it does not matter then."""
+    used = [node for node in nodes if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)]
+    fine = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr in _INTO}
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+            fine |= {id(argument) for argument in node.args}
+    return all(id(node) in fine for node in used)
 
 
 def _named_keys(node: ast.AST) -> Iterator[str]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Scope", "bound_names", "children", "every"]
 
-_SAME = frozenset({"sorted", "list", "reversed", "tuple", "set", "iter", "frozenset"})
+_SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
+_SETS = frozenset({"set", "frozenset"})
+_ROWS = frozenset({"list", "set"})
 _ONE = frozenset({"max", "min", "next"})
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _ROUNDS = 3
@@ -116,9 +118,11 @@ class Scope:
     def item_of(self, node: ast.expr) -> Type:
         """Return what going over an expression gives."""
         kind = self.of(node)
-        if kind.kind == "list":
+        if kind.kind in _ROWS:
             return kind.item or UNKNOWN
-        return Type("str", tool=kind.tool) if kind.kind in {"dict", "record"} else UNKNOWN
+        if kind.kind == "dict":
+            return Type(kind.key, tool=kind.tool) if kind.key else UNKNOWN
+        return Type("str", tool=kind.tool) if kind.kind == "record" else UNKNOWN
 
     # What statements bind ---------------------------------------------------------------------------------------------
 
@@ -142,7 +146,21 @@ class Scope:
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
         """Bind the names of a loop."""
-        self._bind(node.target, self.item_of(node.iter))
+        target, over = node.target, node.iter
+        if isinstance(target, ast.Tuple) and len(target.elts) == _PAIR and isinstance(over, ast.Call):
+            for part, kind in zip(target.elts, self._pair(over), strict=True):
+                self._bind(part, kind)
+        else:
+            self._bind(target, self.item_of(over))
+
+    def _pair(self, node: ast.Call) -> tuple[Type, Type]:
+        """Return what the two names of a loop hold, over `found.items()` or `enumerate(rows)`."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "items" and not node.args:
+            kind = self.of(node.func.value)
+            if kind.kind == "dict":
+                return self.item_of(node.func.value), kind.item or UNKNOWN
+        is_numbered = isinstance(node.func, ast.Name) and node.func.id == "enumerate" and not self.knows("enumerate")
+        return (Type("int"), self.item_of(node.args[0])) if is_numbered and node.args else (UNKNOWN, UNKNOWN)
 
     def enter(self, node: ast.With | ast.AsyncWith) -> None:
         """Bind what a context manager gives."""
@@ -189,18 +207,18 @@ class Scope:
         base = self.of(node.value)
         if base.kind == "record" and isinstance(node.slice, ast.Constant):
             return base.keys.get(str(node.slice.value), UNKNOWN)
-        if base.kind == "list" and isinstance(node.slice, ast.Slice):
+        if base.kind in _ROWS and isinstance(node.slice, ast.Slice):
             return base
         is_text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-        return UNKNOWN if base.kind == "list" and is_text else base.item or UNKNOWN
+        return UNKNOWN if base.kind in _ROWS and is_text else base.item or UNKNOWN
 
     def attribute(self, node: ast.Attribute) -> Type:
         """Return the value of a record's key."""
         return self.of(node.value).keys.get(node.attr, UNKNOWN)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
-        """Return the list that a comprehension makes."""
-        return Type("list", item=self.of(node.elt))
+        """Return the list or set that a comprehension makes."""
+        return Type("set" if isinstance(node, ast.SetComp) else "list", item=self.of(node.elt))
 
     def dict_comprehension(self, node: ast.DictComp) -> Type:
         """Return the dict that a comprehension makes."""
@@ -209,7 +227,8 @@ class Scope:
     def listed(self, node: ast.List | ast.Set) -> Type:
         """Return a list of items that are of one kind, or of none that is known."""
         kinds = [self.of(part) for part in node.elts]
-        return Type("list", item=kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN)
+        item = kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN
+        return Type("set" if isinstance(node, ast.Set) else "list", item=item)
 
     def constant(self, node: ast.Constant) -> Type:
         """Return the kind of a constant."""
@@ -218,18 +237,30 @@ class Scope:
 
     def called(self, node: ast.Call) -> Type:
         """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
+        if isinstance(node.func, ast.Attribute):
+            return self._part_of_dict(node.func)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if not name or self.knows(name):
             return UNKNOWN
         if name in self._shapes:
             return self._shapes[name].returns
-        if name == "parallel":
-            return self._parallel(node)
-        if name == "filter" and len(node.args) == _PAIR:
-            return Type("list", item=self.item_of(node.args[1]))
-        if name in _SAME and node.args:
-            return Type("list", item=self.item_of(node.args[0]))
-        return self.item_of(node.args[0]) if name in _ONE and len(node.args) == 1 else UNKNOWN
+        return self._parallel(node) if name == "parallel" else self._built_in(name, node.args)
+
+    def _built_in(self, name: str, args: Sequence[ast.expr]) -> Type:
+        if name == "filter" and len(args) == _PAIR:
+            return Type("list", item=self.item_of(args[1]))
+        if name in _SETS:
+            return Type("set", item=self.item_of(args[0]) if args else UNKNOWN)
+        if name in _SAME and args:
+            return Type("list", item=self.item_of(args[0]))
+        return self.item_of(args[0]) if name in _ONE and len(args) == 1 else UNKNOWN
+
+    def _part_of_dict(self, node: ast.Attribute) -> Type:
+        """Return what the keys or the values of a dict are."""
+        kind = self.of(node.value)
+        if kind.kind != "dict" or node.attr not in {"keys", "values"}:
+            return UNKNOWN
+        return Type("list", item=self.item_of(node.value) if node.attr == "keys" else kind.item)
 
     def _parallel(self, node: ast.Call) -> Type:
         """Return the results' kind of `parallel(*[(tool, x) for x in xs])`."""

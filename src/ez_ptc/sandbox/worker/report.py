@@ -13,8 +13,9 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, cast
 
-from .advice import beginning, corrected, sources
+from .advice import corrected, sources
 from .lines import unfolded
+from .lookups import beginning
 from .program import EmptyProgramError, is_program
 from .shapes import Shapes
 from .stubs import ToolError
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from .advice import Mistake
     from .shapes import Shape
 
-__all__ = ["describe", "describe_mistakes", "ended_well", "install"]
+__all__ = ["describe", "describe_mistakes", "ended_well", "install", "proposal"]
 
 _MOST_TEXT = 20_000
 _MOST_TOLD = 5
 _MOST_PROPOSED = 5_000
 """Characters of a corrected program: a longer one is not copied, and would be cut."""
 _MOST_NAMES = 40
+_LONGEST = 100
+_PLAIN = {int, str}
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
 # A program's own classes may answer otherwise, or not at all.
 _TYPE_NAME = vars(type)["__name__"].__get__
@@ -91,12 +94,18 @@ def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
         f"  line {each.line}: {lines[each.line - 1].decode().strip()[:200]}\n{said}\n"
         for each, said in zip(found, told, strict=False)
     ]
-    better = corrected(text, found)
-    if better and len(better) <= _MOST_PROPOSED:
-        shown.append(_proposal(better))
+    shown.append(proposal(found, text))
     return told[0], _cut(
         "".join(["The program was checked and has not run: nothing was called.\n", *shown]), _MOST_TEXT
     )
+
+
+def proposal(found: Sequence[Mistake], text: str) -> str:
+    """Return the program with its mistakes put right, or how one may begin, as a model is told it; or ""."""
+    better = corrected(text, found) if found else ""
+    if better and len(better) <= _MOST_PROPOSED:
+        return _proposal(better)
+    return _begun(next((each.begin for each in found if each.begin), ""))
 
 
 def _proposal(program: str) -> str:
@@ -248,8 +257,16 @@ def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | N
 
 def _beginning(error: BaseException, shapes: Shapes) -> str:
     """Return the begin of a program that reads what the failed call was given as a literal."""
-    failed = _failed_call(error, shapes) if isinstance(error, ToolError) and not isinstance(error, TypeError) else None
-    loops = beginning(*failed, shapes) if failed else ""
+    failed = _failed_call(error, shapes) if isinstance(error, ToolError) else None
+    frame = _failing(error.__traceback__)[1]
+    if failed is None or frame is None:
+        return ""
+    values = {**frame.f_globals, **frame.f_locals}.items()
+    known = {name: text for name, value in values if type(value) in _PLAIN and len(text := repr(value)) <= _LONGEST}
+    return _begun(beginning(*failed, shapes, known))
+
+
+def _begun(loops: str) -> str:
     return f"Where the task does not say that value, begin like this:\n```python\n{loops}\n```\n" if loops else ""
 
 

@@ -20,7 +20,7 @@ from . import chance, strands, values
 from .aio import settle
 from .check import mistakes
 from .program import SETTLE, compile_program, parse_program, run_compiled
-from .report import describe, describe_mistakes, ended_well
+from .report import describe, describe_mistakes, ended_well, proposal
 from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
@@ -151,10 +151,11 @@ class Runtime:
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
     def _run(self, text: str) -> dict[str, object]:
+        tree = None
         try:
             self._running = True
             tree = parse_program(text, self._programs)
-            found = self._mistakes(tree, text)
+            found = self._mistakes(tree, text) if self._names_tool(text) else []
             if found:
                 self._running = False
                 error, trace = describe_mistakes(found, text)
@@ -165,7 +166,7 @@ class Runtime:
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
             self._release_memory()
-            return self._failure(error)
+            return self._failure(error, "" if tree is None else self._meant(error, tree, text))
         try:
             return {"t": "done", "value": values.encode(value)}
         except values.CannotCrossError as error:
@@ -176,8 +177,8 @@ class Runtime:
         return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
-        """Return what is wrong with the program; nothing for one that calls no tool, or is too large to look at."""
-        if len(text) > _MOST_CHECKED or not any(map(text.__contains__, self._tools.texts)):
+        """Return what is wrong with the program; nothing for one that is too large to look at."""
+        if len(text) > _MOST_CHECKED:
             return []
         there = vars(sys.modules["builtins"])
         try:
@@ -186,7 +187,19 @@ class Runtime:
             # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
             return []
 
-    def _failure(self, error: BaseException) -> dict[str, object]:
+    def _meant(self, error: BaseException, tree: ast.Module, text: str) -> str:
+        """Return the program put right that names no tool, and so was not checked, but may have meant one."""
+        if not issubclass(type(error), NameError) or self._names_tool(text):
+            return ""
+        try:
+            return proposal(self._mistakes(tree, text), text)
+        except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
+            return ""
+
+    def _names_tool(self, text: str) -> bool:
+        return any(map(text.__contains__, self._tools.texts))
+
+    def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
         if ended_well(error):
             return {"t": "done", "value": None}
         kind = "memory" if issubclass(type(error), MemoryError) else "error"
@@ -194,7 +207,7 @@ class Runtime:
             line, trace = describe(error, Shapes(self._tools.texts), self._namespace)
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
-        return {"t": "done", "error": line, "trace": trace, "kind": kind}
+        return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}
 
     def _finish(self, done: dict[str, object], most: int) -> None:
         try:

@@ -25,8 +25,9 @@ _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 class Type:
     """What is known of a value.
 
-    `kind` is a scalar's name, "list", "dict" or "record"; "" where nothing is known. `item` is what a list or the
-    values of a dict hold, `keys` what a record has, `choices` the only texts and numbers there may be.
+    `kind` is a scalar's name, "list", "set", "dict" or "record"; "" where nothing is known. `item` is what a list or
+    the values of a dict hold, `key` the kind of a dict's keys, `keys` what a record has, `choices` the only texts and
+    numbers there may be.
     """
 
     kind: str = ""
@@ -35,6 +36,7 @@ class Type:
     choices: tuple[object, ...] = ()
     nullable: bool = False
     tool: str = ""
+    key: str = ""
 
 
 UNKNOWN = Type()
@@ -194,7 +196,7 @@ def _subscripted(node: ast.Subscript, tool: str) -> Type:
         return Type(kinds.pop(), choices=values, tool=tool) if len(kinds) == 1 else UNKNOWN
     kind = _plain(node.value.id)
     if kind == "dict":
-        return Type("dict", item=_type(inside[-1], tool), tool=tool)
+        return Type("dict", item=_type(inside[-1], tool), tool=tool, key=_type(inside[0], tool).kind)
     # The places of a tuple may differ.
     if kind == "list" and (node.value.id != "tuple" or isinstance(inside[-1], ast.Constant)):
         return Type("list", item=_type(inside[0], tool), tool=tool)

@@ -1,0 +1,223 @@
+"""Where something that is not there can be had: another tool, a row of a list, the loops that read it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from typing import TYPE_CHECKING
+
+from .shapes import singular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .shapes import Parameter, Shape, Shapes, Type
+
+__all__ = [
+    "all_of",
+    "beginning",
+    "filtered",
+    "identity",
+    "list_of",
+    "looked_up",
+    "named_lookup",
+    "where_else",
+    "words",
+]
+
+_VERBS = frozenset({"all", "find", "get", "list", "search"})
+# What begins so is called for what it returns: it may be proposed for each of many rows.
+_READING = (
+    _VERBS
+    | {"calculate", "compute", "convert", "count", "describe", "estimate", "fetch", "has", "is", "locate", "look"}
+    | {"lookup", "query", "read", "show", "track", "view"}
+)
+_IDENTITIES = ("_id", "_code", "_key", "_number")
+_MOST_LOOPS = 3
+
+
+def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
+    """Say which tools return what a record has not; and what to write to get it from the first, or ""."""
+    told: list[str] = []
+    replacement = ""
+    for shape, own in shapes.returning(key):
+        if shape.tool == kind.tool:
+            continue
+        told.append(f"{own!r} is in what {shape.call} returns")
+        needed = _one_needed(shape)
+        way = ""
+        if needed is not None and needed.name in kind.keys and _reads_one(shape):
+            way = f'{shape.tool}({text}["{needed.name}"])["{own}"]'
+        elif _reads_all(shape):
+            shared = identity(_record(shape.returns))
+            way = _found(shape, own, shared, f'{text}["{shared}"]') if shared in kind.keys else ""
+        if way and not replacement:
+            replacement = way
+            told[-1] += f": {way}"
+    return told, replacement
+
+
+def _found(shape: Shape, own: str, identity: str, value: str) -> str:
+    return f'next(item["{own}"] for item in {shape.tool}() if item["{identity}"] == {value})'
+
+
+def words(name: str) -> set[str]:
+    """Return what a name says, without the verb of what reads."""
+    return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
+
+
+def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+    """Return the call that gives all of what a name in the plural says; "" where there is none, or a name like it."""
+    one = singular(name)
+    if not one or any(each != one for each in difflib.get_close_matches(name, bound, cutoff=0.6)):
+        return ""
+    found = [tool for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
+    return f"{found[0].tool}()" if len(found) == 1 else ""
+
+
+def _reads_all(tool: Shape) -> bool:
+    return _only_reads(tool) and tool.returns.kind == "list" and not any(each.is_required for each in tool.positional)
+
+
+def list_of(name: str, shapes: Shapes) -> str:
+    """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
+    for tool in shapes.values():
+        if _only_reads(tool) and words(tool.tool) == words(name) and len(tool.positional) == 1:
+            for key, shape, own in shapes.sources(tool):
+                if _reads_all(shape):
+                    return f'[{tool.tool}({key}) for {key} in sorted({{item["{own}"] for item in {shape.call}}})]'
+    return ""
+
+
+def looked_up(key: str, text: str, kind: Type, shapes: Shapes) -> str:
+    """Return how to look a key up by a value that is itself no record; "" where no tool, or more than one, does."""
+    ways: list[str] = []
+    for shape, own in shapes.returning(key):
+        needed, record = _one_needed(shape), _record(shape.returns)
+        if _reads_one(shape) and needed is not None and needed.type.kind == kind.kind:
+            ways.append(f'{shape.tool}({text})["{own}"]')
+        elif _reads_all(shape) and identity(record) and record.keys[identity(record)].kind == kind.kind:
+            ways.append(_found(shape, own, identity(record), text))
+    return ways[0] if len(ways) == 1 else ""
+
+
+def named_lookup(call: ast.Call, shapes: Shapes) -> str:
+    """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does; or ""."""
+    given = _named(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
+    verb, _, wanted = call.func.id.partition("_") if isinstance(call.func, ast.Name) else ("", "", "")
+    if not given or verb not in _READING:
+        return ""
+    value = ast.unparse(call.args[0])
+    for shape in shapes.values():
+        kind, needed = shape.returns, _one_needed(shape)
+        own = wanted if wanted in _record(kind).keys else wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_")
+        if own not in _record(kind).keys or own == given:
+            continue
+        if _reads_one(shape) and needed is not None and needed.name == given:
+            return f'{shape.tool}({value})["{own}"]'
+        if _reads_all(shape) and given in _record(kind).keys:
+            return _found(shape, own, given, value)
+    return ""
+
+
+def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
+    """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
+    extra = {str(each.arg): each.value for each in call.keywords if each.arg not in tool.named}
+    kind = tool.returns.item
+    if tool.returns.kind != "list" or kind is None or not kind.keys or len(call.args) > len(tool.positional):
+        return ""
+    taken = {name for each in extra.values() for name in _names(each)}
+    row = "each_row" if _row_of(tool) in taken else _row_of(tool)
+    conditions: list[str] = []
+    for key, value in extra.items():
+        place = f'{row}["{key}"]' if key in kind.keys else where_else(key, row, kind, shapes)[1]
+        if not place:
+            return ""
+        conditions.append(f"{place} == {ast.unparse(value)}")
+    plain = ast.Call(call.func, call.args, [each for each in call.keywords if each.arg in tool.named])
+    return f"[{row} for {row} in {ast.unparse(plain)} if {' and '.join(conditions)}]"
+
+
+def identity(record: Type) -> str:
+    """Return the key that tells a record from others of its kind, or ""."""
+    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), "")
+
+
+def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str:
+    """Return the loops that get what a failed call was given as a literal, and the call in them; "" where none can.
+
+    `known` is what to write for values that are there, by the names of parameters. What may have an effect is called
+    for one row only, which the task has to name.
+    """
+    given = dict(zip((each.name for each in tool.positional), call.args, strict=False))
+    given |= {str(keyword.arg): keyword.value for keyword in call.keywords}
+    for name, shape, own in shapes.sources(tool):
+        if name not in given or not _is_made_up(given[name], known) or shape.returns.kind != "list":
+            continue
+        literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
+        loops = _loops(shape, shapes, {**literals, **known})
+        row = _row_of(shape)
+        values = [f'{row}["{own}"]' if key == name else ast.unparse(value) for key, value in given.items()]
+        lines = [f"{tool.tool}({', '.join(values)})"]
+        if _only_reads(tool):
+            lines = [f"result = {lines[0]}"]
+        elif "name" in _record(shape.returns).keys:
+            lines = [f'if {row}["name"] == "...":', *lines]
+        else:
+            return ""
+        if loops:
+            return "\n".join("    " * depth + line for depth, line in enumerate([*loops, *lines]))
+    return ""
+
+
+def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
+
+
+def _record(kind: Type) -> Type:
+    return kind.item if kind.kind == "list" and kind.item is not None else kind
+
+
+def _names(node: ast.expr) -> Iterable[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _named(node: ast.expr) -> str:
+    """Return what a value is called: the name it has, or the key it is read by."""
+    if isinstance(node, ast.Subscript):
+        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _one_needed(tool: Shape) -> Parameter | None:
+    """Return the one argument that a tool needs."""
+    needed = [each for each in tool.positional if each.is_required]
+    return needed[0] if len(needed) == 1 else None
+
+
+def _reads_one(tool: Shape) -> bool:
+    return _only_reads(tool) and tool.returns.kind == "record"
+
+
+def _only_reads(tool: Shape) -> bool:
+    return tool.tool.partition("_")[0] in _READING
+
+
+def _row_of(shape: Shape) -> str:
+    return singular(shape.tool.rpartition("_")[2]) or "item"
+
+
+def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
+    """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
+    loops: list[str] = []
+    while len(loops) < _MOST_LOOPS:
+        needed = [each.name for each in shape.positional if each.is_required]
+        if all(name in known for name in needed):
+            return [f"for {_row_of(shape)} in {shape.tool}({', '.join(known[name] for name in needed)}):", *loops]
+        found = [each for each in shapes.sources(shape) if each[1].returns.kind == "list"]
+        if len(needed) != 1 or not found:
+            break
+        _, source, own = found[0]
+        loops.insert(0, f'for {_row_of(shape)} in {shape.tool}({_row_of(source)}["{own}"]):')
+        shape = source
+    return []

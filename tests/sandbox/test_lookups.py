@@ -1,0 +1,202 @@
+"""Who asks for something in a way that there is not is shown the program that gets it in a way that there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypedDict
+
+import pytest
+
+from ez_ptc import Toolkit, ez_tool
+
+
+class Person(TypedDict):
+    person_id: str
+    name: str
+    team: str
+    rate: float
+
+
+class Claim(TypedDict):
+    claim_id: int
+    person_id: str
+    euros: float
+
+
+class Team(TypedDict):
+    name: str
+    city: str
+
+
+PEOPLE: list[Person] = [
+    {"person_id": "E1", "name": "Ann", "team": "Sales", "rate": 10.0},
+    {"person_id": "E2", "name": "Ben", "team": "Lab", "rate": 20.0},
+]
+CLAIMS: list[Claim] = [
+    {"claim_id": 7, "person_id": "E1", "euros": 5.0},
+    {"claim_id": 8, "person_id": "E2", "euros": 6.0},
+    {"claim_id": 9, "person_id": "E1", "euros": 1.5},
+]
+TEAMS = {"Sales": "Rome", "Lab": "Bern"}
+paid: list[int] = []
+
+
+@ez_tool
+def list_people() -> list[Person]:
+    """List the people."""
+    return PEOPLE
+
+
+@ez_tool
+def list_claims(least: float = 0) -> list[Claim]:
+    """List the claims of at least so many euros."""
+    return [claim for claim in CLAIMS if claim["euros"] >= least]
+
+
+@ez_tool
+def get_hours(project: str) -> dict[str, float]:
+    """Get the hours of a project, by person."""
+    return {"E1": 2.0, "E2": 3.0} if project == "P" else {}
+
+
+@ez_tool
+def get_members(team: str) -> list[Person]:
+    """Get the people of a team."""
+    return [person for person in PEOPLE if person["team"] == team]
+
+
+@ez_tool
+def get_team(team: str) -> Team:
+    """Get a team."""
+    return {"name": team, "city": TEAMS[team]}
+
+
+@ez_tool
+def pay_claim(claim_id: int) -> bool:
+    """Pay a claim."""
+    if not any(claim["claim_id"] == claim_id for claim in CLAIMS):
+        raise LookupError(claim_id)
+    paid.append(claim_id)
+    return True
+
+
+@ez_tool
+def close_team(team: str) -> Team:
+    """Close a team."""
+    raise NotImplementedError
+
+
+@ez_tool
+def raise_rate(person_id: str, by: float) -> bool:
+    """Raise somebody's rate."""
+    raise LookupError(person_id)
+
+
+@ez_tool
+def get_holidays(person_id: str) -> list[str]:
+    """Get somebody's holidays."""
+    raise LookupError(person_id)
+
+
+TOOLS = (
+    list_people, list_claims, get_hours, get_members, get_team, pay_claim, close_team, raise_rate, get_holidays,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def toolkit() -> Iterator[Toolkit]:
+    with Toolkit(TOOLS) as made:
+        yield made
+
+
+def proposed(toolkit: Toolkit, code: str) -> str:
+    found = re.search(r"```python\n(.*)\n```", toolkit.execute(code).error_output, re.DOTALL)
+    return found[1] if found else ""
+
+
+ANSWERS: dict[str, tuple[str, str]] = {
+    "a filter that is a key of the rows": ("print(len(list_people(team='Lab')))", "1\n"),
+    "a filter beside one that there is": ("print([c.claim_id for c in list_claims(2, person_id='E1')])", "[7]\n"),
+    "a filter by what other rows have": ("print([c.claim_id for c in list_claims(team='Sales')])", "[7, 9]\n"),
+    "a filter by what another tool gets": ("print([p.name for p in list_people(city='Bern')])", "['Ben']\n"),
+    "a filter in a loop of the same name": (
+        "for person in list_people():\n    print(len(list_claims(person_id=person['person_id'])))",
+        "2\n1\n",
+    ),
+    "the keys of a dict": (
+        "hours = get_hours('P')\nprint(sum(hour * person['rate'] for person, hour in hours.items()))",
+        "80.0\n",
+    ),
+    "a dict gone over": ("for person in get_hours('P'):\n    print(person['rate'])", "10.0\n20.0\n"),
+    "the keys() of a dict": ("for person in get_hours('P').keys():\n    print(person['rate'])", "10.0\n20.0\n"),
+    "numbered rows": ("for i, claim in enumerate(list_claims(5)):\n    print(i, claim['name'])", "0 Ann\n1 Ben\n"),
+    "a getter that there is not": ("for c in list_claims(5):\n    print(get_name(c.person_id))", "Ann\nBen\n"),
+    "a getter of what a tool returns": ("team = 'Lab'\nprint(get_city(team))", "Bern\n"),
+    "a getter with the noun": ("team = 'Lab'\nprint(find_team_city(team))", "Bern\n"),
+    "rows added to a set": ("s = set()\nfor p in list_people():\n    s.add(p)\nprint(len(s))", "2\n"),
+    "rows put into a set": (
+        "s = set()\nfor t in ('Lab', 'Lab'):\n    s.update(get_members(t))\nprint(len(s), list_people()[0].name)",
+        "1 Ann\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "printed"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_what_was_asked_for_in_another_way_is_got_by_the_program_proposed(
+    toolkit: Toolkit, code: str, printed: str
+) -> None:
+    result = toolkit.execute(proposed(toolkit, code))
+    assert (result.error, result.output) == (None, printed)
+
+
+NOTHING: dict[str, str] = {
+    "a filter by nothing that rows have": "print(list_people(colour='red'))",
+    "a filter and another mistake": "print(list_claims('many', 3, team='Lab'))",
+    "a getter that may have an effect": "team = 'Lab'\nprint(close_city(team))",
+    "a getter of what nothing has": "print(get_colour(list_people()[0].person_id))",
+    "a set whose rows are read": "s = set()\ns.update(list_people())\nfor p in s:\n    print(p.name)",
+    "a set of texts": "s = set()\nfor p in list_people():\n    s.add(p.name)\nprint(len(s))",
+    "values of a dict": "for hour in get_hours('P').values():\n    print(hour['rate'])",
+}
+
+
+@pytest.mark.parametrize("code", NOTHING.values(), ids=NOTHING.keys())
+def test_where_it_is_not_certain_what_was_meant_nothing_is_proposed(toolkit: Toolkit, code: str) -> None:
+    assert proposed(toolkit, code) == ""
+
+
+def test_a_program_that_hides_what_looking_takes_ends_as_it_would(toolkit: Toolkit) -> None:
+    result = toolkit.execute("import sys\ndel sys.modules['builtins']\nget_city(1)")
+    assert "NameError" in (result.error or "")
+    assert toolkit.execute("1 + 1").return_value == 2
+
+
+def test_nothing_that_may_have_an_effect_is_proposed_to_look_something_up(toolkit: Toolkit) -> None:
+    with Toolkit([list_people, close_team]) as made:
+        assert "close_team(person" not in proposed(made, "print([p for p in list_people(city='Rome')])")
+
+
+def test_a_made_up_id_begins_with_the_one_row_that_the_task_names_where_there_is_an_effect(toolkit: Toolkit) -> None:
+    assert proposed(toolkit, "raise_rate('E77', 2.5)") == (
+        'for item in list_people():\n    if item["name"] == "...":\n        raise_rate(item["person_id"], 2.5)'
+    )
+
+
+def test_no_beginning_calls_what_may_have_an_effect_for_all_rows(toolkit: Toolkit) -> None:
+    paid.clear()
+    assert proposed(toolkit, "pay_claim(1234)") == ""
+    assert paid == []
+
+
+def test_an_id_that_is_no_value_yet_begins_with_where_it_comes_from(toolkit: Toolkit) -> None:
+    begun = 'for item in list_people():\n    result = get_holidays(item["person_id"])'
+    assert proposed(toolkit, "print(get_holidays(person_id))") == begun
+    assert proposed(toolkit, "print(get_holidays('E77'))") == begun
+
+
+def test_a_beginning_takes_what_the_program_or_the_call_has_said() -> None:
+    with Toolkit([get_members, get_holidays]) as made:
+        begun = "for member in get_members('Lab'):\n    result = get_holidays(member[\"person_id\"])"
+        assert proposed(made, "team = 'Lab'\nprint(get_holidays('E77'))") == begun
+        assert proposed(made, "team = 'Lab'\nprint(get_holidays(person_id))") == begun
