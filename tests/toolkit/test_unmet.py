@@ -121,3 +121,18 @@ def test_after_an_effect_no_other_program_is_proposed() -> None:
         )
     assert "never" not in told
     assert "```" not in told
+
+
+def test_a_list_that_was_empty_for_its_arguments_is_named() -> None:
+    @ez_tool
+    def list_courses(teacher: str | None = None) -> list[Course]:
+        """List the courses."""
+        return [] if teacher else [Course("MA1", "Algebra", 3)]
+
+    program = "for course in list_courses('Zoe'):\n    print(course.seats)"
+    with Toolkit([list_courses], assist_tool_chaining=True) as toolkit:
+        told = toolkit.answer(program, toolkit.execute(program))
+    assert told == (
+        "[Done, but it printed nothing: list_courses() returned an empty list for these arguments. Leave an argument "
+        "out if the task does not ask for it.]"
+    )

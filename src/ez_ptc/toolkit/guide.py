@@ -16,7 +16,7 @@ from ez_ptc.toolkit.example import example_program
 from ez_ptc.toolkit.unmet import unmet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
@@ -59,6 +59,10 @@ _EXAMPLE: Final = "A complete program (other functions and arguments as the task
 _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
 _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
+)
+_NOTHING_FOUND: Final = (
+    "[Done, but it printed nothing: {name}() returned an empty list for these arguments. Leave an argument out if the "
+    "task does not ask for it.]"
 )
 _MEANT: Final = "Run this program instead, if that was meant:"
 # No part of these can match over many lines: a program comes from a model, and may be all white space.
@@ -146,7 +150,9 @@ class Guide:
             return ""
         found = unmet(code, (call.get("result") for call in result.tool_calls))
         if found is None:
-            return ""
+            empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
+            name = next(empty, "")
+            return _NOTHING_FOUND.format(name=name) if name else ""
         told = f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
         return f"{told}\n{_MEANT}\n```python\n{found.program.strip()}\n```" if found.program else told
 
@@ -216,6 +222,10 @@ class Guide:
 
 def _nothing(code: str) -> str:
     return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
+
+
+def _found_nothing(call: Mapping[str, Any]) -> bool:
+    return isinstance(call.get("result"), list) and not call["result"] and bool(call.get("args") or call.get("kwargs"))
 
 
 def _called(result: ExecutionResult) -> list[str]:
