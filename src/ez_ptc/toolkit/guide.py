@@ -12,7 +12,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.toolkit.example import example_program
+from ez_ptc.toolkit.example import worked_example
 from ez_ptc.toolkit.unmet import unmet
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ _UNCHAINED: Final = (
     "Print each whole result: print(tool_a(...)), print(tool_b(...))."
 )
 _PARALLEL: Final = (
-    "Independent calls can run at once, each as a function and its arguments:\n"
-    "a, b = parallel((tool_a, x), (tool_b, x, y)); results = parallel(*[(tool_a, x) for x in xs])."
+    "Independent calls can run at once, each as a function and its arguments: "
+    "a, b = parallel((tool_a, x), (tool_b, x, y))."
 )
 _PLACE: Final = (
     "The standard library can be imported; no files, no network, no processes.\nALWAYS print() the final answer."
@@ -175,11 +175,13 @@ class Guide:
         return f"{introduction}\n\n{listing}\n\n{instructions}"
 
     def _example(self, *, fenced: bool) -> str:
-        program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
-        if not program:
+        example = worked_example(self.tools, with_shapes=self.assist_tool_chaining)
+        if example is None:
             return ""
-        body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
-        return f"{_EXAMPLE}\n{body}"
+        if not fenced:
+            return f"{_EXAMPLE}\n{indent(example.program, '    ')}"
+        head = f"An example. Task: {example.task} Answer:" if example.task else _EXAMPLE
+        return f"{head}\n```python\n{example.program}\n```"
 
     def _definition(self, tool: Tool[..., Any]) -> str:
         """Return a tool as the head of a function with its docstring."""
