@@ -7,7 +7,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .lookups import beginning, filtered, words
+from .lookups import beginning, filtered, named, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,6 +124,7 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         return
     for name, value in given.items():
         if name in known and known[name].type.kind in _SCALARS:
+            yield from _misplaced(node, value, known[name], (tool, shapes))
             yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
 
 
@@ -171,6 +172,20 @@ def _value_mistakes(
     if problem:
         hint = "; ".join(filter(None, (hint, _about(*called))))
         yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right, begin)
+
+
+def _misplaced(
+    node: ast.Call, value: ast.expr, parameter: Parameter, called: tuple[Shape, Shapes]
+) -> Iterator[Mistake]:
+    """Yield what stands at the place of a few choices, and is called as another parameter is."""
+    tool, other = called[0], named(value)
+    given = {each.arg for each in node.keywords}
+    if not parameter.type.choices or other == parameter.name or other not in tool.named or other in given:
+        return
+    if node.args and value is node.args[-1]:
+        text = f"{other}={ast.unparse(value)}"
+        error = f"TypeError: {tool.tool}: {parameter.name!r} got what is called {other!r}"
+        yield Mistake(node.lineno, error, f"write {text}; {_about(*called)}", fix(value, text))
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "all_of",
     "beginning",
+    "fetching",
     "filtered",
     "identity",
     "list_of",
     "looked_up",
+    "named",
     "named_lookup",
     "where_else",
     "words",
@@ -33,6 +35,7 @@ _READING = (
     | {"lookup", "query", "read", "show", "track", "view"}
 )
 _IDENTITIES = ("_id", "_code", "_key", "_number")
+_SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
 _MOST_LOOPS = 3
 
 
@@ -54,7 +57,17 @@ def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[st
         if way and not replacement:
             replacement = way
             told[-1] += f": {way}"
+    for shape in shapes.values() if not told else ():
+        needed = _one_needed(shape)
+        if _noun(shape) == key and needed is not None and needed.name in kind.keys and _only_reads(shape):
+            replacement = f'{shape.tool}({text}["{needed.name}"])'
+            told.append(f"the {key} come from {shape.tool}: {replacement}")
+            break
     return told, replacement
+
+
+def _noun(shape: Shape) -> str:
+    return shape.tool.partition("_")[2]
 
 
 def _found(shape: Shape, own: str, identity: str, value: str) -> str:
@@ -103,7 +116,7 @@ def looked_up(key: str, text: str, kind: Type, shapes: Shapes) -> str:
 
 def named_lookup(call: ast.Call, shapes: Shapes) -> str:
     """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does; or ""."""
-    given = _named(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
+    given = named(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
     verb, _, wanted = call.func.id.partition("_") if isinstance(call.func, ast.Name) else ("", "", "")
     if not given or verb not in _READING:
         return ""
@@ -117,6 +130,9 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
             return f'{shape.tool}({value})["{own}"]'
         if _reads_all(shape) and given in _record(kind).keys:
             return _found(shape, own, given, value)
+    for shape in shapes.values():
+        if _reads_all(shape) and singular(_noun(shape)) == wanted and given in _record(shape.returns).keys:
+            return f'next(item for item in {shape.tool}() if item["{given}"] == {value})'
     return ""
 
 
@@ -129,18 +145,35 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     taken = {name for each in extra.values() for name in _names(each)}
     row = "each_row" if _row_of(tool) in taken else _row_of(tool)
     conditions: list[str] = []
-    for key, value in extra.items():
+    for name, value in extra.items():
+        key, sign = (name, "==") if name in kind.keys else _compared(name)
         place = f'{row}["{key}"]' if key in kind.keys else where_else(key, row, kind, shapes)[1]
         if not place:
             return ""
-        conditions.append(f"{place} == {ast.unparse(value)}")
+        conditions.append(f"{place} {sign} {ast.unparse(value)}")
     plain = ast.Call(call.func, call.args, [each for each in call.keywords if each.arg in tool.named])
     return f"[{row} for {row} in {ast.unparse(plain)} if {' and '.join(conditions)}]"
+
+
+def _compared(name: str) -> tuple[str, str]:
+    """Return the key and the sign that a filter's name says: `price__lt`, `min_price`."""
+    begin, _, rest = name.partition("_")
+    key, _, end = name.rpartition("_")
+    if begin in {"min", "max"}:
+        return rest, _SIGNS[begin]
+    return (key.rstrip("_"), _SIGNS[end]) if end in _SIGNS else (name, "==")
 
 
 def identity(record: Type) -> str:
     """Return the key that tells a record from others of its kind, or ""."""
     return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), "")
+
+
+def fetching(text: str, shapes: Shapes) -> str:
+    """Return the calls that get all there is of what a program speaks of, a line each; of all where it names none."""
+    every = [shape for shape in shapes.values() if _reads_all(shape)]
+    named = [shape for shape in every if _noun(shape) in text]
+    return "\n".join(f"{_noun(shape)} = {shape.tool}()" for shape in (named or every)[:_MOST_LOOPS])
 
 
 def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str:
@@ -182,7 +215,7 @@ def _names(node: ast.expr) -> Iterable[str]:
     return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
-def _named(node: ast.expr) -> str:
+def named(node: ast.expr) -> str:
     """Return what a value is called: the name it has, or the key it is read by."""
     if isinstance(node, ast.Subscript):
         return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""

@@ -6,22 +6,23 @@ import ast
 import builtins
 import difflib
 import inspect
+import linecache
 import logging
 import re
 import sys
 import threading
 import traceback
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .advice import corrected, sources
 from .lines import unfolded
-from .lookups import beginning
+from .lookups import beginning, fetching
 from .program import EmptyProgramError, is_program
 from .shapes import Shapes
 from .stubs import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import FrameType, TracebackType
 
     from .advice import Mistake
@@ -114,8 +115,6 @@ def _proposal(program: str) -> str:
 
 def _unfolded(error: SyntaxError) -> str:
     """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
-    import linecache
-
     filename = error.filename or ""
     return unfolded("".join(linecache.getlines(filename))) if is_program(filename) else ""
 
@@ -155,23 +154,23 @@ def _keep_program_frames(shown: traceback.TracebackException) -> None:
 
 
 def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str:
-    hint = ""
     try:
-        if isinstance(error, ToolError):
-            hint = _tool_hint(error, shapes)
-        elif isinstance(error, KeyError):
-            hint = _key_hint(error)
-        elif isinstance(error, AttributeError):
-            hint = _attribute_hint(error)
-        elif isinstance(error, NameError):
-            hint = _name_hint(error, shapes, namespace)
-        elif isinstance(error, TypeError):
-            hint = _call_hint(error, shapes, namespace)
-        elif isinstance(error, SyntaxError) and "'return' outside function" in str(error):
-            hint = "a program has no return: make the value its last expression, or print it"
+        for kind, hint in _HINTS:
+            if isinstance(error, kind):
+                return hint(error, shapes, namespace)
     except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
         return ""
-    return hint
+    return ""
+
+
+def _file_hint(error: OSError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    is_file = isinstance(error, (PermissionError, FileNotFoundError)) and error.filename
+    return "there are no files in here: all data comes from the tools" if is_file else ""
+
+
+def _syntax_hint(error: SyntaxError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    is_return = "'return' outside function" in str(error)
+    return "a program has no return: make the value its last expression, or print it" if is_return else ""
 
 
 def _names(names: Iterable[object], wanted: object = "") -> str:
@@ -182,7 +181,7 @@ def _names(names: Iterable[object], wanted: object = "") -> str:
     return _cut(", ".join(ordered[:_MOST_NAMES]) + more, 1_000)
 
 
-def _key_hint(error: KeyError) -> str:
+def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     found: object = getattr(error, "obj", None)
     if found is None:
         found = _subscripted(error.__traceback__)
@@ -214,8 +213,6 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
 
 
 def _segment(filename: str, positions: tuple[int | None, int | None, int | None, int | None]) -> str:
-    import linecache
-
     line, end_line, column, end_column = positions
     if line is None or line != end_line or column is None or end_column is None:
         return ""
@@ -234,7 +231,7 @@ def _lookup(node: ast.expr, frame: FrameType) -> object:
     return None
 
 
-def _attribute_hint(error: AttributeError) -> str:
+def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     found = error.obj
     wanted = error.name or ""
     if isinstance(found, dict):
@@ -259,6 +256,9 @@ def _beginning(error: BaseException, shapes: Shapes) -> str:
     """Return the begin of a program that reads what the failed call was given as a literal."""
     failed = _failed_call(error, shapes) if isinstance(error, ToolError) else None
     frame = _failing(error.__traceback__)[1]
+    if frame is not None and isinstance(error, OSError) and failed is None:
+        calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
+        return f"Begin like this instead:\n```python\n{calls}\n```\n" if calls else ""
     if failed is None or frame is None:
         return ""
     values = {**frame.f_globals, **frame.f_locals}.items()
@@ -270,7 +270,7 @@ def _begun(loops: str) -> str:
     return f"Where the task does not say that value, begin like this:\n```python\n{loops}\n```\n" if loops else ""
 
 
-def _tool_hint(error: ToolError, shapes: Shapes) -> str:
+def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     """Say how the tool is called that refused its arguments, and where others come from than were made up."""
     failed = _failed_call(error, shapes)
     tool = failed[1] if failed else None
@@ -309,3 +309,15 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     name = match[1].rpartition(".")[2] if match else ""
     function = namespace.get(name)
     return f"the signature is {name}{inspect.signature(function)}" if callable(function) else ""
+
+
+# The first that fits: an error of a tool is of a built-in kind too.
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str]], ...] = (
+    (ToolError, _tool_hint),
+    (KeyError, _key_hint),
+    (AttributeError, _attribute_hint),
+    (NameError, _name_hint),
+    (TypeError, _call_hint),
+    (SyntaxError, _syntax_hint),
+    (OSError, _file_hint),
+)
