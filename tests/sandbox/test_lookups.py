@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import pytest
 
@@ -82,6 +82,40 @@ def pay_claim(claim_id: int) -> bool:
 
 
 @ez_tool
+def pay_all(limit: int = 9) -> list[Claim]:
+    """Pay all claims."""
+    raise NotImplementedError
+
+
+@ez_tool
+def get_shifts(person_id: str) -> list[str]:
+    """Get somebody's shifts."""
+    return ["early"] * (int(person_id[1:]) + 1)
+
+
+@ez_tool
+def get_rota(kind: Literal["all", "own"] = "all", person_id: str | None = None) -> str:
+    """Get the rota, of all shifts or of one's own."""
+    return f"{kind} {person_id}"
+
+
+class Shift(TypedDict):
+    shift_id: str
+
+
+@ez_tool
+def start_shifts(team: str) -> list[Shift]:
+    """Start the shifts of a team."""
+    raise NotImplementedError
+
+
+@ez_tool
+def get_shift_hours(shift_id: str) -> float:
+    """Get how long a shift is."""
+    raise LookupError(shift_id)
+
+
+@ez_tool
 def close_team(team: str) -> Team:
     """Close a team."""
     raise NotImplementedError
@@ -101,6 +135,7 @@ def get_holidays(person_id: str) -> list[str]:
 
 TOOLS = (
     list_people, list_claims, get_hours, get_members, get_team, pay_claim, close_team, raise_rate, get_holidays,
+    pay_all, get_shifts, get_rota, start_shifts, get_shift_hours,
 )  # fmt: skip
 
 
@@ -134,6 +169,24 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "a getter that there is not": ("for c in list_claims(5):\n    print(get_name(c.person_id))", "Ann\nBen\n"),
     "a getter of what a tool returns": ("team = 'Lab'\nprint(get_city(team))", "Bern\n"),
     "a getter with the noun": ("team = 'Lab'\nprint(find_team_city(team))", "Bern\n"),
+    "one row of a list": ("for c in list_claims(5):\n    print(get_claim(c.claim_id)['euros'])", "5.0\n6.0\n"),
+    "a row called as the library calls its own": (
+        "for item in list_claims():\n    print(item['name'], get_name(item['person_id']))",
+        "Ann Ann\nBen Ben\nAnn Ann\n",
+    ),
+    "a text with a quote": ('print(len(list_people(name="O\'Brien")))', "0\n"),
+    "in a text in braces": ("print(f\"{len(list_people(team='Lab'))}\")", "1\n"),
+    "a comparison in a filter's name": ("print([p.name for p in list_people(rate__gt=10)])", "['Ben']\n"),
+    "a bound in a filter's name": ("print([c.claim_id for c in list_claims(max_euros=5)])", "[7, 9]\n"),
+    "a key that a tool gets": ("for p in list_people():\n    print(len(p['shifts']))", "2\n3\n"),
+    "an argument at the place of another": (
+        "for p in list_people():\n    print(get_rota(p['person_id']))",
+        "all E1\nall E2\n",
+    ),
+    "a file that there is not": (
+        "import json\nwith open('data.json') as file:\n    data = json.load(file)\nprint(len(data['people']))",
+        "",
+    ),
     "rows added to a set": ("s = set()\nfor p in list_people():\n    s.add(p)\nprint(len(s))", "2\n"),
     "rows put into a set": (
         "s = set()\nfor t in ('Lab', 'Lab'):\n    s.update(get_members(t))\nprint(len(s), list_people()[0].name)",
@@ -152,6 +205,10 @@ def test_what_was_asked_for_in_another_way_is_got_by_the_program_proposed(
 
 NOTHING: dict[str, str] = {
     "a filter by nothing that rows have": "print(list_people(colour='red'))",
+    "a filter of what may have an effect": "print(pay_all(person_id='E1'))",
+    "a filter by what is called": "ids = ['Lab']\nprint(list_people(team=ids.pop()))",
+    "a lookup by what is called": "print(get_name(close_team('Lab').person_id), list_people())",
+    "an id from what may have an effect": "team = 'Lab'\nprint(get_shift_hours('X9'))",
     "a filter and another mistake": "print(list_claims('many', 3, team='Lab'))",
     "a getter that may have an effect": "team = 'Lab'\nprint(close_city(team))",
     "a getter of what nothing has": "print(get_colour(list_people()[0].person_id))",
@@ -164,6 +221,18 @@ NOTHING: dict[str, str] = {
 @pytest.mark.parametrize("code", NOTHING.values(), ids=NOTHING.keys())
 def test_where_it_is_not_certain_what_was_meant_nothing_is_proposed(toolkit: Toolkit, code: str) -> None:
     assert proposed(toolkit, code) == ""
+
+
+def test_a_made_up_id_is_shown_even_beside_names_that_are_wide(toolkit: Toolkit) -> None:
+    result = toolkit.execute("wide, long = 10**5_000, 'x' * 10_000_000\nget_holidays('E77')")
+    assert (result.error or "").startswith("LookupError: E77")
+    assert "begin like this" in result.error_output
+
+
+def test_what_an_earlier_program_calls_for_this_one_is_not_proposed_again(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        assert session.execute("def pay(number):\n    return pay_claim(number)").success
+        assert "```" not in session.execute("person_id = 'E1'\npay(7)\nprint(get_name(person_id))").error_output
 
 
 def test_a_program_that_hides_what_looking_takes_ends_as_it_would(toolkit: Toolkit) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
+from typing import NoReturn
 
 import pytest
 
@@ -24,6 +25,29 @@ class Kind(Enum):
     """What a thing is."""
 
     OPEN = "open"
+
+
+class Word(StrEnum):
+    """What a thing is, too."""
+
+    OPEN = "Open"
+
+
+class Odd(float):  # noqa: PLW1641 - that it has no hash is what is tried
+    """A number with an equality of its own, and so without a hash."""
+
+    def __eq__(self, other: object) -> bool:
+        return NotImplemented
+
+
+class Shy(dict[str, object]):
+    """A record that does not let itself be looked at."""
+
+    def items(self) -> NoReturn:
+        raise RuntimeError
+
+    def keys(self) -> NoReturn:
+        raise RuntimeError
 
 
 ROWS = [{"id": 4, "state": "Open", "name": "Ann"}, {"id": 5, "state": "Shut", "name": "Ben"}]
@@ -78,6 +102,9 @@ def test_rows_are_dicts_dataclasses_and_lists_of_them() -> None:
         ("['state'] == 'open'", [{"state": Kind.OPEN}]),
         ("['state'] == 'Gone'", [{"state": "x" * 10_000}]),
         ("['id'] == 3", [{"id": 10**5_000}]),
+        ("['state'] == 'open'", [{"state": Word.OPEN}]),
+        ("['state'] == 'open'", [{"state": Odd(2)}]),
+        ("['state'] == 'Gone'", [dict.fromkeys(map(str, range(1_000)), "x") | {"state": "Open"}]),
     ],
 )
 def test_nothing_is_said_of_what_is_met_or_cannot_be_seen(condition: str, rows: list[object]) -> None:
@@ -87,6 +114,18 @@ def test_nothing_is_said_of_what_is_met_or_cannot_be_seen(condition: str, rows: 
 def test_a_key_that_is_no_name_is_not_written_into_a_program() -> None:
     found = unmet(LOOP.format("['name'] == 'Shut'"), [[{"name": "Ann", "'] or open('x": "Shut"}]])
     assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
+
+
+@pytest.mark.parametrize("key", ["from", "items"])
+def test_a_key_that_is_no_attribute_is_not_written_as_one(key: str) -> None:
+    found = unmet("for row in rows():\n    if row.name == 'Shut': print(row)", [[{"name": "Ann", key: "Shut"}]])
+    assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
+
+
+def test_records_are_looked_at_without_their_own_methods() -> None:
+    found = unmet(LOOP.format("['name'] == 'ann'"), [[Shy(name="Ann")]])
+    assert found is not None
+    assert found.why == "'name' is never 'ann', but 'Ann'"
 
 
 def test_many_values_are_told_in_part() -> None:
@@ -120,6 +159,24 @@ def test_after_an_effect_no_other_program_is_proposed() -> None:
             "for x in close_shop('a'):\n    if x.state == 'open':\n        print(x)", ExecutionResult(tool_calls=[call])
         )
     assert "never" not in told
+    assert "```" not in told
+
+
+def test_a_program_whose_condition_guards_an_effect_is_not_proposed_with_another() -> None:
+    @ez_tool
+    def list_people() -> list[dict[str, str]]:
+        """List the people."""
+        return [{"name": "Ann", "role": "Admin"}]
+
+    @ez_tool
+    def delete_person(name: str) -> bool:
+        """Delete somebody."""
+        raise NotImplementedError
+
+    program = "for p in list_people():\n    if p['name'] == 'Admin':\n        delete_person(p['name'])"
+    with Toolkit([list_people, delete_person]) as toolkit:
+        told = toolkit.answer(program, toolkit.execute(program))
+    assert "'name' is never 'Admin', but 'role' is" in told
     assert "```" not in told
 
 

@@ -154,7 +154,9 @@ class Guide:
             name = next(empty, "")
             return _NOTHING_FOUND.format(name=name) if name else ""
         told = f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
-        return f"{told}\n{_MEANT}\n```python\n{found.program.strip()}\n```" if found.program else told
+        # What was not reached may have an effect.
+        is_safe = all(_only_reads(tool) for tool in self.tools if tool.name in code)
+        return f"{told}\n{_MEANT}\n```python\n{found.program.strip()}\n```" if found.program and is_safe else told
 
     def _only_read(self, result: ExecutionResult) -> bool:
         called = _called(result)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import keyword
 import re
-from dataclasses import fields, is_dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Unmet", "unmet"]
 
@@ -24,6 +24,10 @@ _MOST_VALUES: Final = 10
 _LONGEST_SHOWN: Final = 60
 _LONGEST: Final = 1_000
 _GREATEST: Final = 10**15
+_NUMBERS: Final = frozenset({bool, float, int})
+_MOST_KEYS: Final = 200
+# Those that are there, whatever a class derived from dict says.
+_pairs: Final[Callable[[dict[object, object]], ItemsView[object, object]]] = dict[object, object].items
 
 
 class Unmet(NamedTuple):
@@ -45,10 +49,12 @@ class _Compared(NamedTuple):
 def unmet(code: str, results: Iterable[object]) -> Unmet | None:
     """Return the first comparison of `code` that no row of `results` met, or None where there is none to be seen.
 
-    Only comparisons of one key with a text or a whole number are looked at, and the first 1,000 rows.
+    Only comparisons of one key with a text or a whole number are looked at, and the first 1,000 rows: dicts, and
+    objects with a `__dict__`.
     """
-    rows = [*islice(_rows(results), _MOST_ROWS)]
-    for compared in _comparisons(code):
+    comparisons = [*_comparisons(code)]
+    rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))] if comparisons else []
+    for compared in comparisons:
         having = [row for row in rows if compared.key in row]
         found = [row[compared.key] for row in having]
         if found and all(_is_plain(value) and value != compared.literal for value in found):
@@ -64,7 +70,7 @@ def _explained(code: str, compared: _Compared, rows: Sequence[Mapping[str, objec
         if _alike(value, literal):
             return Unmet(f"{never}, but {value!r}", _replaced(code, compared.literal_at, repr(value)))
     for other in rows[0]:
-        if other.isidentifier() and any(_is_same(row.get(other), literal) for row in rows):
+        if _is_name(other) and any(_is_same(row.get(other), literal) for row in rows):
             return Unmet(f"{never}, but {other!r} is", _replaced(code, compared.key_at, other))
     shown = [text for value in values if len(text := repr(value)) <= _LONGEST_SHOWN]
     more = ", …" if len(shown) > _MOST_VALUES else ""
@@ -86,9 +92,14 @@ def _value(text: str) -> str | int:
 
 def _is_plain(value: object) -> bool:
     """Return whether a value compares on the host as it does in a program, and is short to write."""
-    if isinstance(value, str):
+    if type(value) is str:
         return len(value) <= _LONGEST
-    return value is None or (isinstance(value, int | float) and abs(value) < _GREATEST)
+    return value is None or (type(value) in _NUMBERS and abs(cast("float", value)) < _GREATEST)
+
+
+def _is_name(key: str) -> bool:
+    """Return whether a key can be read as an attribute too."""
+    return key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
 
 
 def _is_same(value: object, literal: str | int) -> bool:
@@ -103,19 +114,23 @@ def _replaced(code: str, span: tuple[int, int], text: str) -> str:
     return f"{code[: span[0]]}{text}{code[span[1] :]}"
 
 
-def _rows(results: Iterable[object]) -> Iterator[Mapping[str, object]]:
-    """Yield the records that are results, or stand in lists that are."""
+def _items(results: Iterable[object]) -> Iterator[object]:
+    """Yield what may be a record: results, and what stands in lists that are."""
     for result in results:
-        if isinstance(result, list | tuple):
-            yield from filter(None, map(_record, cast("Sequence[object]", result)))
-        elif record := _record(result):
-            yield record
+        if type(result) in {list, tuple}:
+            yield from cast("Sequence[object]", result)
+        else:
+            yield result
 
 
 def _record(value: object) -> Mapping[str, object]:
-    if isinstance(value, dict):
-        pairs = cast("dict[object, object]", value).items()
-        return {key: each for key, each in pairs if isinstance(key, str)}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in fields(value)}
-    return cast("Mapping[str, object]", getattr(value, "__dict__", {}))
+    """Return the keys of a record as a program sees them; nothing of the value's own is called for it."""
+    if not isinstance(value, dict):
+        try:
+            value = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return {}
+    if not isinstance(value, dict):
+        return {}
+    pairs = _pairs(cast("dict[object, object]", value))
+    return {key: each for key, each in pairs if type(key) is str} if len(pairs) <= _MOST_KEYS else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ __all__ = [
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
 _MOST_NAMES = 40
+_KEY = re.compile(r"""\[["'](\w+)["']\]""")
 _SAME = 0.85
 """From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
 Fix = tuple[int, int, int, int, str]
@@ -56,6 +58,25 @@ def fix(node: ast.expr, text: str) -> Fix:
 
 def corrected(text: str, found: Sequence[Mistake]) -> str:
     """Return a program with all its mistakes put right; "" where one cannot be."""
+    # Small models copy best what looks like their own.
+    quotes = ("'", '"') if text.count("['") > text.count('["') else ('"', "'")
+    for quote in quotes:
+        better = _replaced(text, found, quote)
+        # In a text in braces, as f"{…}", the quotes may have to be others.
+        if better and _is_program(better):
+            return better
+    return ""
+
+
+def _is_program(text: str) -> bool:
+    try:
+        compile(text, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _replaced(text: str, found: Sequence[Mistake], quote: str) -> str:
     lines = text.encode().splitlines(keepends=True)
     before: tuple[int, int] | None = None
     for each in sorted(found, key=lambda each: each.fix or (), reverse=True):
@@ -65,9 +86,7 @@ def corrected(text: str, found: Sequence[Mistake]) -> str:
         if line != last_line or (before is not None and (line, last_column) > before):
             return ""
         whole = lines[line - 1]
-        if text.count("['") > text.count('["'):
-            # Small models copy best what looks like their own.
-            new = new.replace('"', "'")
+        new = _KEY.sub(rf"[{quote}\1{quote}]", new)
         lines[line - 1] = whole[:column] + new.encode() + whole[last_column:]
         before = line, column
     return b"".join(lines).decode()

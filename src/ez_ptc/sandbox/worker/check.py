@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .advice import Mistake, call_mistakes, fix, meant, which_names
-from .inference import Scope, bound_names, children, every
+from .inference import Scope, bound_names, changed, children, every
 from .lookups import all_of, beginning, identity, list_of, looked_up, named_lookup, where_else
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
-_ADDERS = frozenset({"update", "setdefault", "fromkeys"})
+_ADDERS = frozenset({"update", "setdefault", "setattr", "fromkeys"})
 _INTO = frozenset({"add", "update"})
 _UNHASHABLE = "a record is a dict, and cannot be in a set: use one of its values, like row"
 _INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
@@ -44,7 +44,7 @@ def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> 
         known: Whether a name is there without the program's doing.
     """
     check = _Check(tree, shapes, known)
-    check.look(tree.body, Scope(shapes), guarded=False)
+    check.look(tree.body, Scope(shapes, changed=check.changed), guarded=False)
     return sorted(check.found, key=lambda each: each.line)
 
 
@@ -67,6 +67,7 @@ class _Check:
         self._keys = {key for node in nodes for key in _named_keys(node)}
         self._passed: dict[int, tuple[ast.Call, Shape]] = {}
         self._nodes = nodes
+        self.changed = changed(nodes)
 
     def look(
         self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
@@ -82,8 +83,10 @@ class _Check:
 
     def visit_definition(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope, *, guarded: bool) -> None:
         """Look into a function or a class; who calls it may be ready for what it raises."""
-        arguments = None if isinstance(node, ast.ClassDef) else node.args
-        self.look(node.body, Scope(self._shapes, scope), guarded=guarded or self._handles, arguments=arguments)
+        is_class = isinstance(node, ast.ClassDef)
+        arguments = None if is_class else node.args
+        inner = Scope(self._shapes, scope, of_class=is_class)
+        self.look(node.body, inner, guarded=guarded or self._handles, arguments=arguments)
 
     def visit_try(self, node: ast.Try, scope: Scope, *, guarded: bool) -> None:
         """Leave alone what the program is ready for."""
@@ -295,6 +298,8 @@ def _named_keys(node: ast.AST) -> Iterator[str]:
         given = [*node.keys]
     elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield node.attr
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        yield from (each.arg for each in node.keywords if each.arg)
     for each in given:
         if isinstance(each, ast.Constant) and isinstance(each.value, str):
             yield each.value

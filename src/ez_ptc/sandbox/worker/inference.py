@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from .shapes import UNKNOWN, Type
@@ -12,13 +13,15 @@ if TYPE_CHECKING:
 
     from .shapes import Shapes
 
-__all__ = ["Scope", "bound_names", "children", "every"]
+__all__ = ["Changed", "Scope", "bound_names", "changed", "children", "every"]
 
 _SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
 _SETS = frozenset({"set", "frozenset"})
 _ROWS = frozenset({"list", "set"})
 _ONE = frozenset({"max", "min", "next"})
 _SCALARS = frozenset({"str", "int", "float", "bool"})
+# What changes which items a list or a dict has; a set's are of no known kind from the start.
+_CHANGING = frozenset({"append", "extend", "insert", "setdefault", "update"})
 _ROUNDS = 3
 _PAIR = 2
 
@@ -73,12 +76,57 @@ def bound_names(node: ast.AST) -> Iterable[str]:
     return [name for name in bind(node) if name] if bind is not None else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Names whose values a program changes: by keys that are not seen, in their items, or from inside a function."""
+
+    computed: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+    def has(self, name: str, kind: Type) -> bool:
+        """Return whether a name may hold something else than it was bound to, of this kind."""
+        if name in self.elsewhere or kind.kind == "set":
+            return name in self.elsewhere
+        return name in (self.computed if kind.kind == "record" else self.items)
+
+
+NOTHING_CHANGED = Changed()
+
+
+def changed(nodes: Iterable[ast.AST]) -> Changed:
+    """Return what a program changes anywhere."""
+    computed, items, elsewhere = set[str](), set[str](), set[str]()
+    for node in nodes:
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            items |= (names := _roots(node.value))
+            if not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)):
+                computed |= names
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            items |= _roots(node.func.value)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            elsewhere |= {*node.names}
+    return Changed(frozenset(computed), frozenset(items), frozenset(elsewhere))
+
+
+def _roots(node: ast.expr) -> set[str]:
+    """Return the name that a chain of keys and items begins with."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
 class Scope:
     """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
 
-    def __init__(self, shapes: Shapes, outer: Scope | None = None) -> None:
+    def __init__(
+        self, shapes: Shapes, outer: Scope | None = None, *, changed: Changed = NOTHING_CHANGED, of_class: bool = False
+    ) -> None:
+        """Begin with no names; a class's own are not known in its methods. What is changed somewhere is of no kind."""
         self._shapes = shapes
-        self._outer = outer
+        self.of_class = of_class
+        self.outer: Scope | None = outer.outer if outer is not None and outer.of_class else outer
+        self.changed: Changed = changed if outer is None else outer.changed
         self._types: dict[str, Type] = {}
         self._settled: dict[str, Type] = {}
         self._passed: dict[object, Type] = {}
@@ -103,12 +151,12 @@ class Scope:
 
     def knows(self, name: str) -> bool:
         """Return whether a name is bound here or outside."""
-        return name in self._settled or (self._outer is not None and self._outer.knows(name))
+        return name in self._settled or (self.outer is not None and self.outer.knows(name))
 
     def holding(self, key: str) -> str:
         """Return the name of a record that has a key, or ""."""
         found = (name for name, kind in self._settled.items() if kind.kind == "record" and key in kind.keys)
-        return next(found, "") or (self._outer.holding(key) if self._outer is not None else "")
+        return next(found, "") or (self.outer.holding(key) if self.outer is not None else "")
 
     def of(self, node: ast.expr) -> Type:
         """Return the kind of an expression's value."""
@@ -186,9 +234,13 @@ class Scope:
             self._add(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
-                self._bind(part.value if isinstance(part, ast.Starred) else part, UNKNOWN)
+                self._bind(part, UNKNOWN)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, UNKNOWN)
 
     def _add(self, name: str, value: Type) -> None:
+        if self.changed.has(name, value):
+            value = UNKNOWN
         self._types[name] = value if self._types.get(name, value) == value else UNKNOWN
 
     # What expressions are ---------------------------------------------------------------------------------------------
@@ -196,7 +248,7 @@ class Scope:
     def name(self, node: ast.Name) -> Type:
         """Return what a name holds."""
         found = self._settled.get(node.id) or self._types.get(node.id)
-        return found or (self._outer.name(node) if self._outer is not None else UNKNOWN)
+        return found or (self.outer.name(node) if self.outer is not None else UNKNOWN)
 
     def awaited(self, node: ast.Await) -> Type:
         """Return what is awaited."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import keyword
 from typing import TYPE_CHECKING
 
 from .shapes import singular
@@ -36,6 +37,8 @@ _READING = (
 )
 _IDENTITIES = ("_id", "_code", "_key", "_number")
 _SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
+_PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.expr_context)
+_ROWS = ("item", "each", "found", "one_of_them")
 _MOST_LOOPS = 3
 
 
@@ -71,7 +74,21 @@ def _noun(shape: Shape) -> str:
 
 
 def _found(shape: Shape, own: str, identity: str, value: str) -> str:
-    return f'next(item["{own}"] for item in {shape.tool}() if item["{identity}"] == {value})'
+    """Return what reads a key of the one row that has a value; a whole row where `own` is ""; "" where it cannot."""
+    row = _free(value)
+    wanted = f'{row}["{own}"]' if own else row
+    return f'next({wanted} for {row} in {shape.tool}() if {row}["{identity}"] == {value})' if _is_plain(value) else ""
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether an expression may be evaluated for each of many rows: it calls nothing."""
+    return all(isinstance(node, _PLAIN) for node in ast.walk(ast.parse(text, mode="eval").body))
+
+
+def _free(*texts: str, first: str = "item") -> str:
+    """Return a name for a row that is in none of some expressions."""
+    taken = {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return next(name for name in (first, *_ROWS) if name not in taken or name == _ROWS[-1])
 
 
 def words(name: str) -> set[str]:
@@ -132,7 +149,7 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
             return _found(shape, own, given, value)
     for shape in shapes.values():
         if _reads_all(shape) and singular(_noun(shape)) == wanted and given in _record(shape.returns).keys:
-            return f'next(item for item in {shape.tool}() if item["{given}"] == {value})'
+            return _found(shape, "", given, value)
     return ""
 
 
@@ -140,10 +157,12 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
     extra = {str(each.arg): each.value for each in call.keywords if each.arg not in tool.named}
     kind = tool.returns.item
-    if tool.returns.kind != "list" or kind is None or not kind.keys or len(call.args) > len(tool.positional):
+    if not _only_reads(tool) or tool.returns.kind != "list" or kind is None or not kind.keys:
         return ""
-    taken = {name for each in extra.values() for name in _names(each)}
-    row = "each_row" if _row_of(tool) in taken else _row_of(tool)
+    values = [ast.unparse(value) for value in extra.values()]
+    if len(call.args) > len(tool.positional) or not all(map(_is_plain, values)):
+        return ""
+    row = _free(*values, first=_row_of(tool))
     conditions: list[str] = []
     for name, value in extra.items():
         key, sign = (name, "==") if name in kind.keys else _compared(name)
@@ -183,9 +202,9 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
     for one row only, which the task has to name.
     """
     given = dict(zip((each.name for each in tool.positional), call.args, strict=False))
-    given |= {str(keyword.arg): keyword.value for keyword in call.keywords}
+    given |= {str(each.arg): each.value for each in call.keywords}
     for name, shape, own in shapes.sources(tool):
-        if name not in given or not _is_made_up(given[name], known) or shape.returns.kind != "list":
+        if name not in given or not _is_made_up(given[name], known) or not _reads_list(shape):
             continue
         literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
@@ -211,10 +230,6 @@ def _record(kind: Type) -> Type:
     return kind.item if kind.kind == "list" and kind.item is not None else kind
 
 
-def _names(node: ast.expr) -> Iterable[str]:
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
-
-
 def named(node: ast.expr) -> str:
     """Return what a value is called: the name it has, or the key it is read by."""
     if isinstance(node, ast.Subscript):
@@ -228,6 +243,10 @@ def _one_needed(tool: Shape) -> Parameter | None:
     return needed[0] if len(needed) == 1 else None
 
 
+def _reads_list(tool: Shape) -> bool:
+    return _only_reads(tool) and tool.returns.kind == "list"
+
+
 def _reads_one(tool: Shape) -> bool:
     return _only_reads(tool) and tool.returns.kind == "record"
 
@@ -237,7 +256,8 @@ def _only_reads(tool: Shape) -> bool:
 
 
 def _row_of(shape: Shape) -> str:
-    return singular(shape.tool.rpartition("_")[2]) or "item"
+    name = singular(shape.tool.rpartition("_")[2])
+    return name if name and not keyword.iskeyword(name) else "item"
 
 
 def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
@@ -247,7 +267,7 @@ def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
         needed = [each.name for each in shape.positional if each.is_required]
         if all(name in known for name in needed):
             return [f"for {_row_of(shape)} in {shape.tool}({', '.join(known[name] for name in needed)}):", *loops]
-        found = [each for each in shapes.sources(shape) if each[1].returns.kind == "list"]
+        found = [each for each in shapes.sources(shape) if _reads_list(each[1])]
         if len(needed) != 1 or not found:
             break
         _, source, own = found[0]

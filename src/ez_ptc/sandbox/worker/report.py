@@ -36,7 +36,7 @@ _MOST_PROPOSED = 5_000
 """Characters of a corrected program: a longer one is not copied, and would be cut."""
 _MOST_NAMES = 40
 _LONGEST = 100
-_PLAIN = {int, str}
+_GREATEST = 10**15
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
 # A program's own classes may answer otherwise, or not at all.
 _TYPE_NAME = vars(type)["__name__"].__get__
@@ -262,8 +262,12 @@ def _beginning(error: BaseException, shapes: Shapes) -> str:
     if failed is None or frame is None:
         return ""
     values = {**frame.f_globals, **frame.f_locals}.items()
-    known = {name: text for name, value in values if type(value) in _PLAIN and len(text := repr(value)) <= _LONGEST}
-    return _begun(beginning(*failed, shapes, known))
+    return _begun(beginning(*failed, shapes, {name: repr(value) for name, value in values if _is_short(value)}))
+
+
+def _is_short(value: object) -> bool:
+    """Return whether a value is a text or a number that is short to write."""
+    return (type(value) is str and len(value) <= _LONGEST) or (type(value) is int and abs(value) < _GREATEST)
 
 
 def _begun(loops: str) -> str:

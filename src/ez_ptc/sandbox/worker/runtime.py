@@ -188,8 +188,11 @@ class Runtime:
             return []
 
     def _meant(self, error: BaseException, tree: ast.Module, text: str) -> str:
-        """Return the program put right that names no tool, and so was not checked, but may have meant one."""
-        if not issubclass(type(error), NameError) or self._names_tool(text):
+        """Return the program put right that names no tool, and so was not checked, but may have meant one.
+
+        In a session it may have called one all the same, by what an earlier program has defined.
+        """
+        if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
             return ""
         try:
             return proposal(self._mistakes(tree, text), text)

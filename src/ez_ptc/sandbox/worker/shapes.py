@@ -16,7 +16,8 @@ _COMMON = frozenset(
 )
 """What is called so in two places need not be the same thing."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
-_LISTS = frozenset({"list", "set", "frozenset", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
+_SETS = frozenset({"set", "frozenset"})
+_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
 _DICTS = frozenset({"dict", "Mapping"})
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 
@@ -183,7 +184,7 @@ def _type(node: ast.expr | None, tool: str) -> Type:
 def _plain(name: str) -> str:
     if name in _SCALARS:
         return name
-    return "list" if name in _LISTS else "dict" if name in _DICTS else ""
+    return "list" if name in _LISTS else "set" if name in _SETS else "dict" if name in _DICTS else ""
 
 
 def _subscripted(node: ast.Subscript, tool: str) -> Type:
@@ -200,6 +201,8 @@ def _subscripted(node: ast.Subscript, tool: str) -> Type:
     # The places of a tuple may differ.
     if kind == "list" and (node.value.id != "tuple" or isinstance(inside[-1], ast.Constant)):
         return Type("list", item=_type(inside[0], tool), tool=tool)
+    if kind == "set":
+        return Type("set", item=_type(inside[0], tool), tool=tool)
     return Type("list", tool=tool) if kind == "list" else UNKNOWN
 
 

@@ -71,7 +71,7 @@ class Tools:
         """Take the link, and what sends the output before a call."""
         self._link = link
         self._flush = flush
-        self._made = 0
+        self.made = 0  # calls of this program
         self._most = 0
         self._program: object = None
         self.texts: dict[str, tuple[str, str]] = {}  # what is said of them: the signature, and what is returned
@@ -81,7 +81,7 @@ class Tools:
 
     def begin(self, most: int) -> None:
         """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind."""
-        self._made = 0
+        self.made = 0
         self._most = most
         self._program = current().program
         self.closed = None
@@ -144,8 +144,8 @@ class Tools:
     ) -> Pending:
         if self.closed is not None:
             raise self.closed
-        self._made += 1
-        if self._made > self._most:
+        self.made += 1
+        if self.made > self._most:
             message = f"the program made more than {self._most:,} tool calls"
             raise RuntimeError(message)
         encode = values.encode
