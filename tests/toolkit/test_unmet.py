@@ -143,7 +143,10 @@ def test_the_answer_to_such_a_program_ends_with_the_one_that_was_meant() -> None
     program = "for course in list_courses():\n    if course['code'] == 'Optics':\n        print(course['seats'])"
     with Toolkit([list_courses], assist_tool_chaining=True) as toolkit:
         told = toolkit.answer(program, toolkit.execute(program))
-        assert told.startswith("[Done, but it printed nothing: no row met a condition: 'code' is never 'Optics', but")
+        assert told.startswith(
+            "ERROR: The program printed nothing.\n"
+            "Run this corrected program instead ('code' is never 'Optics', but 'title' is):\n```python\n"
+        )
         assert toolkit.execute(toolkit.extract_code(told) or "").output == "4\n"
 
 

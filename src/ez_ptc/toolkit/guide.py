@@ -64,7 +64,8 @@ _NOTHING_FOUND: Final = (
     "[Done, but it printed nothing: {name}() returned an empty list for these arguments. Leave an argument out if the "
     "task does not ask for it.]"
 )
-_MEANT: Final = "Run this program instead, if that was meant:"
+# Small models copy a program after these words, and not after more.
+_MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program instead ({why}):"
 # No part of these can match over many lines: a program comes from a model, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
@@ -153,10 +154,10 @@ class Guide:
             empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
             name = next(empty, "")
             return _NOTHING_FOUND.format(name=name) if name else ""
-        told = f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
         # What was not reached may have an effect.
-        is_safe = all(_only_reads(tool) for tool in self.tools if tool.name in code)
-        return f"{told}\n{_MEANT}\n```python\n{found.program.strip()}\n```" if found.program and is_safe else told
+        if not found.program or not all(_only_reads(tool) for tool in self.tools if tool.name in code):
+            return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
+        return f"{_MEANT.format(why=found.why)}\n```python\n{found.program.strip()}\n```"
 
     def _only_read(self, result: ExecutionResult) -> bool:
         called = _called(result)
