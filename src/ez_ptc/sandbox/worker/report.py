@@ -163,9 +163,10 @@ def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object])
     return ""
 
 
-def _file_hint(error: OSError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+def _file_hint(error: OSError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     is_file = isinstance(error, (PermissionError, FileNotFoundError)) and error.filename
-    return "there are no files in here: all data comes from the tools" if is_file else ""
+    more = ": all data comes from the tools" if shapes else ""
+    return f"there are no files in here{more}" if is_file else ""
 
 
 def _syntax_hint(error: SyntaxError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
