@@ -7,7 +7,7 @@ import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
-from ez_ptc.toolkit.example import worked_example
+from ez_ptc.toolkit.example import example_program
 from ez_ptc.toolkit.guide import Guide
 
 AnyTool = Tool[..., Any]
@@ -180,9 +180,7 @@ def test_an_empty_error_hint_says_nothing() -> None:
 
 def test_the_worked_example_comes_last() -> None:
     prompt, tool_prompt, description = texts(guide(assist_tool_chaining=True))
-    example = worked_example(TOOLS, with_shapes=True)
-    assert example is not None
-    program = example.program
+    program = example_program(TOOLS, with_shapes=True)
 
     assert prompt.endswith(f"\n```python\n{program}\n```")
     assert tool_prompt.endswith("\n" + indent(program, "    "))

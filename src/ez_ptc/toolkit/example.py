@@ -7,7 +7,7 @@ import json
 import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.toolkit.samples import mapping, resolved, sample_arguments
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Example", "worked_example"]
+__all__ = ["example_program"]
 
 _Schema = Mapping[str, object]
 
@@ -69,22 +69,15 @@ class _Shape:
         wanted, given = resolved(argument, self.tool.parameters).get("type"), key.get("type")
         return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
 
-    def telling(self, *, which: bool = False) -> str:
-        """Return the key which tells most of a record, or `which` of several it is."""
+    def telling(self, variable: str, *, which: bool = False) -> str:
+        """Return the text that reads the key which tells most of a record, or `which` of several it is."""
         names = (key for key in ("name", "title") if key in self.keys)
         plain = (key for key in self.keys if which or not key.endswith(_REFERENCES))
-        return next(names, next(plain, next(iter(self.keys))))
+        return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
-class Example(NamedTuple):
-    """A program, and the task that it does in words, or "" where that would say no more."""
-
-    task: str
-    program: str
-
-
-def worked_example(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> Example | None:
-    """Return a program that calls a tool or two with plausible arguments; None where no tool can be called by name.
+def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
+    """Return a program that calls a tool or two with plausible arguments, or "" where no tool can be called by name.
 
     With shapes it shows, as far as the tools allow, how rows are looped over and looked up with another tool; printing
     from the innermost loop, and no collected list, is what small models wrote the most working programs from. Without
@@ -92,9 +85,9 @@ def worked_example(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> Exa
     """
     tools = [tool for tool in tools if tool.name.isidentifier() and not keyword.iskeyword(tool.name)]
     if not tools:
-        return None
+        return ""
     if not with_shapes:
-        return Example("", f"print({_call(tools[0])})")
+        return f"print({_call(tools[0])})"
     taken = {tool.name for tool in tools}
     shapes = [*_shapes(tools)]
     # A list that needs no id can start from what a question says.
@@ -102,26 +95,24 @@ def worked_example(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> Exa
     for rows in lists:
         joins = [join for other in shapes for join in _joins(rows, other, taken)]
         if joins:
-            return max(joins, key=lambda join: join.program.count("for "))
+            return max(joins, key=lambda join: join.count("for "))
     if lists:
         return _loop(lists[0], taken)
     if shapes:
-        name, key = _free(shapes[0].noun, taken), shapes[0].telling()
-        return Example("", f"{name} = {_call(shapes[0].tool)}\nprint({_item(name, key)})")
+        name = _free(shapes[0].noun, taken)
+        return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
     name = _free(tools[0].name.partition("_")[2], taken)
-    return Example("", f"{name} = {_call(tools[0])}\nprint({name})")
+    return f"{name} = {_call(tools[0])}\nprint({name})"
 
 
-def _loop(rows: _Shape, taken: set[str]) -> Example:
+def _loop(rows: _Shape, taken: set[str]) -> str:
     """Return a program that goes through the rows."""
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
-    key = rows.telling()
-    program = _nested(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({_item(row, key)})")
-    return Example(_task(row, key), program)
+    return _nested(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
 
 
-def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[Example]:
+def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
     """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
     if other.tool is rows.tool:
         return
@@ -142,15 +133,7 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[Example]:
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        first, second = rows.telling(which=True), other.telling()
-        program = _nested(*lines, f"print({_item(row, first)}, {_item(last, second)})")
-        yield Example(_task(row, first, second), program)
-
-
-def _task(row: str, *keys: str) -> str:
-    """Say what is printed of each row."""
-    wanted = " and ".join(f"the {key.replace('_', ' ')}" for key in keys)
-    return f"Print {wanted} of each {row.replace('_', ' ')}."
+        yield _nested(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
 
 
 def _nested(*lines: str) -> str:

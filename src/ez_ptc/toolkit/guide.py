@@ -12,7 +12,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.toolkit.example import worked_example
+from ez_ptc.toolkit.example import example_program
 from ez_ptc.toolkit.unmet import unmet
 
 if TYPE_CHECKING:
@@ -178,13 +178,11 @@ class Guide:
         return f"{introduction}\n\n{listing}\n\n{instructions}"
 
     def _example(self, *, fenced: bool) -> str:
-        example = worked_example(self.tools, with_shapes=self.assist_tool_chaining)
-        if example is None:
+        program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
+        if not program:
             return ""
-        if not fenced:
-            return f"{_EXAMPLE}\n{indent(example.program, '    ')}"
-        head = f"An example. Task: {example.task} Answer:" if example.task else _EXAMPLE
-        return f"{head}\n```python\n{example.program}\n```"
+        body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
+        return f"{_EXAMPLE}\n{body}"
 
     def _definition(self, tool: Tool[..., Any]) -> str:
         """Return a tool as the head of a function with its docstring."""
