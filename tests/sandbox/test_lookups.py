@@ -252,6 +252,59 @@ def test_a_made_up_id_begins_with_the_one_row_that_the_task_names_where_there_is
     )
 
 
+def test_what_gets_or_creates_is_not_proposed_as_reading(toolkit: Toolkit) -> None:
+    class Account(TypedDict):
+        account_id: int
+        limit: float
+
+    @ez_tool
+    def get_or_create_account(person_id: str) -> Account:
+        """Get somebody's account, and open one first where there is none."""
+        raise NotImplementedError
+
+    with Toolkit([list_people, get_or_create_account]) as made:
+        assert proposed(made, "for p in list_people():\n    print(p['limit'])") == ""
+        assert proposed(made, "for p in list_people():\n    print(get_limit(p.person_id))") == ""
+
+
+def test_a_beginning_says_arguments_as_the_call_did_and_none_that_it_cannot_know() -> None:
+    @ez_tool
+    def get_pay(person_id: str, month: str, euros: float = 1) -> float:
+        """Get somebody's pay."""
+        raise LookupError(person_id)
+
+    with Toolkit([list_people, get_pay, raise_rate]) as made:
+        begun = "for item in list_people():\n    result = get_pay(month='2024-01', person_id=item[\"person_id\"])"
+        assert proposed(made, "get_pay(month='2024-01', person_id='X9')") == begun
+        assert proposed(made, "x = ['2024-01']\nget_pay('X9', x[0])") == ""
+        assert proposed(made, "get_pay(person_id, '2024', raise_rate('E1', 2))") == ""
+
+
+def test_what_must_be_given_by_name_is_not_left_out_of_a_proposal() -> None:
+    @ez_tool
+    def list_staff(*, region: str) -> list[Person]:
+        """List the staff of a region."""
+        raise NotImplementedError
+
+    with Toolkit([list_staff, list_claims]) as made:
+        assert proposed(made, "for c in list_claims():\n    print(c['name'])") == ""
+
+
+def test_a_name_that_another_loop_has_bound_is_not_proposed(toolkit: Toolkit) -> None:
+    code = "for p in list_people():\n    print(p.name)\nfor c in list_claims():\n    print(c['rate'])"
+    assert "print(p" not in proposed(toolkit, code).partition("list_claims")[2]
+
+
+def test_what_gets_all_there_is_has_a_name_that_hides_nothing() -> None:
+    @ez_tool
+    def get_all() -> list[Person]:
+        """Get all people."""
+        return PEOPLE
+
+    with Toolkit([get_all]) as made:
+        assert proposed(made, "open('a.csv')") == "data = get_all()"
+
+
 def test_no_beginning_calls_what_may_have_an_effect_for_all_rows(toolkit: Toolkit) -> None:
     paid.clear()
     assert proposed(toolkit, "pay_claim(1234)") == ""

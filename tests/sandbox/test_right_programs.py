@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import pytest
 
@@ -48,9 +48,21 @@ def get_tags() -> set[str]:
     return {"old", "new"}
 
 
+@ez_tool
+def convert(amount: float, source: Literal["EUR", "USD"], target: Literal["EUR", "USD"] = "EUR") -> float:
+    """Convert an amount."""
+    return amount if source == target else amount * 2
+
+
+@ez_tool
+def set_status(person_id: str, status: Literal["open", "closed"], note: str = "") -> str:
+    """Set somebody's status."""
+    return f"{status} {note}"
+
+
 @pytest.fixture(scope="module")
 def toolkit() -> Iterator[Toolkit]:
-    with Toolkit([get_hours, get_ranks, get_ids, get_person, get_tags]) as made:
+    with Toolkit([get_hours, get_ranks, get_ids, get_person, get_tags, convert, set_status]) as made:
         yield made
 
 
@@ -104,6 +116,22 @@ RIGHT: dict[str, str] = {
         "class Bag:\n    def add(self, x):\n        print(x.name)\ns = Bag()\ns.add(get_person('E1'))"
     ),
     "sets of values": "s = set()\ns.update(get_ids())\ns |= {p.name for p in get_ranks().values()}\nprint(sorted(s))",
+    "the way back": "source, target = 'EUR', 'USD'\nprint(convert(convert(1, source, target), target, source))",
+    "a choice called as another parameter": "for note in ['open', 'closed']:\n    print(set_status('E1', note))",
+    "a key replaced by a record": (
+        "p = get_person('E1')\np['person_id'] = get_person('E2')\nprint(p['person_id']['name'])"
+    ),
+    "an attribute replaced by a record": "p = get_person('E1')\np.name = get_person('E2')\nprint(p['name']['name'])",
+    "a value that is asked what it is": (
+        "for k in [*get_ids(), get_person('E1')]:\n    print(k['name'] if isinstance(k, dict) else k)\n"
+        "for k in get_ids():\n    print(k['name'] if isinstance(k, dict) else k)"
+    ),
+    "a record that is asked what it has": "p = get_person('E1')\nprint(p.phone if hasattr(p, 'phone') else '-')",
+    "a number in a word": "print(convert('inf', 'EUR') > 1)",
+    "a class that knows its name": (
+        "get_ids()\nclass A:\n    print(__qualname__, __module__)\n"
+        "    def f(self):\n        return __class__\nprint(A().f())"
+    ),
     "a zip": "for i, p in zip(get_ids(), get_ranks().values()):\n    print(i.lower(), p.name)",
 }
 
@@ -112,3 +140,10 @@ RIGHT: dict[str, str] = {
 def test_a_program_that_changes_what_it_was_given_runs(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert result.success, result.error_output
+
+
+def test_a_session_may_give_a_tools_name_to_something_else(toolkit: Toolkit) -> None:
+    with toolkit.session() as session:
+        assert session.execute("def get_person(number):\n    return [{'z': number}]").success
+        result = session.execute("print(get_person(number=5)[0]['z'])")
+    assert (result.error, result.output) == (None, "5\n")

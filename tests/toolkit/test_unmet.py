@@ -95,6 +95,9 @@ def test_rows_are_dicts_dataclasses_and_lists_of_them() -> None:
         ("['state'] == 'Open'", ROWS),
         ("['state'] != 'Gone'", ROWS),
         ("['state'] == other", ROWS),
+        ("['state'] == 'Gone' or True", ROWS),
+        ("['id'] and not row['state'] == 'Gone'", ROWS),
+        ("['state'] == 'Go' + 'ne'", ROWS),
         ("['state'] == 'Gone'.upper()", ROWS),
         ("['colour'] == 'red'", ROWS),
         ("['state'] == 'Gone'", []),
@@ -196,3 +199,25 @@ def test_a_list_that_was_empty_for_its_arguments_is_named() -> None:
         "[Done, but it printed nothing: list_courses() returned an empty list for these arguments. Leave an argument "
         "out if the task does not ask for it.]"
     )
+
+
+def test_a_program_that_calls_what_is_not_seen_is_not_proposed_again() -> None:
+    @ez_tool
+    def list_people() -> list[dict[str, str]]:
+        """List the people."""
+        return [{"name": "Ann"}]
+
+    program = "for p in list_people():\n    if p['name'] == 'ann':\n        fire(p)"
+    with Toolkit([list_people]) as toolkit, toolkit.session() as session:
+        assert session.execute("def fire(person):\n    print(person)").success
+        assert "```" not in toolkit.answer(program, session.execute(program))
+
+
+def test_a_list_that_hides_whether_it_is_empty_is_not_asked() -> None:
+    class Shut(list[int]):
+        def __bool__(self) -> NoReturn:
+            raise RuntimeError
+
+    call: dict[str, object] = {"name": "list_people", "args": (1,), "result": Shut()}
+    with Toolkit([]) as toolkit:
+        assert "printed nothing" in toolkit.answer("x = 1", ExecutionResult(tool_calls=[call]))

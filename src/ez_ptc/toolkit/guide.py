@@ -6,6 +6,7 @@ worked example to copy. `Guide` frames them for its three readers.
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass
 from textwrap import indent
@@ -70,8 +71,14 @@ _MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # What begins so is called for what it returns, and so it can be called again.
 _READING: Final = frozenset(
-    {"calculate", "compute", "convert", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list"}
+    {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list"}
 ) | {"locate", "look", "lookup", "query", "read", "search", "show", "track", "view"}
+# What gets or creates is called for more than what it returns.
+_WRITING: Final = frozenset(
+    {"add", "and", "create", "delete", "insert", "make", "or", "remove", "save", "set", "update"}
+)
+# What a program calls by its name.
+_CALLED: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)[ \t]*\(")
 # As many values as a model must be told of a parameter, since it has to hit one of them.
 _MOST_CHOICES: Final = 50
 # Characters of a program that is told again with a line more.
@@ -154,8 +161,9 @@ class Guide:
             empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
             name = next(empty, "")
             return _NOTHING_FOUND.format(name=name) if name else ""
-        # What was not reached may have an effect.
-        if not found.program or not all(_only_reads(tool) for tool in self.tools if tool.name in code):
+        # What was not reached may have an effect, and so may what an earlier program of a session has defined.
+        reading = {tool.name for tool in self.tools if _only_reads(tool)}
+        if not found.program or not all(name in reading or hasattr(builtins, name) for name in _CALLED.findall(code)):
             return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
         return f"{_MEANT.format(why=found.why)}\n```python\n{found.program.strip()}\n```"
 
@@ -228,7 +236,7 @@ def _nothing(code: str) -> str:
 
 
 def _found_nothing(call: Mapping[str, Any]) -> bool:
-    return isinstance(call.get("result"), list) and not call["result"] and bool(call.get("args") or call.get("kwargs"))
+    return type(call.get("result")) is list and not call["result"] and bool(call.get("args") or call.get("kwargs"))
 
 
 def _called(result: ExecutionResult) -> list[str]:
@@ -240,7 +248,8 @@ def _joined(*lines: str) -> str:
 
 
 def _only_reads(tool: Tool[..., Any]) -> bool:
-    return tool.idempotent or tool.name.partition("_")[0] in _READING
+    verb, *others = tool.name.split("_")
+    return tool.idempotent or (verb in _READING and _WRITING.isdisjoint(others))
 
 
 def _is_undescribed(tool: Tool[..., Any]) -> bool:

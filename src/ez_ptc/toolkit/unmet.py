@@ -16,9 +16,11 @@ _LITERAL: Final = r"""(?:"([^"\\\n]{1,100})"|'([^'\\\n]{1,100})'|(\d{1,15}))"""
 # No part of these can match over many lines, and each begins at the start of a word or of a line.
 _COMPARED: Final = re.compile(
     r"""\b\w+(?:\[["'](?P<key>\w+)["']\]|\.(?P<attribute>\w+))"""
-    rf""" ?== ?(?P<with>{_LITERAL}|[^\W\d]\w*)(?![\w.(\[])"""
+    rf""" ?== ?(?P<with>{_LITERAL}|[^\W\d]\w*)(?![\w.(\[]| ?[+%*])"""
 )
 _NAMED: Final = re.compile(rf"^[ \t]*(\w+) ?= ?(?P<with>{_LITERAL})[ \t]*$", re.MULTILINE)
+# There, a row may be kept without the comparison being met.
+_NOT_ALONE: Final = re.compile(r"\b(?:or|not|else)\b|\"\"\"|'''")
 _MOST_ROWS: Final = 1_000
 _MOST_VALUES: Final = 10
 _LONGEST_SHOWN: Final = 60
@@ -80,6 +82,9 @@ def _explained(code: str, compared: _Compared, rows: Sequence[Mapping[str, objec
 def _comparisons(code: str) -> Iterator[_Compared]:
     named = {match[1]: match for match in _NAMED.finditer(code)}
     for match in _COMPARED.finditer(code):
+        line = code[code.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+        if _NOT_ALONE.search(line):
+            continue
         given: re.Match[str] | None = match if match["with"][0] in "\"'0123456789" else named.get(match["with"])
         if given is not None:
             key = "key" if match["key"] else "attribute"

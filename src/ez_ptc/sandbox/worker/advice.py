@@ -31,6 +31,7 @@ _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
 _MOST_NAMES = 40
 _KEY = re.compile(r"""\[["'](\w+)["']\]""")
+_WORDED = re.compile("inf|nan", re.IGNORECASE)
 _SAME = 0.85
 """From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
 Fix = tuple[int, int, int, int, str]
@@ -143,7 +144,7 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         return
     for name, value in given.items():
         if name in known and known[name].type.kind in _SCALARS:
-            yield from _misplaced(node, value, known[name], (tool, shapes))
+            yield from _misplaced(node, value, known[name], scope, (tool, shapes))
             yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
 
 
@@ -194,14 +195,15 @@ def _value_mistakes(
 
 
 def _misplaced(
-    node: ast.Call, value: ast.expr, parameter: Parameter, called: tuple[Shape, Shapes]
+    node: ast.Call, value: ast.expr, parameter: Parameter, scope: Scope, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
-    """Yield what stands at the place of a few choices, and is called as another parameter is."""
+    """Yield a record's key that stands at the place of a few choices, and is called as another parameter is."""
     tool, other = called[0], named(value)
-    given = {each.arg for each in node.keywords}
-    if not parameter.type.choices or other == parameter.name or other not in tool.named or other in given:
+    if not parameter.type.choices or other == parameter.name or not node.args or value is not node.args[-1]:
         return
-    if node.args and value is node.args[-1]:
+    given = {each.arg for each in node.keywords} | {each.name for each in tool.positional[: len(node.args)]}
+    is_key = isinstance(value, (ast.Subscript, ast.Attribute)) and scope.of(value.value).kind == "record"
+    if is_key and other in tool.named and other not in given and scope.of(value).kind and not scope.of(value).choices:
         text = f"{other}={ast.unparse(value)}"
         error = f"TypeError: {tool.tool}: {parameter.name!r} got what is called {other!r}"
         yield Mistake(node.lineno, error, f"write {text}; {_about(*called)}", fix(value, text))
@@ -222,7 +224,7 @@ def _constant_problem(value: object, parameter: Parameter) -> str:
         return f"{parameter.name!r} wants {wanted.kind}, got None" if is_wrong else ""
     if type(value) is not str:
         return ""
-    if wanted.kind in _NUMBERS and not any(each.isdigit() for each in value):
+    if wanted.kind in _NUMBERS and not any(each.isdigit() for each in value) and not _WORDED.search(value):
         return f"{parameter.name!r} wants {wanted.kind}, got str {value!r}"
     if not wanted.choices:
         return ""

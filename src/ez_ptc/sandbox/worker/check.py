@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from .advice import Mistake, call_mistakes, fix, meant, which_names
 from .inference import Scope, bound_names, changed, children, every
 from .lookups import all_of, beginning, identity, list_of, looked_up, named_lookup, where_else
+from .shapes import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from .advice import Fix
     from .shapes import Shape, Shapes, Type
 
-__all__ = ["mistakes"]
+__all__ = ["ENOUGH", "mistakes"]
 
-_ENOUGH = 50
+ENOUGH = 50
 """So many are looked for: what to write instead takes its time to find, and the program's time runs."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
+# With these it may know better what it has.
+_ASKING = frozenset({"hasattr", "isinstance", "type"})
+_OF_CLASSES = frozenset({"__class__", "__module__", "__qualname__"})
 _ADDERS = frozenset({"update", "setdefault", "setattr", "fromkeys"})
 _INTO = frozenset({"add", "update"})
 _UNHASHABLE = "a record is a dict, and cannot be in a set: use one of its values, like row"
@@ -63,6 +67,7 @@ class _Check:
         names = {name for node in nodes for name in _name(node)}
         self._makes_names = not _MAKERS.isdisjoint(names) or "*" in self._bound
         self._handles = not _GUARDS.isdisjoint(names) or any(isinstance(node, ast.ExceptHandler) for node in nodes)
+        self._asks_first = not _ASKING.isdisjoint(names)
         self._adds_keys = not _ADDERS.isdisjoint(names)
         self._keys = {key for node in nodes for key in _named_keys(node)}
         self._passed: dict[int, tuple[ast.Call, Shape]] = {}
@@ -123,7 +128,7 @@ class _Check:
         del self._inner[len(self._inner) - len(inner) :]
 
     def _expression(self, node: ast.expr, scope: Scope) -> None:
-        if len(self.found) >= _ENOUGH:
+        if len(self.found) >= ENOUGH:
             return
         if isinstance(node, ast.Call):
             self._look_at_call(node, scope)
@@ -164,7 +169,7 @@ class _Check:
     def _look_at_name(self, node: ast.Name) -> None:
         name = node.id
         there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
-        if not there and not self._makes_names:
+        if not there and not self._makes_names and name not in _OF_CLASSES:
             before = [each for each, line in self._bound.items() if line < node.lineno]
             hint = which_names(name, before, self._shapes)
             passed = self._passed.get(id(node))
@@ -185,7 +190,7 @@ class _Check:
         return fix(node, everything or near) if everything or near else None
 
     def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+        if self._asks_first or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
             return
         kind, text = scope.of(value), ast.unparse(value)
         if kind.kind == "record":
@@ -208,12 +213,20 @@ class _Check:
                 self._add(node, error, f"{about}; what you go over are its keys: use .items(), or do not loop")
 
     def _look_at_attribute(self, node: ast.Attribute, scope: Scope) -> None:
-        kind = scope.of(node.value)
+        kind = UNKNOWN if self._asks_first else scope.of(node.value)
         if kind.kind == "record" and not hasattr(dict, node.attr) and not node.attr.startswith("__"):
             self._look_for_key(node, node.value, node.attr, f"AttributeError: this record has no {node.attr!r}", scope)
         elif kind.kind == "list" and kind.tool and not hasattr(list, node.attr):
             hint = f"{_told(kind)} a list: loop over it, or take one item of it"
             self._add(node, f"AttributeError: 'list' object has no attribute {node.attr!r}", hint)
+
+    def _is_at_hand(self, name: str, node: ast.expr) -> bool:
+        """Return whether a name is bound where something stands: before it, and in the loop that binds it."""
+        loops = [each for each in self._nodes if _goes_over(each, name)]
+        if loops:
+            lines = [(each.lineno, each.end_lineno or 0) for each in loops if isinstance(each, ast.For)]
+            return any(first < node.lineno <= last for first, last in lines)
+        return self._bound.get(name, node.lineno) < node.lineno
 
     def _look_for_key(self, node: ast.expr, value: ast.expr, key: str, error: str, scope: Scope) -> None:
         kind = scope.of(value)
@@ -227,11 +240,16 @@ class _Check:
             self._add(node, error, listed, fix(node, f'{text}["{near[0]}"]'))
             return
         other = scope.holding(key)
-        if other:
+        if other and self._is_at_hand(other, node):
             self._add(node, error, f"{listed}; {key!r} is in {other}", fix(node, f'{other}["{key}"]'))
             return
         elsewhere, replacement = where_else(key, text, kind, self._shapes)
         self._add(node, error, "; ".join([listed, *elsewhere]), fix(node, replacement) if replacement else None)
+
+
+def _goes_over(loop: ast.AST, name: str) -> bool:
+    target = loop.target if isinstance(loop, (ast.For, ast.comprehension)) else None
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _is_part(own: str, key: str) -> bool:

@@ -37,7 +37,10 @@ _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
     ast.alias: lambda node: [(node.asname or node.name).partition(".")[0]],
     ast.Global: lambda node: node.names,
     ast.Nonlocal: lambda node: node.names,
-    getattr(ast, "TypeVar", None): lambda node: [node.name],  # from Python 3.12 on
+    # From Python 3.12 on.
+    getattr(ast, "TypeVar", None): lambda node: [node.name],
+    getattr(ast, "TypeVarTuple", None): lambda node: [node.name],
+    getattr(ast, "ParamSpec", None): lambda node: [node.name],
 }
 
 
@@ -83,6 +86,7 @@ class Changed:
     computed: frozenset[str] = frozenset()
     items: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
 
     def has(self, name: str, kind: Type) -> bool:
         """Return whether a name may hold something else than it was bound to, of this kind."""
@@ -96,17 +100,33 @@ NOTHING_CHANGED = Changed()
 
 def changed(nodes: Iterable[ast.AST]) -> Changed:
     """Return what a program changes anywhere."""
-    computed, items, elsewhere = set[str](), set[str](), set[str]()
+    computed, items, elsewhere, keys = set[str](), set[str](), set[str](), set[str]()
     for node in nodes:
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             items |= (names := _roots(node.value))
+            keys |= _keys(node)
             if not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)):
                 computed |= names
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            keys |= _keys(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
             items |= _roots(node.func.value)
+            keys |= _keys(node.func.value)
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             elsewhere |= {*node.names}
-    return Changed(frozenset(computed), frozenset(items), frozenset(elsewhere))
+    return Changed(frozenset(computed), frozenset(items), frozenset(elsewhere), frozenset(keys))
+
+
+def _keys(node: ast.expr) -> set[str]:
+    """Return the keys in a chain of keys and items: what they lead to is something else from then on."""
+    found = set[str]()
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            found.add(node.slice.value)
+        node = node.value
+    return found
 
 
 def _roots(node: ast.expr) -> set[str]:
@@ -258,7 +278,7 @@ class Scope:
         """Return an item, a slice or the value of a key."""
         base = self.of(node.value)
         if base.kind == "record" and isinstance(node.slice, ast.Constant):
-            return base.keys.get(str(node.slice.value), UNKNOWN)
+            return self._value(base, str(node.slice.value))
         if base.kind in _ROWS and isinstance(node.slice, ast.Slice):
             return base
         is_text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
@@ -266,7 +286,10 @@ class Scope:
 
     def attribute(self, node: ast.Attribute) -> Type:
         """Return the value of a record's key."""
-        return self.of(node.value).keys.get(node.attr, UNKNOWN)
+        return self._value(self.of(node.value), node.attr)
+
+    def _value(self, record: Type, key: str) -> Type:
+        return UNKNOWN if key in self.changed.keys else record.keys.get(key, UNKNOWN)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
         """Return the list or set that a comprehension makes."""

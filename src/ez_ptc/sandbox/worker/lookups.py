@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import keyword
 from typing import TYPE_CHECKING
@@ -32,9 +33,11 @@ _VERBS = frozenset({"all", "find", "get", "list", "search"})
 # What begins so is called for what it returns: it may be proposed for each of many rows.
 _READING = (
     _VERBS
-    | {"calculate", "compute", "convert", "count", "describe", "estimate", "fetch", "has", "is", "locate", "look"}
+    | {"calculate", "compute", "count", "describe", "estimate", "fetch", "has", "is", "locate", "look"}
     | {"lookup", "query", "read", "show", "track", "view"}
 )
+# What gets or creates is called for more than what it returns.
+_WRITING = frozenset({"add", "and", "create", "delete", "insert", "make", "or", "remove", "save", "set", "update"})
 _IDENTITIES = ("_id", "_code", "_key", "_number")
 _SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
 _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.expr_context)
@@ -106,7 +109,8 @@ def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
 
 
 def _reads_all(tool: Shape) -> bool:
-    return _only_reads(tool) and tool.returns.kind == "list" and not any(each.is_required for each in tool.positional)
+    needed = [each for each in (*tool.positional, *tool.named.values()) if each.is_required]
+    return _reads_list(tool) and not needed
 
 
 def list_of(name: str, shapes: Shapes) -> str:
@@ -192,7 +196,12 @@ def fetching(text: str, shapes: Shapes) -> str:
     """Return the calls that get all there is of what a program speaks of, a line each; of all where it names none."""
     every = [shape for shape in shapes.values() if _reads_all(shape)]
     named = [shape for shape in every if _noun(shape) in text]
-    return "\n".join(f"{_noun(shape)} = {shape.tool}()" for shape in (named or every)[:_MOST_LOOPS])
+    calls = [(_noun(shape), shape.tool) for shape in (named or every)[:_MOST_LOOPS]]
+    return "\n".join(f"{name if _is_free(name) else 'data'} = {tool}()" for name, tool in calls)
+
+
+def _is_free(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name)
 
 
 def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str:
@@ -209,8 +218,12 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
         literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
         row = _row_of(shape)
-        values = [f'{row}["{own}"]' if key == name else ast.unparse(value) for key, value in given.items()]
-        lines = [f"{tool.tool}({', '.join(values)})"]
+        values = {key: _written(value, known) for key, value in given.items()} | {name: f'{row}["{own}"]'}
+        if not all(values.values()):
+            continue
+        by_name = {str(each.arg) for each in call.keywords}
+        arguments = (f"{key}={text}" if key in by_name else text for key, text in values.items())
+        lines = [f"{tool.tool}({', '.join(arguments)})"]
         if _only_reads(tool):
             lines = [f"result = {lines[0]}"]
         elif "name" in _record(shape.returns).keys:
@@ -220,6 +233,13 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
         if loops:
             return "\n".join("    " * depth + line for depth, line in enumerate([*loops, *lines]))
     return ""
+
+
+def _written(value: ast.expr, known: Mapping[str, str]) -> str:
+    """Return an argument as another program can write it; "" where it is not known what it is."""
+    if isinstance(value, ast.Name):
+        return known.get(value.id, "")
+    return ast.unparse(value) if isinstance(value, ast.Constant) else ""
 
 
 def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
@@ -252,7 +272,8 @@ def _reads_one(tool: Shape) -> bool:
 
 
 def _only_reads(tool: Shape) -> bool:
-    return tool.tool.partition("_")[0] in _READING
+    verb, *others = tool.tool.split("_")
+    return verb in _READING and _WRITING.isdisjoint(others)
 
 
 def _row_of(shape: Shape) -> str:

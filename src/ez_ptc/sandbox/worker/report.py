@@ -15,6 +15,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, cast
 
 from .advice import corrected, sources
+from .check import ENOUGH
 from .lines import unfolded
 from .lookups import beginning, fetching
 from .program import EmptyProgramError, is_program
@@ -103,7 +104,7 @@ def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
 
 def proposal(found: Sequence[Mistake], text: str) -> str:
     """Return the program with its mistakes put right, or how one may begin, as a model is told it; or ""."""
-    better = corrected(text, found) if found else ""
+    better = corrected(text, found) if 0 < len(found) < ENOUGH else ""
     if better and len(better) <= _MOST_PROPOSED:
         return _proposal(better)
     return _begun(next((each.begin for each in found if each.begin), ""))

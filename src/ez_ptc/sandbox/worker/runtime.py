@@ -181,8 +181,10 @@ class Runtime:
         if len(text) > _MOST_CHECKED:
             return []
         there = vars(sys.modules["builtins"])
+        tools = self._tools
+        texts = {name: text for name, text in tools.texts.items() if tools.has(name, self._namespace.get(name))}
         try:
-            return mistakes(tree, Shapes(self._tools.texts), lambda name: name in there or name in self._namespace)
+            return mistakes(tree, Shapes(texts), lambda name: name in there or name in self._namespace)
         except (RecursionError, ValueError):
             # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
             return []

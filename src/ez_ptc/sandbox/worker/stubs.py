@@ -86,6 +86,10 @@ class Tools:
         self._program = current().program
         self.closed = None
 
+    def has(self, name: str, value: object) -> bool:
+        """Return whether a name still is the tool's; a program of a session may have given it to something else."""
+        return isinstance(value, FunctionType) and self._tools.get(value) == name
+
     def forget(self) -> list[str]:
         """Have no tools any more; return their names."""
         names = list(self.texts)
