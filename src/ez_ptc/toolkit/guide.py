@@ -48,8 +48,8 @@ _UNCHAINED: Final = (
     "Print each whole result: print(tool_a(...)), print(tool_b(...))."
 )
 _PARALLEL: Final = (
-    "Independent calls can run at once, each as a function and its arguments: "
-    "a, b = parallel((tool_a, x), (tool_b, x, y))."
+    "Independent calls can run at once, each as a function and its arguments:\n"
+    "a, b = parallel((tool_a, x), (tool_b, x, y)); results = parallel(*[(tool_a, x) for x in xs])."
 )
 _PLACE: Final = (
     "The standard library can be imported; no files, no network, no processes.\nALWAYS print() the final answer."
