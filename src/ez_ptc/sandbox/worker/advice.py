@@ -72,7 +72,8 @@ def corrected(text: str, found: Sequence[Mistake]) -> str:
 def _is_program(text: str) -> bool:
     try:
         compile(text, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # The last two are what the parser says of too deep a nesting.
         return False
     return True
 

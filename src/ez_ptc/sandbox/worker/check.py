@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .advice import Mistake, call_mistakes, fix, meant, which_names
@@ -157,11 +158,21 @@ class _Check:
         record = scope.of(given) if method.attr == "add" else scope.item_of(given)
         key = identity(record)
         name = method.value.id if isinstance(method.value, ast.Name) else ""
-        if not key or not name or scope.of(method.value).kind != "set" or not _is_only_counted(name, self._nodes):
+        if not key or not name or scope.of(method.value).kind != "set" or name not in self._counted:
             return
         text = ast.unparse(given)
         better = f'{text}["{key}"]' if method.attr == "add" else f'[each["{key}"] for each in {text}]'
         self._add(node, "TypeError: unhashable type: 'Record'", f'{_UNHASHABLE}["{key}"]', fix(given, better))
+
+    @cached_property
+    def _counted(self) -> set[str]:
+        """The names of which nothing is used but their length: what is in them does not matter then."""
+        fine = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute) and node.attr in _INTO}
+        for node in self._nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+                fine |= {id(argument) for argument in node.args}
+        loaded = [each for each in self._nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]
+        return {each.id for each in loaded} - {each.id for each in loaded if id(each) not in fine}
 
     def _add(self, node: ast.expr, error: str, hint: str, fix: Fix | None = None, begin: str = "") -> None:
         self.found.append(Mistake(node.lineno, error, hint, fix, begin))
@@ -293,16 +304,6 @@ def _constants(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
         value = node.value if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(value, ast.Constant) and type(value.value) in {int, str}:
             yield from ((target.id, repr(value.value)) for target in node.targets if isinstance(target, ast.Name))
-
-
-def _is_only_counted(name: str, nodes: Iterable[ast.AST]) -> bool:
-    """Return whether of what has a name nothing is used but its length: what is in it does not matter then."""
-    used = [node for node in nodes if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)]
-    fine = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr in _INTO}
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
-            fine |= {id(argument) for argument in node.args}
-    return all(id(node) in fine for node in used)
 
 
 def _named_keys(node: ast.AST) -> Iterator[str]:
