@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# A deadline would judge the machine's load, not the code.
-settings.register_profile("ez-ptc", deadline=None)
-settings.load_profile("ez-ptc")
+from tests.property_tests import load_profile
+
+load_profile()
 
 
 @pytest.fixture(scope="session")

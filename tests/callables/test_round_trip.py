@@ -14,7 +14,7 @@ import attrs
 import jsonschema_rs
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 from pydantic_core import to_jsonable_python
@@ -173,7 +173,6 @@ def function_of(kinds: list[Kind]) -> Callable[..., Any]:
     return take
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(kinds=st.lists(KINDS, min_size=1, max_size=4), data=st.data())
 def test_a_value_that_went_through_json_arrives_equal(kinds: list[Kind], data: st.DataObject) -> None:
     values = {f"p{number}": data.draw(kind.values) for number, kind in enumerate(kinds)}
@@ -187,7 +186,6 @@ def test_a_value_that_went_through_json_arrives_equal(kinds: list[Kind], data: s
     jsonschema_rs.Draft202012Validator(schema.parameters).validate(json.loads(text))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(kind=KINDS, data=st.data())
 def test_a_value_arrives_as_it_is_where_a_program_passes_it(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc import Context, Tool, ToolRegistry, ez_tool
@@ -188,7 +188,6 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=1000)
 @given(steps)
 def test_no_branch_sees_what_another_says(taken: list[tuple[int, str, str]]) -> None:
     builders = [llm()]

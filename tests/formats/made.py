@@ -7,6 +7,12 @@ from hypothesis import strategies as st
 Schema = dict[str, Any]
 Pair = tuple[Schema, Any]
 
+MANY_UNIONS: tuple[Schema, dict[str, Any]] = (
+    {"type": "object", "properties": {f"p{at}": {"type": ["string", "integer"]} for at in range(17)}},
+    {f"p{at}": at for at in range(17)},
+)
+"""A tool's parameters that are more unions than Anthropic takes in strict mode, with arguments."""
+
 _NAMES = st.sampled_from(["a", "b", "c d", "größe", "type", "$ref", "x-1"])
 _TEXTS = st.text(alphabet="abc xyz0", max_size=5)
 _NOTES: dict[str, st.SearchStrategy[Any]] = {
