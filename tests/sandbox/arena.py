@@ -134,36 +134,49 @@ def _checked(result: int) -> None:
 
 def enter(folder: Path) -> None:
     """Make a root of this one, read-only, with the arena in it, and go there for good."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True)
-
-    run("mount", "--make-rprivate", "/")
-    run("mount", "-t", "tmpfs", "tmpfs", str(folder))
+    _mount("--make-rprivate", "/")
+    _mount("-t", "tmpfs", "tmpfs", str(folder))
     for entry in Path("/").iterdir():
-        place = folder / entry.name
-        if entry.is_symlink():
-            place.symlink_to(entry.readlink())
-        elif entry.is_dir():
-            place.mkdir()
-            if entry.name != "proc":
-                run("mount", "--rbind", str(entry), str(place))
-                read_only = struct.pack("=4Q", 1, 0, 0, 0)
-                _checked(libc.syscall(442, -100, os.fsencode(place), 0x8000, read_only, len(read_only)))
-    run("mount", "-t", "proc", "proc", str(folder / "proc"))
-    arena = folder / "arena"
-    (arena / "docs").mkdir(parents=True)
-    (arena / "docs" / "tea.txt").write_text("hot", encoding="utf-8")
-    (arena / "canary.txt").write_text(CANARIES["file"], encoding="utf-8")
-    (arena / "mark").mkdir()
-    (arena / "mark").chmod(0o777)
+        if entry not in {ARENA, Path("/proc")}:
+            _show(entry, folder / entry.name)
+    (folder / "proc").mkdir()
+    _mount("-t", "proc", "proc", str(folder / "proc"))
+    _make_arena(folder / "arena")
     os.chdir(folder)
+    libc = ctypes.CDLL(None, use_errno=True)
     pivot_root = {"x86_64": 155, "aarch64": 41}[platform.machine()]
     _checked(libc.syscall(pivot_root, b".", b"."))
     _checked(libc.umount2(b".", 2))
     os.chdir("/")
     _bring_up_loopback()
+
+
+def _mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True)
+
+
+def _show(entry: Path, place: Path) -> None:
+    """Show a folder at another place too, where nothing in it can be changed."""
+    if entry.is_symlink():
+        place.symlink_to(entry.readlink())
+    elif entry.is_dir():
+        place.mkdir()
+        _mount("--rbind", str(entry), str(place))
+        read_only = struct.pack("=4Q", 1, 0, 0, 0)
+        libc = ctypes.CDLL(None, use_errno=True)
+        _checked(libc.syscall(442, -100, os.fsencode(place), 0x8000, read_only, len(read_only)))
+
+
+def _make_arena(arena: Path) -> None:
+    (arena / "docs").mkdir(parents=True)
+    (arena / "docs" / "tea.txt").write_text("hot", encoding="utf-8")
+    (arena / "canary.txt").write_text(CANARIES["file"], encoding="utf-8")
+    (arena / "mark").mkdir()
+    (arena / "mark").chmod(0o777)
+    # A machine may have a folder of that name, and this library or its interpreter in it.
+    for entry in ARENA.iterdir() if ARENA.is_dir() else ():
+        if not (arena / entry.name).exists():
+            _show(entry, arena / entry.name)
 
 
 def _bring_up_loopback() -> None:
@@ -273,7 +286,7 @@ class Arena:
         """Wait until only the sandbox's own processes are there, and return whether it came to that."""
         pause = threading.Event()
         calm_for = 0
-        for _ in range(200):
+        for _ in range(400):
             # Not at one moment only: a worker has just gone and another is on its way.
             calm_for = calm_for + 1 if len(descendants(os.getpid())) <= 2 + READY else 0
             if calm_for == 3:
