@@ -191,4 +191,4 @@ def test_closing_early_cancels_what_gives_the_events() -> None:
     events = iterated(_counting(ended))
     assert next(events) == 0
     events.close()
-    assert ended.wait(20)
+    assert ended.wait(60)

@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -85,18 +86,20 @@ def test_a_verdict_names_its_target() -> None:
 
 def test_memory_counts_the_processes_that_have_no_children() -> None:
     """A shell that waits for a sleep: only the sleep is a leaf, and both are in the sum."""
-    program = "import subprocess, sys; subprocess.run(['sleep', '60'])"
-    with subprocess.Popen([sys.executable, "-c", program]) as outer:
+    program = "import subprocess; subprocess.run(['sleep', '60'])"
+    with subprocess.Popen([sys.executable, "-c", program], start_new_session=True) as outer:
+        pause, leaf = threading.Event(), None
         try:
-            while of_workers(outer.pid) is None:
-                time.sleep(0.01)
-            leaf, lot = of_workers(outer.pid), of_the_lot(os.getpid())
+            for _ in range(3_000):
+                if (leaf := of_workers(outer.pid)) is not None:
+                    break
+                pause.wait(0.02)
+            lot = of_the_lot(os.getpid())
             assert leaf is not None
             assert lot is not None
             assert leaf < lot
         finally:
-            subprocess.run(["pkill", "-P", str(outer.pid)], check=False)
-            outer.kill()
+            os.killpg(outer.pid, signal.SIGKILL)
 
 
 def test_a_run_prints_what_json_readers_need(

@@ -53,7 +53,7 @@ async def test_the_calls_of_one_answer_run_side_by_side_and_are_answered_in_orde
         return who
 
     provider = ScriptedProvider([ToolCall("a", "meet", {"who": 0}), ToolCall("b", "meet", {"who": 1})], "Met.")
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         messages, _ = await llm().tool(meet).provider(provider).prompt_conversation("Meet.")
     assert [(each.tool_call_id, each.result) for each in messages if isinstance(each, ToolResultMessage)] == [
         ("a", 0),
@@ -178,7 +178,7 @@ async def test_a_cancelled_conversation_leaves_the_one_it_began_with(anyio_backe
 
     builder = llm().tool(hang).provider(ScriptedProvider(ToolCall("", "hang", {}), "Here again."))
     before = builder.entries
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             group.start_soon(builder.prompt_conversation, "Go.")
             await started.wait()

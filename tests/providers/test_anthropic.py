@@ -18,7 +18,7 @@ from tests.providers.loopback import Fault, LoopbackServer, Reply, nowhere, sse
 
 _Json = dict[str, Any]
 
-_BOUND = 30
+_BOUND = 60
 _ASKED = Prompt(model="claude-sonnet-5-5", entries=(TextMessage("Hello"),))
 _HELLO = message("Hello there.")
 _SOON = {"retry-after": "0.01"}

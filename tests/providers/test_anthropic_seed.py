@@ -16,7 +16,7 @@ from tests.seeds.documents import read
 
 _Json = dict[str, Any]
 
-_BOUND = 30
+_BOUND = 60
 _NAMES = {"llm": llm, "ToolCallMessage": ToolCallMessage, "ToolResultMessage": ToolResultMessage}
 
 

@@ -10,7 +10,7 @@ from ez_ptc.conversation.builder import llm
 from ez_ptc.providers.anthropic import AnthropicProvider
 from tests.providers.anthropic_server import anthropic_server
 
-_BOUND = 30
+_BOUND = 60
 
 
 class Tree(BaseModel):

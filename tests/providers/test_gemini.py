@@ -16,7 +16,7 @@ from tests.formats.gemini_bodies import refusal
 from tests.providers.loopback import Fault, LoopbackServer, Reply, Request, nowhere, sse
 
 _MODEL = "gemini-3.8-flash"
-_BOUND = 20
+_BOUND = 60
 
 
 @ez_tool

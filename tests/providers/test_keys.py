@@ -15,7 +15,7 @@ from ez_ptc.providers.openai import OpenAIChatProvider
 from ez_ptc.providers.responses import OpenAIProvider
 from tests.providers.loopback import LoopbackServer, Reply
 
-_BOUND = 30
+_BOUND = 60
 _PROVIDERS = [AnthropicProvider, GeminiProvider, MistralProvider, OpenAIChatProvider, OpenAIProvider]
 
 

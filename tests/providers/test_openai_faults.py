@@ -19,7 +19,7 @@ pytest.importorskip("openai", reason="the extra `openai` is not installed")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=str)]
 
-BOUND = 30
+BOUND = 60
 PROMPT = Prompt(model="m", entries=(TextMessage("Hello"),))
 SOON = {"retry-after": "0.01"}
 TEXT = "one two three four five six seven eight"

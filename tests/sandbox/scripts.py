@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_script(
-    code: str, *arguments: str, timeout: float = 60, before: Sequence[str] = (), env: Mapping[str, str] | None = None
+    code: str, *arguments: str, timeout: float = 120, before: Sequence[str] = (), env: Mapping[str, str] | None = None
 ) -> str:
     """Run `code` with `arguments` and return what it printed; it must end by itself, in time and in peace.
 

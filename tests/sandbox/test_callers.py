@@ -47,8 +47,8 @@ def hang() -> Iterator[Tool[[], None]]:
 def test_a_tool_that_hangs_does_not_hang_its_caller(
     execute: Execute, sandbox: ProcessSandbox, hang: Tool[[], None], code: str
 ) -> None:
-    result = execute(Toolkit([hang], sandbox=sandbox), code, 0.2)
-    assert result.error == "TimeoutError: the program timed out after 0.2 s"
+    result = execute(Toolkit([hang], sandbox=sandbox), code, 1.0)
+    assert result.error == "TimeoutError: the program timed out after 1 s"
     assert {record["error"] for record in result.tool_calls} == {"it had not ended when the program did"}
 
 
@@ -69,11 +69,11 @@ def test_tools_that_hang_do_not_use_up_the_threads_for_others(sandbox: ProcessSa
         return a + b
 
     toolkit = Toolkit([hang, add], sandbox=sandbox)
-    result = toolkit.execute("parallel(*[(hang,)] * 50)", 0.3)
+    result = toolkit.execute("parallel(*[(hang,)] * 50)", 2.0)
     assert len(result.tool_calls) == 50
 
     async def main() -> ExecutionResult:
-        await toolkit.aexecute("parallel(*[(hang,)] * 50)", 0.3)
+        await toolkit.aexecute("parallel(*[(hang,)] * 50)", 2.0)
         return await toolkit.aexecute("add(1, 2)", 20)
 
     assert anyio.run(main).return_value == 3
@@ -188,7 +188,7 @@ async def test_a_cancelled_caller_takes_its_program_along(own: Own) -> None:
         assert len(workers) == 1
         group.cancel_scope.cancel()
     assert cancelled.is_set()
-    assert all_gone(workers, within=5)
+    assert all_gone(workers, within=30)
     assert (await toolkit.aexecute("1 + 1", 20)).return_value == 2
 
 
@@ -211,7 +211,7 @@ async def test_a_caller_can_be_cancelled_while_its_program_computes(own: Own) ->
         workers = own.workers(seen["pid"])
         group.cancel_scope.cancel()
     assert len(workers) == 1
-    assert all_gone(workers, within=5)
+    assert all_gone(workers, within=30)
 
 
 @pytest.mark.anyio
@@ -248,7 +248,7 @@ with Toolkit([leave]) as toolkit:
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
 def test_what_is_no_failure_but_an_order_to_stop_reaches_the_caller(driver: str) -> None:
     """A tool that exits ends the host's own work, as it would outside a program; and the host can end then."""
-    assert run_script(LEAVING, driver, timeout=20).splitlines() == [
+    assert run_script(LEAVING, driver).splitlines() == [
         "SystemExit('bye')",
         "KeyboardInterrupt('bye')",
         "2",

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -168,18 +169,24 @@ def control_group(controller: str, limit: str, most: int) -> Generator[list[str]
     group = (root if root.is_dir() else root.parent) / f"ez-ptc-{os.getpid()}"
     try:
         group.mkdir()
-        (group / limit).write_text(str(most))
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
+    try:
+        (group / limit).write_text(str(most))
+    except OSError as error:
+        group.rmdir()
+        pytest.skip(f"no control group has a limit {limit} here: {error}")
     join = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
     try:
         yield [sys.executable, "-c", join, os.fspath(group / "cgroup.procs")]
     finally:
         # Its last process may take a moment to be gone.
+        pause = threading.Event()
         for _ in range(1_000):
             with contextlib.suppress(OSError):
                 group.rmdir()
                 break
+            pause.wait(0.02)
 
 
 def test_in_a_group_of_few_processes_a_program_runs_while_another_does() -> None:

@@ -55,6 +55,7 @@ def toolkit(sandbox: ProcessSandbox, arrived: list[object]) -> Iterator[Toolkit]
         """Hang."""
         over.wait()
 
+    # All of it is waited for where a program is silent; the others are given more than they can need.
     limits = Limits(timeout=0.6, grace=0.1, calls=20, outstanding=8)
     yield Toolkit([note, much, hang], limits=limits, sandbox=sandbox)
     over.set()
@@ -84,7 +85,7 @@ BROKEN: dict[str, tuple[str, int]] = {
 def test_a_worker_that_breaks_the_rules_is_ended(
     execute: Execute, toolkit: Toolkit, arrived: list[object], code: str, arrivals: int
 ) -> None:
-    result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)")
+    result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)", 60)
     assert (result.success, result.return_value) == (False, None)
     assert "broke the sandbox's protocol" in (result.error or "")
     # A call that was in order when it came may have been made.
@@ -111,7 +112,7 @@ def test_a_worker_that_keeps_the_host_waiting_ends_with_its_time(execute: Execut
 def test_a_program_may_say_of_itself_that_it_is_done(execute: Execute, toolkit: Toolkit) -> None:
     """It could have returned that value as well."""
     code = "send({'t': 'done', 'value': 'forged', 'dropped': 0})\nnote('late')\n'real'"
-    result = execute(toolkit, f"{SPEAK}\n{code}")
+    result = execute(toolkit, f"{SPEAK}\n{code}", 60)
     assert (result.success, result.return_value, result.tool_calls) == (True, "forged", [])
     assert execute(toolkit, "note('next')", 20).success
 
@@ -119,7 +120,8 @@ def test_a_program_may_say_of_itself_that_it_is_done(execute: Execute, toolkit: 
 def test_a_call_that_is_forged_is_checked_like_any_other(
     execute: Execute, toolkit: Toolkit, arrived: list[object]
 ) -> None:
-    result = execute(toolkit, f"{SPEAK}\ncall(1, 'much', args=['many'], kwargs={{'admin': True}})\ntime.sleep(60)")
+    forged = "call(1, 'much', args=['many'], kwargs={'admin': True})"
+    result = execute(toolkit, f"{SPEAK}\n{forged}\ntime.sleep(60)", 2)
     [record] = result.tool_calls
     assert "'size'" in (record["error"] or "")
     assert "'admin'" in (record["error"] or "")
@@ -127,18 +129,18 @@ def test_a_call_that_is_forged_is_checked_like_any_other(
 
 
 def test_closing_the_descriptor_ends_the_program(execute: Execute, toolkit: Toolkit) -> None:
-    result = execute(toolkit, "import os, time\nos.close(3)\ntime.sleep(60)")
+    result = execute(toolkit, "import os, time\nos.close(3)\ntime.sleep(60)", 60)
     assert not result.success
     assert execute(toolkit, "note('next')", 20).success
 
 
 def test_hostile_programs_use_up_no_threads_of_the_host(toolkit: Toolkit) -> None:
-    toolkit.execute("note(1)")
+    toolkit.execute("note(1)", 60)
     before = threads()
     for code in BROKEN.values():
-        toolkit.execute(f"{SPEAK}\n{code[0]}\ntime.sleep(60)")
+        toolkit.execute(f"{SPEAK}\n{code[0]}\ntime.sleep(60)", 60)
     until = threading.Event()
-    for _ in range(600):
+    for _ in range(3_000):
         if threads() <= before:
             break
         until.wait(0.02)

@@ -235,7 +235,7 @@ def interpreter_of_nobody() -> str:
                 cwd="/",
                 capture_output=True,
                 text=True,
-                timeout=20,
+                timeout=60,
                 check=False,
             )
         except PermissionError:

@@ -38,7 +38,7 @@ class Gate:
                 self.inside += 1
                 self.most = max(self.most, self.inside)
             self._entered.release()
-            self._open.wait(30)
+            self._open.wait(60)
             with self._lock:
                 self.inside -= 1
 
@@ -46,7 +46,7 @@ class Gate:
 
     def until_entered(self, times: int) -> None:
         for _ in range(times):
-            assert self._entered.acquire(timeout=20)
+            assert self._entered.acquire(timeout=60)
 
     def open(self) -> None:
         self._open.set()
@@ -99,7 +99,7 @@ def test_one_that_finds_too_many_waiting_is_refused_with_what_to_do(small: Small
         gate.until_entered(1)
         # One of these waits; the other one finds it there.
         others = start(pool, toolkit, "1", 2)
-        done, _ = wait(others, timeout=20, return_when=FIRST_COMPLETED)
+        done, _ = wait(others, timeout=60, return_when=FIRST_COMPLETED)
         error = done.pop().exception()
         assert isinstance(error, Overloaded)
         assert "1 programs run and 1 wait" in str(error)
@@ -192,7 +192,7 @@ def test_more_workers_are_kept_ready_under_load_and_fewer_again_afterwards() -> 
         pause = threading.Event()
         counts: list[int] = []
         # The zygote, its parent, and two workers.
-        while (not counts or counts[-1] != 4) and len(counts) < 600:
+        while (not counts or counts[-1] != 4) and len(counts) < 1_200:
             counts.append(len(families(os.getpid(), without=before)))
             pause.wait(0.05)
         assert counts[-1] == 4

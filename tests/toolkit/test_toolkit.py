@@ -372,7 +372,7 @@ first.close()
 first.close()
 assert second.execute("add(1)").return_value == 2
 second.close()
-print(all_gone(pids | descendants(os.getpid()), within=5))
+print(all_gone(pids | descendants(os.getpid()), within=30))
 assert Toolkit([add]).execute("add(1)").return_value == 2
 """
     assert run_script(code).splitlines() == ["0", "True"]
@@ -389,7 +389,7 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
     started = families(os.getpid(), without=before)
     assert started
     sandbox.close()
-    assert all_gone(started, within=5)
+    assert all_gone(started, within=30)
 
 
 def test_a_tool_in_place_of_a_list_of_tools_is_explained() -> None:
