@@ -29,8 +29,11 @@ $(shell rm -rf $(VENV))
 endif
 endif
 
+# Whoever forbids bytecode would have all of it compiled again in each of the 600 processes that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-e2e test-packages test-recordings test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
+.PHONY: help demo test test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +42,13 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
+
+test-explore: $(STAMPS)/test  ## Run the property tests on random examples, ten times as many
+	EZ_PTC_EXPLORE=1 $(BIN)/python -m pytest -m hypothesis -n 3 --dist worksteal $(ARGS)
+
+test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time beside two busy loops; TIMES=100
+	$(BIN)/python scripts/repeat.py $(TIMES) -- $(MAKE) --no-print-directory test ARGS="-q $(ARGS)"
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)

@@ -1,12 +1,57 @@
-"""What every test may ask for."""
+"""What every test runs in, and what every test may ask for."""
 
+import gc
+import os
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.environment import compile_worker, isolate_process
 from tests.property_tests import load_profile
 
+isolate_process()
 load_profile()
+# Until the tests are collected, nearly all that is made stays.
+gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each process that is started find bytecode, and write what is missing; once, before there are workers."""
+    sys.dont_write_bytecode = False
+    if not hasattr(config, "workerinput"):
+        compile_worker()
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what is there by now: a million objects of SDKs and tests."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """Fail a test in which checking a call's arguments has held up an event loop, where that is asked for."""
+    if "EZ_PTC_WATCH_BINDING" not in os.environ:
+        return (yield)
+    from tests.binding import watch_binding
+
+    with watch_binding() as slow_calls:
+        result = yield
+    if slow_calls:
+        pytest.fail("; ".join(slow_calls), pytrace=False)
+    return result
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_processes_stay() -> Iterator[None]:
+    """Keep the processes that toolkits share from one test to the next: to start them takes 0.3 s of CPU time."""
+    from ez_ptc.toolkit.shared import shared
+
+    shared().acquire(frozenset())
+    yield
+    shared().release(frozenset())
 
 
 @pytest.fixture(scope="session")

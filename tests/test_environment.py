@@ -1,0 +1,37 @@
+"""Tests run in an environment of their own."""
+
+import os
+import sys
+
+from tests.environment import isolate
+
+USERS = {
+    "ANTHROPIC_BASE_URL": "http://proxy",
+    "COLUMNS": "20",
+    "HTTPS_PROXY": "http://proxy",
+    "LC_ALL": "de_DE",
+    "OPENAI_API_KEY": "key",
+    "PYTHONWARNINGS": "ignore",
+}
+OURS = {"EZ_PTC_EXPLORE": "1", "HOME": "/home/ada", "PATH": "/bin", "PYTEST_XDIST_WORKER": "gw0"}
+
+
+def test_what_users_have_set_is_left_out() -> None:
+    environment = USERS | OURS
+    isolate(environment)
+    assert environment.items() >= OURS.items()
+    assert not environment.keys() & USERS.keys()
+    assert (environment["TZ"], environment["LANG"]) == ("UTC", "C.UTF-8")
+
+
+def test_tests_that_download_keep_their_environment() -> None:
+    environment = USERS | {"EZ_PTC_E2E": "1"}
+    isolate(environment)
+    assert environment == USERS | {"EZ_PTC_E2E": "1"}
+
+
+def test_this_process_is_isolated() -> None:
+    expected = dict(os.environ)
+    isolate(expected)
+    assert dict(os.environ) == expected
+    assert not sys.dont_write_bytecode
