@@ -4,6 +4,8 @@ The blocks of a page are read from top to bottom, so a later one may use what an
 cannot run here says why: `python skip="needs a server"`; it is compiled all the same.
 """
 
+import functools
+import inspect
 import re
 import sys
 import traceback
@@ -42,6 +44,12 @@ def run(block: CodeExample, known: dict[str, object], eval_example: EvalExample)
 def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the main module back, in whose place each block runs."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture(autouse=True)
+def stacks_without_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare `print` what it does not use: the source of each frame, which is looked for in all modules there are."""
+    monkeypatch.setattr(inspect, "stack", functools.partial(inspect.stack, 0))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)

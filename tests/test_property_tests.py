@@ -46,10 +46,12 @@ def test_examples_do_not_depend_on_what_is_imported(tmp_path: Path, monkeypatch:
 
 
 def test_no_property_test_undoes_the_profile() -> None:
+    modules = {path: path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")}
     undone = [
         f"{path.relative_to(TESTS)}:{call.lineno}: {keyword.arg}"
-        for path in TESTS.rglob("test_*.py")
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in modules.items()
+        if "settings(" in text
+        for call in ast.walk(ast.parse(text))
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("settings")
         for keyword in call.keywords
         if keyword.arg in DECIDED

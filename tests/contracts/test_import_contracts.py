@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,14 +73,33 @@ BREAKS = [
 ]
 
 
-@pytest.fixture
-def copy_of_source(repository: Path, tmp_path: Path) -> Path:
-    """Everything that the linter reads, where a test may break it."""
+@pytest.fixture(scope="module")
+def copy_of_source(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything that the linter reads, where a test may break it and mends it again."""
+    folder = tmp_path_factory.mktemp("copy")
     python_only = shutil.ignore_patterns("__pycache__", "*.bin", "*.json")
-    shutil.copytree(repository / "src", tmp_path / "src", ignore=python_only)
-    shutil.copytree(repository / "scripts", tmp_path / "scripts", ignore=python_only)
-    shutil.copy(repository / "pyproject.toml", tmp_path)
-    return tmp_path
+    shutil.copytree(repository / "src", folder / "src", ignore=python_only)
+    shutil.copytree(repository / "scripts", folder / "scripts", ignore=python_only)
+    shutil.copy(repository / "pyproject.toml", folder)
+    return folder
+
+
+@contextmanager
+def broken(folder: Path, modules: Mapping[str, str]) -> Generator[None]:
+    """Append lines to modules of a copy, and put it back as it was."""
+    before: dict[Path, str | None] = {}
+    try:
+        for name, line in modules.items():
+            path = folder / "src" / "ez_ptc" / name
+            before[path] = path.read_text(encoding="utf-8") if path.exists() else None
+            path.write_text(f"{before[path] or ''}\n{line}\n", encoding="utf-8")
+        yield
+    finally:
+        for path, text in before.items():
+            if text is None:
+                path.unlink()
+            else:
+                path.write_text(text, encoding="utf-8")
 
 
 def lint_imports(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -101,17 +122,14 @@ def test_every_contract_holds(copy_of_source: Path) -> None:
     assert " 0 broken" in finished.stdout
 
 
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.contract}: {broken.complaint}")
-def test_a_contract_that_is_broken_on_purpose_fails(copy_of_source: Path, broken: Break) -> None:
-    for name, line in broken.modules.items():
-        with (copy_of_source / "src" / "ez_ptc" / name).open("a", encoding="utf-8") as module:
-            module.write(f"\n{line}\n")
-
-    finished = lint_imports(copy_of_source, "--contract", broken.contract)
+@pytest.mark.parametrize("attempt", BREAKS, ids=lambda attempt: f"{attempt.contract}: {attempt.complaint}")
+def test_a_contract_that_is_broken_on_purpose_fails(copy_of_source: Path, attempt: Break) -> None:
+    with broken(copy_of_source, attempt.modules):
+        finished = lint_imports(copy_of_source, "--contract", attempt.contract)
 
     assert finished.returncode == 1, finished.stdout + finished.stderr
     assert "1 broken" in finished.stdout
-    assert broken.complaint in finished.stdout
+    assert attempt.complaint in finished.stdout
 
 
 def test_every_contract_is_broken_by_some_test(repository: Path) -> None:

@@ -22,9 +22,19 @@ def _status(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
+def _state_and_parent(pid: int) -> tuple[str, int]:
+    try:
+        stat = (PROC / str(pid) / "stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return "X", 0
+    # Before it is the name, in which anything may stand.
+    state, parent, *_ = stat.rpartition(b")")[2].split()
+    return state.decode(), int(parent)
+
+
 def alive(pid: int) -> bool:
     """Return whether a process is there and has not ended; a zombie has."""
-    return _status(pid).get("State", "Z")[:1] not in {"Z", "X"}
+    return _state_and_parent(pid)[0] not in {"Z", "X"}
 
 
 def descendants(pid: int, *, ended: bool = False) -> set[int]:
@@ -32,9 +42,7 @@ def descendants(pid: int, *, ended: bool = False) -> set[int]:
     children: dict[int, set[int]] = {}
     for folder in PROC.iterdir():
         if folder.name.isdigit():
-            parent = _status(int(folder.name)).get("PPid")
-            if parent is not None:
-                children.setdefault(int(parent), set()).add(int(folder.name))
+            children.setdefault(_state_and_parent(int(folder.name))[1], set()).add(int(folder.name))
     found: set[int] = set()
     pending = [pid]
     while pending:
@@ -57,7 +65,7 @@ def inside(pid: int) -> int:
 
 def parent(pid: int) -> int:
     """Return the id of the process that a process belongs to; 0 when it is gone."""
-    return int(_status(pid).get("PPid", "0"))
+    return _state_and_parent(pid)[1]
 
 
 @contextlib.contextmanager

@@ -27,7 +27,8 @@ SEES: dict[str, str] = {
     "names of files": "import tempfile\nnames = tempfile._get_candidate_names()\n[next(names), next(names)]",
     "sets of values": "[list({str(n) for n in range(60)}), list({(str(n), n / 7) for n in range(60)}), hash('x')]",
     "processes and threads": "import os, threading\n[os.getpid(), threading.get_ident()]",
-    "tasks": "async def work(n):\n    await asyncio.sleep(n % 3 / 500)\n    seen.append(n)\nseen = []\n"
+    # Event loops keep the real time, in which a loaded machine may leave a program waiting between two tasks.
+    "tasks": "async def work(n):\n    await asyncio.sleep(n % 3 / 5)\n    seen.append(n)\nseen = []\n"
     "await asyncio.gather(*[work(n) for n in range(9)])\nseen",
     "a log": "import logging, io\nstream = io.StringIO()\n"
     "logging.basicConfig(stream=stream, format='%(asctime)s %(message)s')\nlogging.error('x')\nstream.getvalue()",

@@ -179,39 +179,40 @@ def test_deep_nesting_is_refused(opening: bytes, closing: bytes, depth: int, *, 
         parse(opening * depth + b"0" + closing * depth * whole)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b'["' + b'\\"' * 8_000_000,
-        b'["' + b"\\" * 15_999_999,
-        b'"' * 16_000_000,
-        b'[""' + b'"\\"' * 5_000_000,
-        b'["' + b"[" * 16_000_000 + b'"]',
-        b"[" * 3_000_000 + b'"' + b'\\"' * 6_000_000,
-        b"," * 16_000_000,
-    ],
-    ids=["quotes escaped", "backslashes", "quotes", "texts", "brackets in a text", "brackets and quotes", "commas"],
-)
-def test_bytes_that_no_parser_likes_are_refused_in_one_pass(text: bytes) -> None:
+# Made only where they are read: all of them are hundreds of megabytes.
+LONG_TEXTS: dict[str, Callable[[], bytes]] = {
+    "quotes escaped": lambda: b'["' + b'\\"' * 8_000_000,
+    "backslashes": lambda: b'["' + b"\\" * 15_999_999,
+    "quotes": lambda: b'"' * 16_000_000,
+    "texts": lambda: b'[""' + b'"\\"' * 5_000_000,
+    "brackets in a text": lambda: b'["' + b"[" * 16_000_000 + b'"]',
+    "brackets and quotes": lambda: b"[" * 3_000_000 + b'"' + b'\\"' * 6_000_000,
+    "commas": lambda: b"," * 16_000_000,
+}
+
+
+@pytest.mark.parametrize("made", LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
+def test_bytes_that_no_parser_likes_are_refused_in_one_pass(made: Callable[[], bytes]) -> None:
     """16 MB each; an expression that tried again from every quote would be at it for days."""
+    text = made()
     with pytest.raises(ProtocolError):
         parse(text)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "[{" * 50_000,
-        '"\\' * 50_000,
-        ",[{" * 1_000_000,
-        ['"]' * 3000, {"]}": "[["}],
-        [[[0] * 1000] * 10] * 10,
-        {f"key {n}": [n] for n in range(100_000)},
-        [""] * 450_000,
-    ],
-    ids=["brackets", "quotes", "commas", "both", "lists", "dict", "many"],
-)
-def test_honest_values_that_look_odd_are_read(value: object) -> None:
+ODD_VALUES: dict[str, Callable[[], object]] = {
+    "brackets": lambda: "[{" * 50_000,
+    "quotes": lambda: '"\\' * 50_000,
+    "commas": lambda: ",[{" * 1_000_000,
+    "both": lambda: ['"]' * 3000, {"]}": "[["}],
+    "lists": lambda: [[[0] * 1000] * 10] * 10,
+    "dict": lambda: {f"key {n}": [n] for n in range(100_000)},
+    "many": lambda: [""] * 450_000,
+}
+
+
+@pytest.mark.parametrize("made", ODD_VALUES.values(), ids=ODD_VALUES.keys())
+def test_honest_values_that_look_odd_are_read(made: Callable[[], object]) -> None:
+    value = made()
     assert parse(done(value)) == DoneFrame(value, None, "", "", 0)
 
 
