@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 
 import pytest
 
@@ -10,11 +11,13 @@ from tests.sandbox.scripts import run_script
 
 # A host with many files open, as any server is one: what it starts later has high numbers.
 HOST = """
-import json, os, sys
+import json, os, resource, sys
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import descendants, inside
 
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024 if most == resource.RLIM_INFINITY else min(most, 1024), most))
 held = [os.open("/dev/null", os.O_RDONLY) for _ in range(int(sys.argv[1]))]
 
 @ez_tool
@@ -45,4 +48,7 @@ HOLDS = [["0 /dev/null", "1 /dev/null", "2 /dev/null", "3 socket"]]
 
 @pytest.mark.parametrize("number", [0, 100, 700])
 def test_a_worker_holds_its_own_link_and_nothing_else_however_much_its_host_has_open(number: int) -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most != resource.RLIM_INFINITY and most < number + 100:
+        pytest.skip(f"a process may have {most} descriptors here")
     assert json.loads(run_script(HOST, str(number))) == [HOLDS] * 6
