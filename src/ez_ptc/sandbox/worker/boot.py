@@ -1,4 +1,4 @@
-"""The first file of the zygote, started by path with an empty environment.
+"""The first file of the zygote, started by path with an environment of its own.
 
 It makes its own folder importable as a package, called ``ez_worker``, without making the folders above visible: nothing
 of ez_ptc outside this folder is ever imported here. Its arguments are the descriptor of the control socket, as JSON the
@@ -16,15 +16,30 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .stdlib import Modules
+    import signal
 
-__all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest"]
+    from .stdlib import Modules
+else:
+    # The module of this name reads others, and nothing is to be read before it can be kept.
+    import _signal as signal
+
+__all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest", "reset_signals"]
 
 _PACKAGE = "ez_worker"
 _NOT_RANDOM = 0x0040000
 _FIXED = "fixed"
 _SHELF_SIZE = "32 MB"
 _FIRST_FD = 3
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def reset_signals() -> None:
+    """Forget which signals the host blocks and ignores: both are inherited, and programs are stopped by signals."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in signal.valid_signals():
+        if number not in _IGNORED_BY_PYTHON and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def load_package() -> Modules:
@@ -80,6 +95,7 @@ def describe(error: OSError) -> str:
 
 
 if __name__ == "__main__":
+    reset_signals()
     end_with_host(int(sys.argv[1]), now=True)
     if sys.argv[3] == "fix":
         fix_addresses()
