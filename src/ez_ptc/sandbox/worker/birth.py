@@ -122,6 +122,7 @@ def _base_memory() -> int:
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether files are really gone."""
     known = [os.__file__, f"{folder}/birth.py", sys.executable]
+    locks.forget_environment()
     preload.forget_places(folder, *_granted())
     locks.enter_namespaces()
     locks.give_up_privileges()

@@ -129,6 +129,15 @@ class Lockdown:
             return False
         return True
 
+    def forget_environment(self) -> None:
+        """Overwrite the variables that this process was started with: unset ones stay in its memory."""
+        variables = ctypes.POINTER(ctypes.c_void_p).in_dll(self._libc, "environ")
+        place = 0
+        while address := variables[place]:
+            ctypes.memset(address, 0, len(ctypes.string_at(address)))
+            place += 1
+        self._libc.clearenv()
+
     def enter_namespaces(self) -> None:
         """Leave the host's namespaces and its uid 0, whichever of it the kernel lets us."""
         if os.geteuid() == 0:
