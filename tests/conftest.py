@@ -47,11 +47,12 @@ def pytest_pyfunc_call() -> Generator[None, object, object]:
 @pytest.fixture(scope="session", autouse=True)
 def _shared_processes_stay() -> Iterator[None]:
     """Keep the processes that toolkits share from one test to the next: to start them takes 0.3 s of CPU time."""
-    from ez_ptc.toolkit.shared import shared
+    from ez_ptc.toolkit.shared import Share
 
-    shared().acquire(frozenset())
+    share = Share(frozenset())
+    share.sandbox()
     yield
-    shared().release(frozenset())
+    share.release()
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,15 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Generator
 from concurrent.futures import Future
 from functools import cache, partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from anyio.lowlevel import RunVar
 
-__all__ = ["Threads", "from_other_threads", "in_forks", "iterated", "run_coroutine", "to_thread", "within"]
+__all__ = ["Threads", "from_other_threads", "iterated", "on_fork", "run_coroutine", "to_thread", "within"]
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 _IDLE_SECONDS = 10.0
 
@@ -203,21 +204,37 @@ def iterated(events: AsyncIterable[R]) -> Generator[R]:
             taking.cancel()
 
 
-def in_forks(method: Callable[[], None]) -> None:
-    """Call a bound method in every fork of this process that is made while its object lives."""
-    reference = weakref.WeakMethod(method)
+def on_fork(target: T, function: Callable[[T], None]) -> None:
+    """Call `function(target)` in every fork of this process that is made while `target` lives.
 
-    def call() -> None:
-        alive = reference()
-        if alive is not None:
-            alive()
+    One hook serves all targets: a hook can never be removed, and each would be called at every fork.
+    """
+    _calls_on_fork()[target] = function
 
-    os.register_at_fork(after_in_child=call)
+
+@cache
+def _calls_on_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
+    calls: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
+
+    def call_all() -> None:
+        for target, function in tuple(calls.items()):
+            function(target)
+
+    # Where it is missing, a process cannot fork.
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=call_all)
+    return calls
 
 
 def _a_loop_runs_here() -> bool:
+    import asyncio
+
     from anyio import get_cancelled_exc_class
 
+    with contextlib.suppress(RuntimeError):
+        # Also between its tasks, where a signal handler may have interrupted it.
+        asyncio.get_running_loop()
+        return True
     try:
         get_cancelled_exc_class()
     except RuntimeError:  # what anyio says where no loop runs has this class in all its versions

@@ -22,17 +22,22 @@ __all__ = ["Session"]
 class Session:
     """A toolkit's programs that share their names: what one defines, the next one uses.
 
-    Use it as a context manager, or call `close()`, to end its process. It runs one program at a time. Each program has
-    the toolkit's limits to itself, but what the names hold counts as memory of all. Threads, executors and event loops
-    end with the program that started them; names, imported modules and what was printed before stay as they are.
+    Use it as a context manager, or call `close()`, to end its process. It also ends, with a ResourceWarning, when the
+    session is dropped. It runs one program at a time. Each program has the toolkit's limits to itself, but what the
+    names hold counts as memory of all. Threads, executors and event loops end with the program that started them;
+    names, imported modules and what was printed before stay as they are.
 
     Where a program has to be killed, as after its timeout, the names are gone. Its result says so, and the next program
     starts anew. Where nobody got a result, as when `aexecute` was cancelled, the next program is not run: its result
     says so in that place.
     """
 
-    def __init__(self, programs: SandboxSession, channel: ToolChannel, limits: Limits) -> None:
-        """Take a sandbox's session, and where and within what its programs run. `Toolkit.session` makes it."""
+    def __init__(self, toolkit: object, programs: SandboxSession, channel: ToolChannel, limits: Limits) -> None:
+        """Take a sandbox's session, and where and within what its programs run. `Toolkit.session` makes it.
+
+        `toolkit` lives as long as the session does.
+        """
+        self._toolkit = toolkit
         self._programs = programs
         self._channel = channel
         self._limits = limits
@@ -42,7 +47,8 @@ class Session:
 
         Raises:
             IsolationUnavailableError: The kernel does not give the isolation that is required.
-            SandboxError: The sandbox failed, not the program; or the session is closed or runs a program already.
+            SandboxError: The sandbox failed, not the program; or the session runs a program already, is closed, or was
+                closed while the program ran.
         """
         if self._channel.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
@@ -68,7 +74,10 @@ class Session:
         return self._limits if timeout is None else replace(self._limits, timeout=timeout)
 
     def close(self) -> None:
-        """End the session's process. Closing twice is fine."""
+        """End the session's process. Closing twice is fine, in another thread and in a signal handler, too.
+
+        A program that still runs raises SandboxError where it was called.
+        """
         self._programs.close()
 
     def __enter__(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import weakref
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -13,7 +13,7 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
-from ez_ptc.toolkit.shared import shared
+from ez_ptc.toolkit.shared import Share
 from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.names import python_name
 from ez_ptc.tools.registry import ToolRegistry
@@ -38,7 +38,8 @@ class Toolkit:
     """Tools that a model calls from programs it writes, and the sandbox that runs the programs.
 
     Use it as a context manager, or call `close()`, to end the sandbox's processes; they end with the host in any case.
-    Toolkits without a `sandbox` of their own share one. A toolkit may be used from any thread and any event loop.
+    Toolkits without a `sandbox` of their own share one, and its processes end with the last of them that is closed or
+    dropped. A toolkit may be used from any thread and any event loop.
 
     Attributes:
         tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once. A name that
@@ -91,9 +92,12 @@ class Toolkit:
         if self.timeout is not None:
             self.limits = replace(self.limits, timeout=self.timeout)
         self.timeout = self.limits.timeout
-        self._lock = threading.Lock()
         self._running: Sandbox | None = self.sandbox
-        self._closed = False
+        self._is_closed = False
+        self._share = Share(self._packages)
+        if self.sandbox is None:
+            # Without a warning: what is shared is nobody's own, and its processes end with the host in any case.
+            weakref.finalize(self, self._share.release).atexit = False
 
     def __len__(self) -> int:
         return len(self._registry)
@@ -204,10 +208,11 @@ class Toolkit:
             IsolationUnavailableError: The kernel does not give the isolation that is required.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
         """
+        sandbox = self._running or self._opened()
         if self._channel.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
         limits = self.limits if timeout is None else self._limits(timeout)
-        return (self._running or self._opened()).execute(code, self._channel, limits)
+        return sandbox.execute(code, self._channel, limits)
 
     async def aexecute(
         self,
@@ -232,7 +237,7 @@ class Toolkit:
         """
         from ez_ptc.toolkit.session import Session
 
-        return Session(self._opened().session(), self._channel, self.limits)
+        return Session(self, self._opened().session(), self._channel, self.limits)
 
     @cached_property
     def _channel(self) -> ToolChannel:
@@ -243,23 +248,23 @@ class Toolkit:
 
     def _opened(self) -> Sandbox:
         running = self._running
-        if running is not None:
-            return running
-        with self._lock:
-            if self._closed:
-                message = "this toolkit is closed: make a new one"
-                raise SandboxError(message)
-            running = self._running
-            if running is None:
-                self._running = running = shared().acquire(self._packages)
-            return running
+        if running is None and not self._is_closed:
+            self._running = running = self._share.sandbox()
+        if self._is_closed or running is None:
+            # Closed a moment ago, perhaps: in another thread, or in a signal handler.
+            self.close()
+            message = "this toolkit is closed: make a new one"
+            raise SandboxError(message)
+        return running
 
     def close(self) -> None:
-        """Give up the sandbox; the last toolkit that shares one ends its processes. Closing twice is fine."""
-        with self._lock:
-            running, self._running, self._closed = self._running, None, True
-        if running is not None and self.sandbox is None:
-            shared().release(self._packages)
+        """Give up the sandbox; the last toolkit that shares one ends its processes.
+
+        A program that still runs in them raises SandboxError where it was called. Closing twice is fine, in a signal
+        handler too.
+        """
+        self._is_closed, self._running = True, None
+        self._share.release()
 
     def __enter__(self) -> Self:
         return self

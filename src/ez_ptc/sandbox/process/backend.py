@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import resource
+import contextlib
+import importlib
+import os
+import warnings
+import weakref
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from ez_ptc._sync import Threads, in_forks
+from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
 from ez_ptc.sandbox.converse import Exchange, rejected
+from ez_ptc.sandbox.process.boot.host import report_platform
+from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
-from ez_ptc.sandbox.process.room import Room
 from ez_ptc.sandbox.process.running import MOST_REPEATS, Runner, problem_of
 from ez_ptc.sandbox.process.session import ProcessSession
-from ez_ptc.sandbox.process.zygote import ZygoteProcess
+from ez_ptc.sandbox.process.workers.capacity import Capacity
+from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,14 +29,21 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
 __all__ = ["ProcessSandbox"]
 
+_BOOTS = 3
 _DESCRIPTORS_EACH = 4
+_ZYGOTE = "ez_ptc.sandbox.process.zygote"
 
 
 class ProcessSandbox:
-    """Runs each program in a process of its own, from any thread and any event loop, also after the host has forked."""
+    """Runs each program in a process of its own, from any thread and any event loop, also after the host has forked.
+
+    Use it as a context manager, or call `close()`, to end its processes. They also end, with a ResourceWarning, when it
+    is dropped, and with the host in any case.
+    """
 
     def __init__(
         self,
@@ -40,6 +53,7 @@ class ProcessSandbox:
         waiting: int = 1_000,
         patience: float = 60.0,
         allow_imports: Iterable[str] = (),
+        python: str | os.PathLike[str] | None = None,
     ) -> None:
         """Start nothing yet: the zygote boots with the first program.
 
@@ -49,26 +63,34 @@ class ProcessSandbox:
             waiting: How many may wait; the next one raises Overloaded.
             patience: Seconds that one waits at most; then it raises Overloaded.
             allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`.
+            python: The interpreter that runs programs, instead of the one of this process: CPython 3.11 or later, and
+                the same minor version as here if `allow_imports` names packages. A frozen application must name one.
 
         Raises:
             MissingExtraError: One of these packages is not installed.
             ValueError: There is room for nothing, or a time without end.
         """
-        self._threads = Threads()
-        room = Room(ready=ready, running=running, waiting=waiting, seconds=patience)
-        room = replace(room, running=_most(running))
-        packages = find_packages(allow_imports)
-        self._pool = Pool(room, partial(ZygoteProcess, packages), self._threads)
-        self._pool_of_alike = Pool(room, partial(ZygoteProcess, packages, alike=True), self._threads)
-        self._runner = Runner(self._threads)
-        in_forks(self._start_anew)
+        self._threads = threads = Threads()
+        capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
+        capacity = replace(capacity, running=_limit_running(running))
+        settings = Settings(packages=find_packages(allow_imports), python=None if python is None else os.fspath(python))
+        self._pool = Pool(capacity, partial(_boot, settings), threads)
+        self._deterministic_pool = Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads)
+        self._runner = Runner(threads)
+        if report_platform() is None:
+            # Not with the first program, when there may be no descriptor left to read a file with.
+            importlib.import_module(_ZYGOTE)
+        on_fork(self, ProcessSandbox._after_fork)
+        self._dropped = weakref.finalize(self, _close_dropped, self._pool, self._deterministic_pool)
+        # At the interpreter's end the zygotes end themselves, and nobody is told: nothing was forgotten.
+        self._dropped.atexit = False
 
-    def _start_anew(self) -> None:
-        """Leave everything to the parent, in a fork of the host: its zygote, its threads and who holds the lock."""
+    def _after_fork(self) -> None:
+        """Leave everything to the parent, in a fork of the host: its zygotes, its threads and who waits."""
         self._threads.forget()
-        self._pool.start_anew()
-        self._pool_of_alike.start_anew()
-        self._runner.start_anew()
+        self._pool.after_fork()
+        self._deterministic_pool.after_fork()
+        self._runner.after_fork()
 
     @property
     def isolation(self) -> Report:
@@ -80,7 +102,15 @@ class ProcessSandbox:
 
     def warm_up(self) -> None:
         """Boot now, and have workers ready, instead of with the first program."""
-        self._pool.refill()
+        self._pool.warm_up()
+
+    def cool_down(self) -> None:
+        """End the workers that are kept beyond `ready`, as after a burst; return when as many are ready.
+
+        They are let go one after the other in any case. No program must run meanwhile.
+        """
+        self._pool.cool_down()
+        self._deterministic_pool.cool_down()
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run `code` to its end and return how it ended.
@@ -110,7 +140,7 @@ class ProcessSandbox:
         try:
             self._runner.run(exchange, lease, channel)
         finally:
-            pool.give_back(lease)
+            lease.release()
         return exchange
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
@@ -132,15 +162,15 @@ class ProcessSandbox:
         try:
             await self._runner.arun(exchange, lease, channel)
         finally:
-            pool.give_back(lease)
+            lease.release()
         return exchange
 
     def _pool_for(self, limits: Limits) -> Pool:
-        return self._pool if limits.seed is None else self._pool_of_alike
+        return self._pool if limits.seed is None else self._deterministic_pool
 
     def session(self) -> ProcessSession:
         """Return a place for programs that share their names; it is the caller's to close."""
-        return ProcessSession(self._pool, self._runner)
+        return ProcessSession(self, self._pool, self._runner)
 
     def __enter__(self) -> Self:
         return self
@@ -151,16 +181,20 @@ class ProcessSandbox:
         self.close()
 
     def close(self) -> None:
-        """End every process of this sandbox; it cannot be used any more."""
+        """End every process of this sandbox; it cannot be used any more.
+
+        The caller of a running program gets a SandboxError. Closing twice is fine; so is closing in a signal handler.
+        """
+        self._dropped.detach()
         self._pool.close()
-        self._pool_of_alike.close()
+        self._deterministic_pool.close()
 
 
 def _result(exchange: Exchange) -> ExecutionResult:
     result = exchange.result()
     if not exchange.orphaned:
         return result
-    names = ", ".join(call["name"] for call in result.tool_calls)
+    names = ", ".join(dict.fromkeys(call["name"] for call in result.tool_calls))
     why = (
         f"which is not run again because it had called tools ({names}): see what they did, and run it again if that "
         "does no harm"
@@ -171,7 +205,35 @@ def _result(exchange: Exchange) -> ExecutionResult:
     raise WorkerDiedError(message)
 
 
-def _most(running: int) -> int:
+def _limit_running(running: int) -> int:
     """Return how many programs may run here: each holds two descriptors, and others of the host need some."""
+    try:
+        import resource
+    except ImportError:
+        # Nothing can run at all where there is none, which is said when something is to run.
+        return running
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return running if descriptors < 0 else max(1, min(running, descriptors // _DESCRIPTORS_EACH))
+
+
+def _boot(settings: Settings) -> ZygoteProcess:
+    """Boot a zygote; try again when it is killed before it is there."""
+    # It needs what only Linux has.
+    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+
+    for _ in range(_BOOTS - 1):
+        with contextlib.suppress(ZygoteGoneError):
+            return ZygoteProcess(settings)
+    return ZygoteProcess(settings)
+
+
+def _close_dropped(*pools: Pool) -> None:
+    had_processes = any(pool.has_processes for pool in pools)
+    for pool in pools:
+        pool.close()
+    if had_processes:
+        message = (
+            "a ProcessSandbox was dropped without being closed, and its processes were ended: use it in a `with` "
+            "statement, or call close()"
+        )
+        warnings.warn(message, ResourceWarning, stacklevel=2)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ez_ptc.sandbox.process.zygote import ZygoteProcess
+from ez_ptc.sandbox.process.boot.host import report_platform, require_host
+from ez_ptc.sandbox.process.boot.settings import Settings
+from ez_ptc.sandbox.process.packages import NO_PACKAGES
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.isolation import Report
@@ -20,7 +22,13 @@ def check() -> Report:
     Raises:
         SandboxError: It could not even start.
     """
-    zygote = ZygoteProcess(require=False)
+    report = report_platform()
+    if report is not None:
+        return report
+    require_host()
+    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+
+    zygote = ZygoteProcess(Settings(packages=NO_PACKAGES), require=False)
     try:
         return zygote.report
     finally:

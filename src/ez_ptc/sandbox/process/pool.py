@@ -1,118 +1,112 @@
-"""The workers of one sandbox: who gets one, who waits for one, and how many are kept ready.
+"""Worker allocation, queueing and pre-forking.
 
-A caller that finds a worker ready takes it and goes. The others stand in one row, threads and tasks alike, and while
-there is a row, one thread, the dispatcher, listens to the zygote and serves it from the front. More workers are kept
-ready while more are asked for, and fewer again after a while.
+Theory of operation
+-------------------
+A caller takes a ready worker and goes. If there is none, it joins the queue, whether it is a thread or a task. While
+there is a queue, one thread, the dispatcher, listens to the zygote and serves the queue from its front.
+
+No code in this module waits for a lock that another frame of the same thread may hold. A signal handler that
+interrupts this module may run a program or close the sandbox, and a finalizer may release the worker of a dropped
+session between any two lines; a lock would make either wait for the frame below it. Instead, each change of shared
+state is a single operation of a deque or a dict, which happens completely or not at all:
+
+- A worker is ready in its zygote, leased in `_running`, dead in `_killed`, or in a local variable of some frame; when
+  that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number of running
+  programs. A frame that finds it too high after adding its own worker puts that worker back.
+- A caller joins the queue first and then checks that there is a dispatcher. The dispatcher gives up its role first
+  and then checks that the queue is empty. So one of the two always sees the other.
+- A place in the queue works the same way: its giver sets `given` and then looks whether the caller has left, and a
+  leaving caller says so and then looks at `given`. Both may release the lease; the second release does nothing.
+- Two threads that order workers at the same time order too many, which costs memory for a while. Ordering too few
+  would cost a caller its turn, so the dispatcher forgets orders that have not been answered for two seconds.
+- Zygotes boot in threads of ours, which no signal handler interrupts; `_booting` is the one lock that is waited for,
+  there.
+- If the zygote is lost, a caller gets ZygoteGoneError at its next message, and `_forget` lets the dispatcher boot
+  another.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from ez_ptc._sync import Threads, from_other_threads
-from ez_ptc.errors import Overloaded, SandboxError
-from ez_ptc.sandbox.process.zygote import LIMITS_OF_PROCESSES, ZygoteGoneError, ZygoteProcess
+from ez_ptc._sync import Threads, from_other_threads, within
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.process.boot.host import require_host
+from ez_ptc.sandbox.process.stock import Stock
+from ez_ptc.sandbox.process.workers.closing import Closing
+from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
+from ez_ptc.sandbox.process.workers.lease import Lease
+from ez_ptc.sandbox.process.workers.place import Place, too_late, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ez_ptc.sandbox.process.handle import WorkerHandle
-    from ez_ptc.sandbox.process.room import Room
+    from ez_ptc.sandbox.process.workers.capacity import Capacity
+    from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+    from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
 __all__ = ["Lease", "Pool"]
 
-_MOST_READY = 16
-_BOOTS = 3
 _PAUSE_SECONDS = 0.02
-_MOST_REFUSALS = 50
+_MAX_REFUSALS = 50
 """In a row, with pauses between them: whoever waits while nothing runs that could make room waits no longer."""
-_CALM_SECONDS = 2.0
-"""After so long without a row, half of the workers that were kept ready for it are let go."""
-
-
-# A named tuple: one is made for each program, and a frozen dataclass takes three times as long to make.
-class Lease(NamedTuple):
-    """A worker that is somebody's, the zygote that knows how it ends, and the pool that takes it back."""
-
-    pool: Pool
-    zygote: ZygoteProcess
-    worker: WorkerHandle
-
-    def how_ended(self) -> int | None:
-        """Return the exit code of the worker (negative: the signal) after its socket ended; None when nobody knows."""
-        return self.pool.how_ended(self)
-
-
-class _Place:
-    """One caller's place in the row."""
-
-    def __init__(self, wake: Callable[[], object]) -> None:
-        self.given: Lease | Exception | None = None
-        self._wake = wake
-
-    def give(self, what: Lease | Exception) -> None:
-        self.given = what
-        # The event loop of one who waited may be closed by now; its lease is given back when the place is left.
-        with contextlib.suppress(RuntimeError):
-            self._wake()
+_CLOSED = "the sandbox was closed"
 
 
 class Pool:
     """Gives out workers. Any thread and any event loop may ask."""
 
-    def __init__(self, room: Room, boot: Callable[[], ZygoteProcess], threads: Threads) -> None:
+    def __init__(self, capacity: Capacity, boot: Callable[[], ZygoteProcess], threads: Threads) -> None:
         """Start nothing yet.
 
         Args:
-            room: How much it may hold.
+            capacity: How much it may hold.
             boot: Makes a zygote; called when there is none.
             threads: Where the dispatcher runs.
         """
-        self._room = room
+        self._capacity = capacity
         self._boot = boot
         self._threads = threads
-        self._closed = False
-        self.start_anew()
+        self.closed = ""
+        self.generation = 0
+        self._zygote: ZygoteProcess | None = None
+        self._running: dict[WorkerHandle, ZygoteProcess] = {}
+        self._killed: deque[WorkerHandle] = deque()
+        self._begin()
 
-    def start_anew(self) -> None:
-        """Leave everything to the parent, in a fork of the host: its zygote, who holds the lock and who waits."""
-        zygote: ZygoteProcess | None = getattr(self, "_zygote", None)
+    def _begin(self) -> None:
+        self._queue: deque[Place] = deque()
+        self._dispatching = threading.Lock()
+        self._booting = threading.Lock()
+        self._closing = Closing()
+        self._stock = Stock(self._capacity.ready, self._threads, self._closing)
+
+    def after_fork(self) -> None:
+        """Leave everything to the parent, in a fork of the host: its zygote, its workers and who waits."""
+        zygote, self._zygote = self._zygote, None
         if zygote is not None:
             zygote.disown()
-        self._lock = threading.Lock()
-        self._booting = threading.Lock()
-        self._calm = threading.Event()
-        self._zygote: ZygoteProcess | None = None
-        for worker in getattr(self, "_killed", ()):
+        for worker in (*self._running, *self._killed):
             worker.disown()
-        self._killed: list[WorkerHandle] = []
-        self._row: deque[_Place] = deque()
-        self._running = 0
-        self._wanted = self._room.ready
-        self._busy_at = 0.0
-        self._dispatching = False
-        self._shrinking = False
+        self._running.clear()
+        self._killed.clear()
+        self.generation += 1
+        self._begin()
 
-    # Taking and giving back ---------------------------------------------------------------------------------------
+    # Taking and releasing -----------------------------------------------------------------------------------------
 
     def take_ready(self) -> Lease | None:
         """Return a worker if one is ready and nobody was here before."""
-        with self._lock:
-            zygote = self._zygote
-            if zygote is None or self._row or self._running >= self._room.running:
-                return None
-            try:
-                worker = zygote.pop() or self._newly_made(zygote)
-            except ZygoteGoneError:
-                return None
-            if worker is None:
-                return None
-            self._running += 1
-            return Lease(self, zygote, worker)
+        zygote = self._zygote
+        if zygote is None or self._queue:
+            return None
+        try:
+            return self._lease(zygote)
+        except ZygoteGoneError:
+            return None
 
     def take(self) -> Lease:
         """Return a worker; wait for one if need be.
@@ -126,10 +120,10 @@ class Pool:
             return found
         turn = threading.Lock()
         turn.acquire()
-        place = self._stand(turn.release)
+        place = self._enqueue(turn.release)
         try:
-            turn.acquire(timeout=self._room.seconds)
-            return self._served(place)
+            turn.acquire(timeout=self._capacity.seconds)
+            return self._given(place)
         except BaseException:
             self._leave(place)
             raise
@@ -142,247 +136,263 @@ class Pool:
         import anyio
 
         turn = anyio.Event()
-        place = self._stand(from_other_threads(turn.set))
+        place = self._enqueue(from_other_threads(turn.set))
         try:
-            with anyio.move_on_after(self._room.seconds):
+            with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
-            return self._served(place)
+            return self._given(place)
         except BaseException:
             self._leave(place)
             raise
 
-    def give_back(self, lease: Lease) -> None:
-        """End the worker of ``lease``, and order another for whoever comes next."""
-        lease.worker.kill()
-        with self._lock:
-            self._running -= 1
-            self._killed.append(lease.worker)
-            if lease.zygote is self._zygote:
-                self._serve_or_refill(lease.zygote)
-            if self._row:
-                self._dispatch()
-            if self._zygote is None or len(self._killed) + self._zygote.ready > self._room.ready:
-                self._close_killed()
+    def release(self, worker: WorkerHandle) -> bool:
+        """End a worker that was taken, and order another for whoever comes next; return whether it was taken still."""
+        its_zygote = self._running.pop(worker, None)
+        if its_zygote is None:
+            return False
+        worker.kill()
+        self._killed.append(worker)
+        zygote = self._zygote
+        if its_zygote is zygote:
+            # Where it is gone, whoever needs a worker finds out.
+            with contextlib.suppress(ZygoteGoneError):
+                self._serve_queue(its_zygote)
+                if not self._queue:
+                    self._stock.refill(its_zygote)
+        self._dispatch()
+        if zygote is None or len(self._killed) + zygote.ready > self._capacity.ready:
+            self._close_killed()
+        return True
 
-    def _newly_made(self, zygote: ZygoteProcess) -> WorkerHandle | None:
-        """Take in those that the zygote has made, and return one; called with the lock."""
+    def _lease(self, zygote: ZygoteProcess) -> Lease | None:
+        """Return a worker if one is ready and one more program may run. Raises ZygoteGoneError."""
+        if self._is_full:
+            return None
+        worker = zygote.pop() or self._receive(zygote)
+        if worker is None:
+            return None
+        lease = Lease(self, worker)
+        self._running[worker] = zygote
+        if len(self._running) > self._capacity.running:
+            self._put_back(lease)
+            return None
+        return lease
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._running) >= self._capacity.running
+
+    def _receive(self, zygote: ZygoteProcess) -> WorkerHandle | None:
         self._close_killed()
-        zygote.take_in()
+        zygote.receive()
         return zygote.pop()
 
+    def _put_back(self, lease: Lease) -> None:
+        """Leave a worker to others that nothing has been sent to."""
+        lease.forget()
+        zygote = self._running.pop(lease.worker, None)
+        if zygote is not None:
+            zygote.put_back(lease.worker)
+
     def _close_killed(self) -> None:
-        """Close what is left of killed workers: several at one go take little longer than one; called with the lock."""
-        while self._killed:
-            self._killed.pop().disown()
+        """Close what is left of killed workers: several at one go take little longer than one."""
+        with contextlib.suppress(IndexError):
+            while True:
+                self._killed.pop().disown()
 
-    def _serve_or_refill(self, zygote: ZygoteProcess) -> None:
-        """Serve the row or, where there is none, order what should be ready; called with the lock."""
+    # The queue ----------------------------------------------------------------------------------------------------
+
+    def _enqueue(self, wake: Callable[[], object]) -> Place:
+        if self._living() is None:
+            require_host()
+        place = Place(wake)
+        self._queue.append(place)
+        if len(self._queue) > self._capacity.waiting:
+            self._require_place(place)
+        self._stock.grow(len(self._queue), lambda: self._zygote)
+        zygote = self._zygote
+        if zygote is not None:
+            with contextlib.suppress(ZygoteGoneError):
+                self._serve_queue(zygote)
+        self._dispatch()
+        return place
+
+    def _require_place(self, place: Place) -> None:
+        """Raise Overloaded if so many were here before that this one may not wait."""
         try:
-            if self._row:
-                self._serve_row(zygote)
-            if not self._row:
-                self._refill(zygote)
-        except ZygoteGoneError:
-            # Whoever needs a worker finds out.
+            before = self._queue.index(place)
+        except ValueError:
+            # It was served already.
             return
+        if before < self._capacity.waiting:
+            return
+        self._leave(place)
+        raise too_many(len(self._running), before)
 
-    def _stand(self, wake: Callable[[], object]) -> _Place:
-        with self._lock:
-            if len(self._row) >= self._room.waiting:
-                message = (
-                    f"{self._running} programs run and {len(self._row)} wait, the most that this sandbox takes: run "
-                    "fewer at a time, or make it larger, as in ProcessSandbox(running=…, waiting=…)"
-                )
-                raise Overloaded(message)
-            place = _Place(wake)
-            self._row.append(place)
-            self._grow()
-            if self._zygote is not None:
-                with contextlib.suppress(ZygoteGoneError):
-                    self._serve_row(self._zygote)
-            self._dispatch()
-            return place
-
-    def _served(self, place: _Place) -> Lease:
-        with self._lock:
-            given, zygote = place.given, self._zygote
+    def _given(self, place: Place) -> Lease:
+        given, zygote = place.given, self._zygote
         if given is None:
             refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
-            message = (
-                f"no worker became free within {self._room.seconds:g} s, {self._running} programs run"
-                + (f", and no further one can be made ({refusal})" if refusal else "")
-                + ": run fewer at a time, give them less time, or let more run, as in ProcessSandbox(running=…)"
-            )
-            raise Overloaded(message)
+            given = too_late(len(self._running), self._capacity.seconds, refusal)
         if isinstance(given, Exception):
             raise given
         return given
 
-    def _leave(self, place: _Place) -> None:
-        """Give up a place in the row, and what came too late for whoever stood there."""
-        with self._lock:
-            given = place.given
-            if given is None:
-                with contextlib.suppress(ValueError):
-                    self._row.remove(place)
-        if isinstance(given, Lease):
-            self.give_back(given)
+    def _leave(self, place: Place) -> None:
+        """Give up a place in the queue, and what came too late for whoever waited there."""
+        with contextlib.suppress(ValueError):
+            self._queue.remove(place)
+        place.leave()
+
+    def _serve_queue(self, zygote: ZygoteProcess) -> None:
+        """Give those in front the workers that are there, and order what is missing. Raises ZygoteGoneError."""
+        while self._queue and not self._is_full:
+            lease = self._lease(zygote)
+            if lease is None:
+                self._order_missing(zygote)
+                return
+            try:
+                place = self._queue.popleft()
+            except IndexError:
+                self._put_back(lease)
+                return
+            place.give(lease)
+
+    def _order_missing(self, zygote: ZygoteProcess) -> None:
+        if zygote.refusals >= _MAX_REFUSALS and not self._running:
+            zygote.refusals = 0
+            self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
+            return
+        zygote.expect_nothing_late()
+        missing = min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready - zygote.ordered
+        if missing > 0:
+            zygote.order(missing, hurry=True)
+
+    def _refuse(self, error: Exception) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._queue.popleft().give(error)
 
     # The dispatcher -----------------------------------------------------------------------------------------------
 
     def _dispatch(self) -> None:
-        """See that somebody serves the row; called with the lock."""
-        if not self._dispatching:
-            self._dispatching = True
+        """See that somebody serves the queue."""
+        if self._queue and not self._is_full and not self._dispatching.locked():
             try:
                 self._threads.start(self._serve)
             except RuntimeError as error:
-                self._dispatching = False
                 self._refuse(SandboxError(f"{error}: {LIMITS_OF_PROCESSES}"))
 
     def _serve(self) -> None:
-        while True:
+        """Be the dispatcher, unless there is one, until nobody waits or nobody more may run."""
+        turn = self._dispatching
+        while self._queue and not self._is_full and turn.acquire(blocking=False):
             try:
-                zygote = self.zygote()
+                self._serve_all()
             except Exception as error:  # noqa: BLE001 - whoever waits is told, whatever it is
-                with self._lock:
-                    self._dispatching = False
-                    self._refuse(error)
-                return
+                self._refuse(error)
+            finally:
+                turn.release()
+
+    def _serve_all(self) -> None:
+        while self._queue:
+            zygote = self._boot_once()
             try:
-                with self._lock:
-                    self._serve_row(zygote)
-                    if not self._row or self._running >= self._room.running:
-                        # Whoever comes next, or gives a worker back, calls again.
-                        self._dispatching = False
-                        return
-                zygote.wait()
+                self._serve_queue(zygote)
+                if self._is_full:
+                    # Whoever releases a worker calls again.
+                    return
+                if self._queue:
+                    zygote.wait()
                 if zygote.refusals:
                     # Not at once again: what is lacking may come with time, and asking takes time from what runs.
-                    self._calm.wait(_PAUSE_SECONDS)
+                    self._closing.wait(_PAUSE_SECONDS)
             except ZygoteGoneError:
-                self.forget(zygote)
-
-    def _serve_row(self, zygote: ZygoteProcess) -> None:
-        """Give those in front the workers that are there, and order what is missing; called with the lock."""
-        while self._row and self._running < self._room.running:
-            worker = zygote.pop() or self._newly_made(zygote)
-            if worker is None:
-                missing = min(len(self._row), self._room.running - self._running) - zygote.coming
-                if zygote.refusals >= _MOST_REFUSALS and not self._running:
-                    zygote.refusals = 0
-                    self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
-                elif missing > 0:
-                    zygote.order(missing, hurry=True)
-                return
-            self._running += 1
-            self._row.popleft().give(Lease(self, zygote, worker))
-
-    def _refuse(self, error: Exception) -> None:
-        while self._row:
-            self._row.popleft().give(error)
+                self._forget(zygote)
 
     # The zygote ---------------------------------------------------------------------------------------------------
 
     def zygote(self) -> ZygoteProcess:
         """Return the zygote; boot one if there is none. Raises what `boot` raises, and SandboxError after `close`."""
+        found = self._living()
+        if found is None:
+            require_host()
+            # Not in this thread: a signal handler that interrupts it may need the zygote as well.
+            found = within(threading.TIMEOUT_MAX, self._boot_once)
+        return found
+
+    @property
+    def has_processes(self) -> bool:
+        """Whether there is a zygote."""
+        return self._zygote is not None
+
+    def _boot_once(self) -> ZygoteProcess:
+        """Return the zygote; boot one if there is none. Called in threads of ours only."""
         with self._booting:
-            with self._lock:
-                found = self._living()
+            found = self._living()
             if found is not None:
                 return found
-            made = self._booted()
-            with self._lock:
-                if not self._closed:
-                    self._zygote = made
-                    return made
-            made.close()
-            return self._living() or made
-
-    def _booted(self) -> ZygoteProcess:
-        """Boot a zygote; try again when it is killed before it is there."""
-        for _ in range(_BOOTS - 1):
-            with contextlib.suppress(ZygoteGoneError):
-                return self._boot()
-        return self._boot()
+            self._zygote = found = self._boot()
+        if self.closed:
+            self._forget(found)
+        return self._living() or found
 
     def _living(self) -> ZygoteProcess | None:
-        if self._closed:
+        if self.closed:
             message = "the sandbox is closed"
             raise SandboxError(message)
         return self._zygote
 
-    def forget(self, zygote: ZygoteProcess) -> None:
+    def _forget(self, zygote: ZygoteProcess) -> None:
         """Let the next caller boot a new zygote instead of this one, which has ended."""
-        with self._lock:
-            if self._zygote is zygote:
-                self._zygote = None
+        if self._zygote is zygote:
+            self._zygote = None
         zygote.close()
 
-    def refill(self) -> None:
-        """Order as many workers as should be ready; does not wait for them."""
-        zygote = self.zygote()
-        with self._lock:
-            self._refill(zygote)
-
-    def how_ended(self, lease: Lease) -> int | None:
+    def exit_code(self, worker: WorkerHandle) -> int | None:
         """Return the exit code of a worker (negative: the signal) whose socket has ended; None when nobody knows."""
-        try:
-            with self._lock:
-                lease.zygote.ask(lease.worker)
-                # What has ended one that nobody asked to end may have ended others.
-                for worker in lease.zygote.take_ended():
-                    worker.close()
-            while True:
-                with self._lock:
-                    code = lease.zygote.told(lease.worker)
-                if code is not None:
-                    return code
-                lease.zygote.wait()
-        except ZygoteGoneError:
-            self.forget(lease.zygote)
+        zygote = self._running.get(worker)
+        if zygote is None:
             return None
+        try:
+            zygote.ask(worker)
+            # What has ended one that nobody asked to end may have ended others.
+            for ended in zygote.take_ended():
+                ended.close()
+            while (code := zygote.exit_code(worker)) is None:
+                zygote.wait()
+        except ZygoteGoneError:
+            self._forget(zygote)
+            return None
+        return code
 
     def close(self) -> None:
         """End every process; nothing can be taken any more."""
-        with self._lock:
-            self._closed = True
-            zygote, self._zygote = self._zygote, None
-            message = "the sandbox was closed before this program could start"
-            self._refuse(SandboxError(message))
-            self._calm.set()
-            self._close_killed()
+        self.closed = _CLOSED
+        zygote, self._zygote = self._zygote, None
+        self._refuse(SandboxError("the sandbox was closed before this program could start"))
+        self._closing.set()
         if zygote is not None:
             zygote.close()
+        self._close_killed()
 
     # How many are kept ready --------------------------------------------------------------------------------------
 
-    def _grow(self) -> None:
-        self._busy_at = time.monotonic()
-        self._wanted = min(max(self._wanted, len(self._row) + self._room.ready), max(_MOST_READY, self._room.ready))
-        if self._wanted > self._room.ready and not self._shrinking:
-            with contextlib.suppress(RuntimeError):
-                # Where no thread can be started, they stay.
-                self._threads.start(self._shrink)
-                self._shrinking = True
+    def warm_up(self) -> None:
+        """Order as many workers as should be ready; does not wait for them."""
+        self._stock.refill(self.zygote())
 
-    def _refill(self, zygote: ZygoteProcess) -> None:
-        missing = self._wanted - zygote.coming
-        # Several at one go: the zygote is woken up less often.
-        if missing > self._wanted // 4 and not self._row:
-            # Few left: they are needed sooner than a rehearsal takes.
-            zygote.order(missing, hurry=2 * missing > self._wanted)
+    def order_ready(self) -> None:
+        """Do the same, but only where there is a zygote to make them."""
+        zygote = self._zygote
+        if zygote is not None:
+            with contextlib.suppress(ZygoteGoneError):
+                self._stock.refill(zygote)
 
-    def _shrink(self) -> None:
-        calm = self._calm
-        while not calm.wait(_CALM_SECONDS):
-            with self._lock:
-                if time.monotonic() - self._busy_at < _CALM_SECONDS:
-                    continue
-                self._wanted = max(self._room.ready, self._wanted // 2)
-                spare = [] if self._zygote is None else self._zygote.spare(self._wanted)
-                self._shrinking = self._wanted > self._room.ready
-            for worker in spare:
-                worker.close()
-            if not self._shrinking:
-                return
+    def cool_down(self) -> None:
+        """Let go of what is kept beyond `ready`; return when as many are ready, and nothing is on its way."""
+        self._close_killed()
+        zygote = self._zygote
+        if zygote is not None:
+            with contextlib.suppress(ZygoteGoneError):
+                self._stock.cool_down(zygote)

@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import to_thread
+from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.converse import ZYGOTE_GONE
 from ez_ptc.sandbox.process.blocking import BlockingDriver, ask
 
@@ -21,15 +22,16 @@ __all__ = ["MOST_REPEATS", "Runner", "problem_of"]
 MOST_REPEATS = 2
 """How often a program is run again that was lost untouched: with its worker first, and then with the zygote as well."""
 
+# By name: Windows, where conversations work, has few of them.
 _CRASHES = {
-    signal.SIGSEGV: "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
-    signal.SIGABRT: "the program made the interpreter abort (SIGABRT)",
+    "SIGSEGV": "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
+    "SIGABRT": "the program made the interpreter abort (SIGABRT)",
     # Where abort may not signal itself it runs an instruction that cannot be run: on aarch64 a breakpoint.
-    signal.SIGTRAP: "the program made the interpreter abort (SIGTRAP)",
-    signal.SIGSYS: "the program made a system call that is not allowed (SIGSYS)",
-    signal.SIGXCPU: "the program used up its CPU time",
-    signal.SIGKILL: "the program was killed: it ran out of memory or CPU time",
-}  # fmt: skip
+    "SIGTRAP": "the program made the interpreter abort (SIGTRAP)",
+    "SIGSYS": "the program made a system call that is not allowed (SIGSYS)",
+    "SIGXCPU": "the program used up its CPU time",
+    "SIGKILL": "the program was killed: it ran out of memory or CPU time",
+}
 
 
 class Runner:
@@ -37,11 +39,11 @@ class Runner:
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
-        self._cores = len(os.sched_getaffinity(0))
+        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
         # A set, because adding to it and taking from it needs no lock.
         self._running: set[Exchange] = set()
 
-    def start_anew(self) -> None:
+    def after_fork(self) -> None:
         """Count nothing of what the parent runs, in a fork of the host."""
         self._running = set()
 
@@ -80,16 +82,28 @@ class Runner:
             self._running.discard(exchange)
 
     def _explain(self, exchange: Exchange, lease: Lease) -> None:
-        """Say how a worker ended that did not say it itself."""
+        """Say how a worker ended that did not say it itself. Raises SandboxError where it was taken away."""
+        if lease.withdrawn:
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
         lease.worker.kill()
-        code = lease.how_ended()
+        code = lease.exit_code()
+        if lease.withdrawn:
+            # Meanwhile, and that is how the zygote has ended.
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
         if code is None:
             exchange.end(ZYGOTE_GONE)
         elif code >= 0:
             exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
         else:
-            text = _CRASHES.get(signal.Signals(-code), f"the program's process ended with {signal.Signals(-code).name}")
-            exchange.end(text)
+            name = signal.Signals(-code).name
+            exchange.end(_CRASHES.get(name, f"the program's process ended with {name}"))
+
+
+def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
+    if exchange.undelivered:
+        return f"{reason} before this program could start"
+    names = ", ".join(dict.fromkeys(call["name"] for call in exchange.result().tool_calls))
+    return f"{reason} while this program ran" + (f"; it had called tools ({names}): see what they did" if names else "")
 
 
 def problem_of(code: object, limits: Limits) -> str:

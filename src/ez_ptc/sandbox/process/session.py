@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import warnings
+import weakref
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import in_forks
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.converse import Earlier, Exchange, rejected
 from ez_ptc.sandbox.process.running import MOST_REPEATS, problem_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ProcessSession"]
 
 _CUT_OFF = "its last program was cut off"
+_FORKED = "this process was forked from the one that has them"
 _GONE = "the names of this session are gone: define again what is needed"
 
 
@@ -26,33 +28,32 @@ class ProcessSession:
 
     The loss is told once: by the result of the program that caused it or found it or, where nobody got one, by the
     next program's, which is not run.
+
+    Who holds `_busy` owns the worker. Nobody waits for it: who closes the session meanwhile takes the worker away, and
+    leaves it to the owner, who looks for that after having released `_busy`, to give it back.
     """
 
-    def __init__(self, pool: Pool, runner: Runner) -> None:
-        """Start nothing yet: the first program takes a worker."""
+    def __init__(self, sandbox: object, pool: Pool, runner: Runner) -> None:
+        """Start nothing yet: the first program takes a worker. `sandbox` lives as long as the session does."""
+        self._sandbox = sandbox
         self._pool = pool
         self._runner = runner
+        self._generation = pool.generation
         self._lease: Lease | None = None
+        self._dropped: weakref.finalize[..., ProcessSession] | None = None
         self._busy = threading.Lock()
         self._earlier = Earlier()
         self._untold = ""
-        self._closed = False
-        in_forks(self._start_anew)
-
-    def _start_anew(self) -> None:
-        """Leave the worker to the parent, in a fork of the host."""
-        self._busy = threading.Lock()
-        if self._lease is not None:
-            self._lease.worker.disown()
-            self._forget("this process was forked from the one that has them")
+        self._is_closed = False
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run `code` to its end, after the programs before it, and return how it ended.
 
         Raises:
-            SandboxError: The sandbox, not the program, failed; or the session is closed or runs a program already.
+            SandboxError: The sandbox, not the program, failed; or the session runs a program already, is closed, or was
+                closed meanwhile.
         """
-        self._begin()
+        busy = self._begin()
         try:
             problem = self._problem(code, limits)
             if problem:
@@ -64,11 +65,12 @@ class ProcessSession:
                 exchange = self._attempt(code, channel, limits)
             return self._told(exchange)
         finally:
-            self._busy.release()
+            busy.release()
+            self._end_if_closed()
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Do the same as `execute`, but await; cancelling it ends the program, and the names with it."""
-        self._begin()
+        busy = self._begin()
         try:
             problem = self._problem(code, limits)
             if problem:
@@ -80,24 +82,42 @@ class ProcessSession:
                 exchange = await self._aattempt(code, channel, limits)
             return self._told(exchange)
         finally:
-            self._busy.release()
+            busy.release()
+            self._end_if_closed()
 
-    def _begin(self) -> None:
-        if not self._busy.acquire(blocking=False):
+    def _begin(self) -> threading.Lock:
+        if self._generation != self._pool.generation:
+            self._after_fork()
+        busy = self._busy
+        if not busy.acquire(blocking=False):
             message = "this session is running a program: wait until it has ended, or open another session"
             raise SandboxError(message)
+        return busy
+
+    def _after_fork(self) -> None:
+        """Leave the worker to the parent, in a fork of the host."""
+        self._generation = self._pool.generation
+        self._busy = threading.Lock()
+        if self._lease is not None:
+            self._end(_FORKED)
 
     def _problem(self, code: str, limits: Limits) -> str:
-        if self._closed:
-            message = "this session is closed: open a new one"
-            raise SandboxError(message)
+        self._require_open()
         reason, self._untold = self._untold, ""
         if reason:
             return f"{_GONE} ({reason}; this program was not run)"
         return problem_of(code, limits)
 
+    def _require_open(self) -> None:
+        if self._is_closed:
+            message = "this session is closed: open a new one"
+            raise SandboxError(message)
+        if self._pool.closed:
+            message = "the sandbox of this session is closed: open a session of another one"
+            raise SandboxError(message)
+
     def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        lease = self._lease or self._kept(self._pool.take())
+        lease = self._lease or self._keep(self._pool.take())
         exchange = Exchange(code, channel, limits, earlier=self._earlier)
         try:
             self._runner.run(exchange, lease, channel)
@@ -107,7 +127,7 @@ class ProcessSession:
         return exchange
 
     async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        lease = self._lease or self._kept(await self._pool.atake())
+        lease = self._lease or self._keep(await self._pool.atake())
         exchange = Exchange(code, channel, limits, earlier=self._earlier)
         try:
             await self._runner.arun(exchange, lease, channel)
@@ -117,9 +137,16 @@ class ProcessSession:
             raise
         return exchange
 
-    def _kept(self, lease: Lease) -> Lease:
+    def _keep(self, lease: Lease) -> Lease:
         self._lease = lease
-        self._pool.refill()
+        self._dropped = weakref.finalize(self, _release_dropped, lease)
+        # At the interpreter's end the worker ends itself, and nobody is told: nothing was forgotten.
+        self._dropped.atexit = False
+        if self._is_closed or self._pool.closed:
+            # Meanwhile, by somebody who has seen no worker.
+            self._end("")
+            self._require_open()
+        self._pool.order_ready()
         return lease
 
     def _may_repeat(self, exchange: Exchange) -> bool:
@@ -145,17 +172,40 @@ class ProcessSession:
         return result
 
     def _end(self, reason: str) -> None:
+        """Give the worker back, and have the next program told why the names are gone; called by the owner."""
         lease, self._lease = self._lease, None
+        if self._dropped is not None:
+            self._dropped.detach()
         if lease is not None:
-            self._pool.give_back(lease)
-        self._forget(reason)
-
-    def _forget(self, reason: str) -> None:
-        self._lease = None
+            lease.release()
         self._untold = reason
         self._earlier = Earlier()
 
+    def _end_if_closed(self) -> None:
+        busy = self._busy
+        if self._is_closed and busy.acquire(blocking=False):
+            try:
+                self._end("")
+            finally:
+                busy.release()
+
     def close(self) -> None:
-        """End the session's process. Closing twice is fine."""
-        self._closed = True
-        self._end("")
+        """End the session's process. Closing twice is fine, in another thread and in a signal handler, too.
+
+        A program that still runs raises SandboxError where it was called.
+        """
+        self._is_closed = True
+        lease = self._lease
+        if lease is not None:
+            lease.withdraw("this session was closed")
+        self._end_if_closed()
+
+
+def _release_dropped(lease: Lease) -> None:
+    # In a fork, or after the end of the sandbox, there was nothing left to close.
+    if lease.release() and not lease.withdrawn:
+        message = (
+            "a session was dropped without being closed, and its process was ended: use it in a `with` statement, or "
+            "call close()"
+        )
+        warnings.warn(message, ResourceWarning, stacklevel=2)

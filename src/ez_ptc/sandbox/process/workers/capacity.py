@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-__all__ = ["Room"]
+__all__ = ["Capacity"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Capacity:
     """How much one sandbox may hold.
 
     Attributes:
         ready: Workers that are kept waiting at the least.
-        running: Programs that run at one time.
+        running: Programs that run at a time.
         waiting: Callers that may wait for their turn.
         seconds: How long one may wait.
     """
@@ -25,7 +25,7 @@ class Room:
     seconds: float
 
     def __post_init__(self) -> None:
-        """Refuse room for nothing, and a time without end."""
+        """Refuse capacity for nothing, and a time without end."""
         least = {"ready": 0, "running": 1, "waiting": 0}
         for name, number in least.items():
             given: object = getattr(self, name)

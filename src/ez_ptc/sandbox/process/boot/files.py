@@ -1,0 +1,65 @@
+"""The worker's files, which another interpreter reads, as files on disk."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from importlib.resources.abc import Traversable
+
+__all__ = ["boot_file"]
+
+_FOLDER = Path(__file__).parents[2] / "worker"
+_BOOT = "boot.py"
+_KINDS = (".py", ".bpf")
+
+
+@contextlib.contextmanager
+def boot_file() -> Generator[Path]:
+    """Yield the path of the file that the zygote starts with; it is needed until the zygote is ready.
+
+    Where this library is inside of an archive, as in a zipapp, the files are unpacked into a private folder, which is
+    removed at the end: the zygote keeps in memory what it has read.
+
+    Raises:
+        SandboxError: There are no such files, or no place to unpack them in.
+    """
+    if (_FOLDER / _BOOT).is_file():
+        yield _FOLDER / _BOOT
+        return
+    # Few need them.
+    import tempfile
+    from importlib import resources
+
+    with contextlib.ExitStack() as at_end:
+        try:
+            folder = Path(at_end.enter_context(tempfile.TemporaryDirectory(prefix="ez-ptc-")))
+            _unpack(resources.files("ez_ptc.sandbox.worker"), folder)
+        except OSError as error:
+            message = (
+                f"expected the source files of ez_ptc/sandbox/worker, which run in another interpreter, got {error}: "
+                "have the packer copy ez_ptc as files, and make the folder for temporary files writable"
+            )
+            raise SandboxError(message) from error
+        if not (folder / _BOOT).is_file():
+            message = (
+                "expected the source files of ez_ptc/sandbox/worker, which run in another interpreter, but this "
+                "application was packed without them: have the packer copy ez_ptc as files (PyInstaller: "
+                "--collect-all ez_ptc)"
+            )
+            raise SandboxError(message)
+        yield folder / _BOOT
+
+
+def _unpack(source: Traversable, target: Path) -> None:
+    for entry in source.iterdir():
+        if entry.is_dir():
+            (target / entry.name).mkdir()
+            _unpack(entry, target / entry.name)
+        elif entry.name.endswith(_KINDS):
+            (target / entry.name).write_bytes(entry.read_bytes())

@@ -1,0 +1,92 @@
+"""Processes that cannot be hosts of programs, found out before anything is started in them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import select
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.isolation import Layer, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MARK", "report_platform", "require_host"]
+
+MARK = "EZ_PTC_SANDBOX"
+"""An environment variable that only the interpreter of a sandbox has."""
+
+_SYSTEMS = {"darwin": "macOS", "win32": "Windows", "cygwin": "Cygwin", "emscripten": "a web browser", "wasi": "WASI"}
+_IN_LINUX = (
+    "run this in Linux, for example in a container, in a virtual machine or, on Windows, in WSL 2; conversations and "
+    "tools that a model calls one at a time need no sandbox, and work here"
+)
+_NEWER = "use a CPython that was built for Linux 5.3 or later"
+_FUNCTIONS = {
+    "os": ("fork", "pidfd_open", "sched_getaffinity"),
+    "select": ("poll",),
+    "signal": ("pidfd_send_signal", "pthread_sigmask"),
+    "socket": ("AF_UNIX", "SOCK_SEQPACKET", "CMSG_LEN", "MSG_CMSG_CLOEXEC"),
+}
+_MODULES = {"os": os, "select": select, "signal": signal, "socket": socket}
+_PATCHERS = {
+    "gevent": ("gevent.monkey", "is_module_patched"),
+    "eventlet": ("eventlet.patcher", "is_monkey_patched"),
+}
+_UNPATCHED = ("_thread", "threading", "thread", "queue", "socket", "select", "subprocess")
+
+
+def require_host() -> None:
+    """Return if a sandbox can be started from this process.
+
+    Raises:
+        IsolationUnavailableError: The operating system is not Linux, or this Python lacks a part of its interface.
+        SandboxError: gevent or eventlet has patched this process, or a sandbox has started it as its interpreter.
+    """
+    for patcher, parts in _patched():
+        message = (
+            f"expected an unpatched standard library, but {patcher} has patched {', '.join(parts)} in this process, "
+            f"and a sandbox would hang in it: run programs in another process, one that {patcher} does not patch"
+        )
+        raise SandboxError(message)
+    if MARK in os.environ:
+        message = (
+            f"expected a Python interpreter, but the sandbox of another process has started this application as one: "
+            f"name the interpreter there, as in ProcessSandbox(python='/usr/bin/python3') ({MARK} is set)"
+        )
+        raise SandboxError(message)
+    report = report_platform()
+    if report is not None:
+        report.require()
+
+
+def report_platform() -> Report | None:
+    """Return what is missing on this platform, or None if a sandbox can be tried."""
+    if sys.platform != "linux":
+        name = _SYSTEMS.get(sys.platform, sys.platform)
+        return _lacking(f"expected Linux, whose kernel isolates programs, got {name}", _IN_LINUX)
+    missing = [name for name in ("fcntl", "resource") if importlib.util.find_spec(name) is None]
+    for module, names in _FUNCTIONS.items():
+        missing += [f"{module}.{name}" for name in names if not hasattr(_MODULES[module], name)]
+    if missing:
+        return _lacking(f"this Python has no {', '.join(missing)}", _NEWER)
+    return None
+
+
+def _lacking(detail: str, advice: str) -> Report:
+    return Report((Layer(name="operating system", required=True, held=False, detail=detail, advice=advice),))
+
+
+def _patched() -> Iterator[tuple[str, list[str]]]:
+    """Yield each library that has patched what a sandbox needs, with the names of the modules."""
+    for patcher, (module, function) in _PATCHERS.items():
+        if module in sys.modules:
+            is_patched = getattr(sys.modules[module], function)
+            parts = [name for name in _UNPATCHED if is_patched(name)]
+            if parts:
+                yield patcher, parts

@@ -1,0 +1,169 @@
+"""Which Python runs the sandbox: one that is named, or the one of this process, and never an application.
+
+`sys.executable` is the interpreter only where somebody has started `python`. In a frozen application it is the
+application, and where Python is embedded it is whatever the embedder says, or nothing; to start it would start the
+application once more. So it is used only where it is known to be an interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.process.boot.host import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Interpreter", "find_interpreter"]
+
+_OLDEST = (3, 11)
+_NAME = re.compile(r"python[\d.]*[a-z]*")
+_MAGIC = b"\x7fELF"
+_NAME_ONE = "name a Python interpreter, as in ProcessSandbox(python='/usr/bin/python3')"
+_ASK = """
+import sys
+name = getattr(getattr(sys, "implementation", None), "name", "python")
+print("%s %d %d" % (name, sys.version_info[0], sys.version_info[1]))
+"""
+_ASK_SECONDS = 20.0
+_MAX_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The path of an interpreter, and the variables without which it cannot start here."""
+
+    path: str
+    environment: Mapping[str, str]
+
+
+def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
+    """Return the interpreter that was named or, without a name, the one of this process.
+
+    Args:
+        named: A path, or the name of a command.
+        same_version: Whether packages are to be imported that are installed for the Python of this process.
+
+    Raises:
+        SandboxError: There is none that can be used; says what was expected, and what to do.
+    """
+    if named is None:
+        return Interpreter(_own(), _passed_on("LD_LIBRARY_PATH", "PYTHONHOME"))
+    # In a frozen application it leads to the libraries that came with it, and PYTHONHOME is another interpreter's.
+    environment = _passed_on() if _is_frozen() else _passed_on("LD_LIBRARY_PATH")
+    return Interpreter(_checked(named, environment, same_version=same_version), environment)
+
+
+def _passed_on(*names: str) -> dict[str, str]:
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _is_frozen() -> bool:
+    return bool(getattr(sys, "frozen", False))
+
+
+def _own() -> str:
+    """Return the interpreter of this process: `sys.executable`, or the one that its standard library belongs to."""
+    if _is_frozen():
+        message = (
+            f"expected a Python interpreter to run programs in, but this process is a frozen application, and "
+            f"sys.executable ({_shown(sys.executable)}) is the application itself: {_NAME_ONE}"
+        )
+        raise SandboxError(message)
+    if sys.implementation.name != "cpython":
+        message = f"expected CPython to run programs in, got {sys.implementation.name}: {_NAME_ONE}"
+        raise SandboxError(message)
+    installed = _installed()
+    if sys.executable and _is_interpreter(sys.executable, installed):
+        return sys.executable
+    if _is_executable(installed):
+        return installed
+    message = (
+        f"expected a Python interpreter to run programs in, but sys.executable is {_shown(sys.executable)}, which may "
+        f"be an application, and there is no {_shown(installed)}: {_NAME_ONE}"
+    )
+    raise SandboxError(message)
+
+
+def _installed() -> str:
+    """Return where the installation that the standard library belongs to has its interpreter."""
+    major, minor = sys.version_info[:2]
+    return f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"
+
+
+def _is_interpreter(path: str, installed: str) -> bool:
+    """Return whether a file is the installed interpreter, or a program that is called `python`, as copies of it are."""
+    if not _is_executable(path):
+        return False
+    if _is_executable(installed) and os.path.samefile(path, installed):  # noqa: PTH121 - a Path would be made for nothing
+        return True
+    if _NAME.fullmatch(os.path.basename(path)) is None:  # noqa: PTH119 - as above
+        return False
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def _is_executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - as above
+
+
+def _checked(named: str, environment: Mapping[str, str], *, same_version: bool) -> str:
+    """Return the absolute path of an interpreter after it has said what it is."""
+    path = shutil.which(named)
+    if path is None:
+        message = f"expected the path of a Python interpreter, got python={_shown(named)}, which is no executable file"
+        raise SandboxError(message)
+    if _is_this_application(path):
+        message = f"expected a Python interpreter, got python={_shown(named)}, which is this application: {_NAME_ONE}"
+        raise SandboxError(message)
+    # As it is written: in a virtual environment, a link says where its interpreter is.
+    path = os.path.abspath(path)  # noqa: PTH100 - Path.resolve follows links
+    wanted = f"CPython {_OLDEST[0]}.{_OLDEST[1]} or later"
+    if same_version:
+        major, minor = sys.version_info[:2]
+        wanted = f"CPython {major}.{minor}, for which the packages of allow_imports are installed"
+    said = _ask(path, environment)
+    match = re.fullmatch(r"(\w+) (\d+) (\d+)", said)
+    if match is None:
+        message = f"expected {wanted}, but {_shown(path)} is no Python interpreter: it answered {_shown(said)}"
+        raise SandboxError(message)
+    version = (int(match[2]), int(match[3]))
+    fits = version == sys.version_info[:2] if same_version else version >= _OLDEST
+    if match[1] != "cpython" or not fits:
+        message = f"expected {wanted}, got {match[1]} {match[2]}.{match[3]} at {_shown(path)}: name another interpreter"
+        raise SandboxError(message)
+    return path
+
+
+def _is_this_application(path: str) -> bool:
+    own = [sys.executable] if _is_frozen() else []
+    own += sys.argv[:1]
+    return any(name and os.path.isfile(name) and os.path.samefile(path, name) for name in own)  # noqa: PTH113, PTH121 - as above
+
+
+def _ask(path: str, environment: Mapping[str, str]) -> str:
+    """Return what an interpreter says of itself, or how it fails to."""
+    try:
+        done = subprocess.run(
+            [path, "-E", "-S", "-c", _ASK],
+            env={**environment, MARK: "1"},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_ASK_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stdout or done.stderr).decode(errors="replace").strip()
+
+
+def _shown(text: str | None) -> str:
+    return repr(text if text is None else text[:_MAX_SHOWN])

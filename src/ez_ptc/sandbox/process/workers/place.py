@@ -1,0 +1,61 @@
+"""A caller's place in the queue for workers."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from ez_ptc.errors import Overloaded
+from ez_ptc.sandbox.process.workers.lease import Lease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Place", "too_late", "too_many"]
+
+
+class Place:
+    """One caller's place in the queue. It is given something once, in any thread, and can be left at any time."""
+
+    __slots__ = ("_has_left", "_wake", "given")
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        """Call `wake` when something is given."""
+        self.given: Lease | Exception | None = None
+        self._has_left = False
+        self._wake = wake
+
+    def give(self, what: Lease | Exception) -> None:
+        """Give the caller a worker, or the reason why there will be none."""
+        self.given = what
+        # The event loop of one who waited may be closed by now.
+        with contextlib.suppress(RuntimeError):
+            self._wake()
+        if self._has_left:
+            self._return()
+
+    def leave(self) -> None:
+        """Release what was given, or will be: the caller waits no longer."""
+        self._has_left = True
+        self._return()
+
+    def _return(self) -> None:
+        if isinstance(self.given, Lease):
+            self.given.release()
+
+
+def too_many(running: int, waiting: int) -> Overloaded:
+    """Return the error for a caller that may not wait."""
+    return Overloaded(
+        f"{running} programs run and {waiting} wait, the most that this sandbox takes: run fewer at a time, or make it "
+        "larger, as in ProcessSandbox(running=…, waiting=…)"
+    )
+
+
+def too_late(running: int, seconds: float, refusal: str) -> Overloaded:
+    """Return the error for a caller that has waited for its turn for so long."""
+    return Overloaded(
+        f"no worker became free within {seconds:g} s, {running} programs run"
+        + (f", and no further one can be made ({refusal})" if refusal else "")
+        + ": run fewer at a time, give them less time, or let more run, as in ProcessSandbox(running=…)"
+    )
