@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-__all__ = ["alive", "all_gone", "descendants", "descriptors", "families", "inside", "parent", "threads"]
+__all__ = ["alive", "all_gone", "becomes", "descendants", "descriptors", "families", "inside", "parent", "threads"]
 
 PROC = Path("/proc")
 
@@ -91,6 +92,16 @@ def all_gone(pids: Iterable[int], *, within: float) -> bool:
                 poll.register(fd, select.POLLIN)
                 if not poll.poll(max(0, until - time.monotonic()) * 1000):
                     return False
+    return True
+
+
+def becomes(count: Callable[[], int], wanted: int, *, within: float) -> bool:
+    """Wait until there are so many, and return whether it came to that within so many seconds."""
+    until, pause = time.monotonic() + within, threading.Event()
+    while count() != wanted:
+        if time.monotonic() > until:
+            return False
+        pause.wait(0.02)
     return True
 
 
