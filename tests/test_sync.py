@@ -192,3 +192,46 @@ def test_closing_early_cancels_what_gives_the_events() -> None:
     assert next(events) == 0
     events.close()
     assert ended.wait(60)
+
+
+FORKING = """
+import os
+from ez_ptc._sync import on_fork
+
+hooks = []
+register = os.register_at_fork
+os.register_at_fork = lambda **calls: (hooks.append(calls), register(**calls))
+
+class Held:
+    def __init__(self, name):
+        self.name = name
+        on_fork(self, Held.tell)
+
+    def tell(self):
+        os.write(send, self.name.encode())
+
+receive, send = os.pipe()
+kept = [Held("a"), Held("b")]
+Held("dropped")
+for number in range(1_000):
+    Held(str(number))
+kept.append(Held("c"))
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+os.close(send)
+print(sorted(os.read(receive, 10_000).decode()), len(hooks))
+"""
+
+
+def test_a_fork_is_told_to_what_lives_by_one_hook() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.stdout == "['a', 'b', 'c'] 1\n"
