@@ -119,6 +119,13 @@ def test_an_application_that_is_called_python_is_not_taken_for_an_interpreter(tm
         assert "which may be an application" in str(message)
 
 
+def test_a_link_called_python_to_a_program_is_not_taken_for_an_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "python3").symlink_to("/bin/true")
+    setting = f"sys.executable = {str(tmp_path / 'python3')!r}; sys.base_exec_prefix = '/no/where'"
+    for message in Application(tmp_path).run(setting):
+        assert "which may be an application" in str(message)
+
+
 def test_an_application_that_a_sandbox_has_started_starts_none(application: Application) -> None:
     said = application.run("", env={"EZ_PTC_SANDBOX": "1"})
     assert len(said) == REFUSED_WAYS
@@ -248,11 +255,11 @@ with Toolkit([]) as toolkit:
 """
 
 
-def zipped(folder: Path, without: str, **environment: str) -> str:
+def zipped(folder: Path, without: str, *, before: str = "", **environment: str) -> str:
     """Make a zipapp, start it, and return what it prints."""
     source, target = folder / "app", folder / "app.pyz"
     source.mkdir()
-    (source / "__main__.py").write_text(ZIPPED)
+    (source / "__main__.py").write_text(before + ZIPPED)
     for file in (ROOT / "src").rglob("*"):
         place = source / file.relative_to(ROOT / "src")
         if file.suffix in {".py", ".bpf"} and place.name != without:
@@ -281,4 +288,10 @@ def test_a_zipapp_runs_programs_and_leaves_no_file_behind(tmp_path: Path) -> Non
 def test_an_application_that_was_packed_without_the_workers_files_says_so(tmp_path: Path) -> None:
     said = zipped(tmp_path, "boot.py")
     assert said.startswith("expected the source files of ez_ptc/sandbox/worker")
-    assert "have the packer copy ez_ptc as files" in said
+    assert "have the packer copy that folder" in said
+
+
+def test_a_zipapp_without_a_folder_for_temporary_files_says_so(tmp_path: Path) -> None:
+    """Where the one that is named is missing Python tries others, the current one last."""
+    unwritable = f"import tempfile; tempfile.tempdir = {str(tmp_path / 'missing')!r}\n"
+    assert zipped(tmp_path, "", before=unwritable).startswith("expected a folder for temporary files")

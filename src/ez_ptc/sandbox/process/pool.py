@@ -39,7 +39,7 @@ from ez_ptc.sandbox.process.stock import Stock
 from ez_ptc.sandbox.process.workers.closing import Closing
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.lease import Lease
-from ez_ptc.sandbox.process.workers.place import Place, too_late, too_many
+from ez_ptc.sandbox.process.workers.place import Place, too_late_error, too_many_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ class Pool:
         place = self._enqueue(turn.release)
         try:
             turn.acquire(timeout=self._capacity.seconds)
-            return self._given(place)
+            return self._take_given(place)
         except BaseException:
             self._leave(place)
             raise
@@ -140,7 +140,7 @@ class Pool:
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
-            return self._given(place)
+            return self._take_given(place)
         except BaseException:
             self._leave(place)
             raise
@@ -203,7 +203,7 @@ class Pool:
     # The queue ----------------------------------------------------------------------------------------------------
 
     def _enqueue(self, wake: Callable[[], object]) -> Place:
-        if self._living() is None:
+        if self._find_living() is None:
             require_host()
         place = Place(wake)
         self._queue.append(place)
@@ -227,13 +227,13 @@ class Pool:
         if before < self._capacity.waiting:
             return
         self._leave(place)
-        raise too_many(len(self._running), before)
+        raise too_many_error(len(self._running), before)
 
-    def _given(self, place: Place) -> Lease:
+    def _take_given(self, place: Place) -> Lease:
         given, zygote = place.given, self._zygote
         if given is None:
             refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
-            given = too_late(len(self._running), self._capacity.seconds, refusal)
+            given = too_late_error(len(self._running), self._capacity.seconds, refusal)
         if isinstance(given, Exception):
             raise given
         return given
@@ -314,7 +314,7 @@ class Pool:
 
     def zygote(self) -> ZygoteProcess:
         """Return the zygote; boot one if there is none. Raises what `boot` raises, and SandboxError after `close`."""
-        found = self._living()
+        found = self._find_living()
         if found is None:
             require_host()
             # Not in this thread: a signal handler that interrupts it may need the zygote as well.
@@ -329,15 +329,15 @@ class Pool:
     def _boot_once(self) -> ZygoteProcess:
         """Return the zygote; boot one if there is none. Called in threads of ours only."""
         with self._booting:
-            found = self._living()
+            found = self._find_living()
             if found is not None:
                 return found
             self._zygote = found = self._boot()
         if self.closed:
             self._forget(found)
-        return self._living() or found
+        return self._find_living() or found
 
-    def _living(self) -> ZygoteProcess | None:
+    def _find_living(self) -> ZygoteProcess | None:
         if self.closed:
             message = "the sandbox is closed"
             raise SandboxError(message)

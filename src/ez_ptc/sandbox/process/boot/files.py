@@ -39,18 +39,19 @@ def boot_file() -> Generator[Path]:
     with contextlib.ExitStack() as at_end:
         try:
             folder = Path(at_end.enter_context(tempfile.TemporaryDirectory(prefix="ez-ptc-")))
-            _unpack(resources.files("ez_ptc.sandbox.worker"), folder)
         except OSError as error:
             message = (
-                f"expected the source files of ez_ptc/sandbox/worker, which run in another interpreter, got {error}: "
-                "have the packer copy ez_ptc as files, and make the folder for temporary files writable"
+                f"expected a folder for temporary files, to unpack the sandbox's files in, got {error}: set TMPDIR"
             )
             raise SandboxError(message) from error
+        # A packer that leaves the folder out leaves no trace of it.
+        with contextlib.suppress(FileNotFoundError):
+            _unpack(resources.files("ez_ptc.sandbox.worker"), folder)
         if not (folder / _BOOT).is_file():
             message = (
-                "expected the source files of ez_ptc/sandbox/worker, which run in another interpreter, but this "
-                "application was packed without them: have the packer copy ez_ptc as files (PyInstaller: "
-                "--collect-all ez_ptc)"
+                "expected the source files of ez_ptc/sandbox/worker, which another interpreter runs, but this "
+                "application was packed without them: have the packer copy that folder (PyInstaller: --add-data "
+                "…/ez_ptc/sandbox/worker:ez_ptc/sandbox/worker)"
             )
             raise SandboxError(message)
         yield folder / _BOOT

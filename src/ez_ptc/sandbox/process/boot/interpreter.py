@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -55,13 +54,13 @@ def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
         SandboxError: There is none that can be used; says what was expected, and what to do.
     """
     if named is None:
-        return Interpreter(_own(), _passed_on("LD_LIBRARY_PATH", "PYTHONHOME"))
+        return Interpreter(_find_own(), _pick_environment("LD_LIBRARY_PATH", "PYTHONHOME"))
     # In a frozen application it leads to the libraries that came with it, and PYTHONHOME is another interpreter's.
-    environment = _passed_on() if _is_frozen() else _passed_on("LD_LIBRARY_PATH")
-    return Interpreter(_checked(named, environment, same_version=same_version), environment)
+    environment = _pick_environment() if _is_frozen() else _pick_environment("LD_LIBRARY_PATH")
+    return Interpreter(_check_named(named, environment, same_version=same_version), environment)
 
 
-def _passed_on(*names: str) -> dict[str, str]:
+def _pick_environment(*names: str) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
@@ -69,30 +68,30 @@ def _is_frozen() -> bool:
     return bool(getattr(sys, "frozen", False))
 
 
-def _own() -> str:
+def _find_own() -> str:
     """Return the interpreter of this process: `sys.executable`, or the one that its standard library belongs to."""
     if _is_frozen():
         message = (
             f"expected a Python interpreter to run programs in, but this process is a frozen application, and "
-            f"sys.executable ({_shown(sys.executable)}) is the application itself: {_NAME_ONE}"
+            f"sys.executable ({_quote(sys.executable)}) is the application itself: {_NAME_ONE}"
         )
         raise SandboxError(message)
     if sys.implementation.name != "cpython":
         message = f"expected CPython to run programs in, got {sys.implementation.name}: {_NAME_ONE}"
         raise SandboxError(message)
-    installed = _installed()
+    installed = _installed_path()
     if sys.executable and _is_interpreter(sys.executable, installed):
         return sys.executable
     if _is_executable(installed):
         return installed
     message = (
-        f"expected a Python interpreter to run programs in, but sys.executable is {_shown(sys.executable)}, which may "
-        f"be an application, and there is no {_shown(installed)}: {_NAME_ONE}"
+        f"expected a Python interpreter to run programs in, but sys.executable is {_quote(sys.executable)}, which may "
+        f"be an application, and there is no {_quote(installed)}: {_NAME_ONE}"
     )
     raise SandboxError(message)
 
 
-def _installed() -> str:
+def _installed_path() -> str:
     """Return where the installation that the standard library belongs to has its interpreter."""
     major, minor = sys.version_info[:2]
     return f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"
@@ -104,7 +103,7 @@ def _is_interpreter(path: str, installed: str) -> bool:
         return False
     if _is_executable(installed) and os.path.samefile(path, installed):  # noqa: PTH121 - a Path would be made for nothing
         return True
-    if _NAME.fullmatch(os.path.basename(path)) is None:  # noqa: PTH119 - as above
+    if _NAME.fullmatch(os.path.basename(os.path.realpath(path))) is None:  # noqa: PTH119 - as above
         return False
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return file.read(len(_MAGIC)) == _MAGIC
@@ -114,14 +113,16 @@ def _is_executable(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - as above
 
 
-def _checked(named: str, environment: Mapping[str, str], *, same_version: bool) -> str:
+def _check_named(named: str, environment: Mapping[str, str], *, same_version: bool) -> str:
     """Return the absolute path of an interpreter after it has said what it is."""
+    import shutil
+
     path = shutil.which(named)
     if path is None:
-        message = f"expected the path of a Python interpreter, got python={_shown(named)}, which is no executable file"
+        message = f"expected the path of a Python interpreter, got python={_quote(named)}, which is no executable file"
         raise SandboxError(message)
     if _is_this_application(path):
-        message = f"expected a Python interpreter, got python={_shown(named)}, which is this application: {_NAME_ONE}"
+        message = f"expected a Python interpreter, got python={_quote(named)}, which is this application: {_NAME_ONE}"
         raise SandboxError(message)
     # As it is written: in a virtual environment, a link says where its interpreter is.
     path = os.path.abspath(path)  # noqa: PTH100 - Path.resolve follows links
@@ -132,12 +133,12 @@ def _checked(named: str, environment: Mapping[str, str], *, same_version: bool) 
     said = _ask(path, environment)
     match = re.fullmatch(r"(\w+) (\d+) (\d+)", said)
     if match is None:
-        message = f"expected {wanted}, but {_shown(path)} is no Python interpreter: it answered {_shown(said)}"
+        message = f"expected {wanted}, but {_quote(path)} is no Python interpreter: it answered {_quote(said)}"
         raise SandboxError(message)
     version = (int(match[2]), int(match[3]))
     fits = version == sys.version_info[:2] if same_version else version >= _OLDEST
     if match[1] != "cpython" or not fits:
-        message = f"expected {wanted}, got {match[1]} {match[2]}.{match[3]} at {_shown(path)}: name another interpreter"
+        message = f"expected {wanted}, got {match[1]} {match[2]}.{match[3]} at {_quote(path)}: name another interpreter"
         raise SandboxError(message)
     return path
 
@@ -165,5 +166,5 @@ def _ask(path: str, environment: Mapping[str, str]) -> str:
     return (done.stdout or done.stderr).decode(errors="replace").strip()
 
 
-def _shown(text: str | None) -> str:
+def _quote(text: str | None) -> str:
     return repr(text if text is None else text[:_MAX_SHOWN])

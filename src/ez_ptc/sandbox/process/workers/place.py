@@ -11,7 +11,7 @@ from ez_ptc.sandbox.process.workers.lease import Lease
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Place", "too_late", "too_many"]
+__all__ = ["Place", "too_late_error", "too_many_error"]
 
 
 class Place:
@@ -44,7 +44,7 @@ class Place:
             self.given.release()
 
 
-def too_many(running: int, waiting: int) -> Overloaded:
+def too_many_error(running: int, waiting: int) -> Overloaded:
     """Return the error for a caller that may not wait."""
     return Overloaded(
         f"{running} programs run and {waiting} wait, the most that this sandbox takes: run fewer at a time, or make it "
@@ -52,7 +52,7 @@ def too_many(running: int, waiting: int) -> Overloaded:
     )
 
 
-def too_late(running: int, seconds: float, refusal: str) -> Overloaded:
+def too_late_error(running: int, seconds: float, refusal: str) -> Overloaded:
     """Return the error for a caller that has waited for its turn for so long."""
     return Overloaded(
         f"no worker became free within {seconds:g} s, {running} programs run"
