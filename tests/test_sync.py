@@ -4,14 +4,13 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator
 from contextvars import ContextVar
 
 import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc._sync import Threads, iterated, run_coroutine, to_thread, within
+from ez_ptc._sync import Threads, run_coroutine, to_thread, within
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
 
@@ -154,44 +153,6 @@ def test_anyio_is_imported_on_first_use() -> None:
     code = "import sys, ez_ptc._sync; sys.exit('anyio' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-async def _counting(ended: threading.Event) -> AsyncGenerator[int]:
-    try:
-        for number in range(3):
-            yield number
-        await anyio.sleep_forever()
-    finally:
-        ended.set()
-
-
-def test_asynchronous_events_are_iterated_over_from_blocking_code() -> None:
-    async def three() -> AsyncGenerator[int]:
-        for number in range(3):
-            await anyio.lowlevel.checkpoint()
-            yield number
-
-    assert list(iterated(three())) == [0, 1, 2]
-
-
-def test_what_asynchronous_events_raise_is_raised_after_those_before_it() -> None:
-    async def failing() -> AsyncGenerator[int]:
-        yield 1
-        message = "no more"
-        raise LookupError(message)
-
-    events = iterated(failing())
-    assert next(events) == 1
-    with pytest.raises(LookupError, match="no more"):
-        next(events)
-
-
-def test_closing_early_cancels_what_gives_the_events() -> None:
-    ended = threading.Event()
-    events = iterated(_counting(ended))
-    assert next(events) == 0
-    events.close()
-    assert ended.wait(60)
 
 
 FORKING = """

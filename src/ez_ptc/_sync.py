@@ -7,16 +7,27 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import AsyncIterable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from functools import cache, partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
+    import asyncio
+
     from anyio.lowlevel import RunVar
 
-__all__ = ["Threads", "from_other_threads", "iterated", "on_fork", "run_coroutine", "to_thread", "within"]
+__all__ = [
+    "BlockingEvents",
+    "Threads",
+    "from_other_threads",
+    "iterated",
+    "on_fork",
+    "run_coroutine",
+    "to_thread",
+    "within",
+]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -157,51 +168,171 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
     """Call an asynchronous function from blocking code, and return what it returns or raise what it raises.
 
     It runs on an asyncio event loop of its own: in this thread where no loop runs here, otherwise in a new one, while
-    this thread waits. It sees the caller's context variables either way.
+    this thread waits. It sees the caller's context variables either way. An interruption of this thread cancels it.
     """
     import asyncio
 
     if not _a_loop_runs_here():
         return asyncio.run(function(*arguments))
-    future: Future[R] = Future()
-    context = contextvars.copy_context()
+    running = _LoopThread(function(*arguments))
+    try:
+        running.start()
+        running.join()
+    except BaseException as interruption:
+        running.cancel()
+        running.join()
+        raise interruption from running.failure()
+    return running.result()
 
-    def run() -> None:
+
+class _LoopThread(Generic[R]):
+    """A coroutine that runs on an asyncio event loop in a thread of its own, with the caller's context variables."""
+
+    def __init__(self, coroutine: Coroutine[object, object, R]) -> None:
+        import asyncio
+
+        context = contextvars.copy_context()
+        context.run(_forget_the_outer_loop, "asyncio")
+        self._loop: Final = asyncio.new_event_loop()
+        self._task: Final = self._loop.create_task(coroutine, context=context)
+        self._interruption: BaseException | None = None
+        self._ended: Final = threading.Event()
+        # A daemon, because the interpreter would wait at its end for a thread that is left behind.
+        self._thread: Final = threading.Thread(target=self._run, name="ez-ptc-coroutine", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        import asyncio
+
         try:
-            context.run(_forget_the_outer_loop, "asyncio")
-            future.set_result(context.run(asyncio.run, function(*arguments)))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the coroutine is raised again by the waiting thread
-            future.set_exception(error)
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(asyncio.wait([self._task]))
+        except BaseException as error:  # noqa: BLE001 - an interruption ends the loop, and is raised with the result
+            self._interruption = error
+        finally:
+            self._ended.set()
 
-    threading.Thread(target=run, name="ez-ptc-coroutine", daemon=True).start()
-    return future.result()
+    def is_alive(self) -> bool:
+        """Say whether the thread runs."""
+        return self._thread.is_alive()
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Call a function in the event loop, unless that has ended."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function)
+
+    def cancel(self) -> None:
+        """Cancel the coroutine."""
+        self.call(self._task.cancel)
+
+    def join(self) -> None:
+        """Wait until the coroutine, and all that it left in its loop, has ended. Its own thread goes on at once."""
+        if self.is_alive() and threading.current_thread() is not self._thread:
+            # An interrupted Thread.join() takes a thread that runs for one that has ended.
+            self._ended.wait()
+            self._thread.join()
+
+    def failure(self) -> BaseException | None:
+        """Return what the coroutine raised, a cancellation too, or None where it has not ended so."""
+        try:
+            self.result()
+        except BaseException as error:  # noqa: BLE001 - it is returned
+            return error
+        return None
+
+    def result(self) -> R:
+        """Return what the coroutine returned once it has ended, or raise what it raised."""
+        if self._task.done() and not (self._interruption is not None and self._task.cancelled()):
+            return self._task.result()
+        if self._interruption is not None:  # of another task in the loop
+            raise self._interruption
+        message = "the thread that runs this coroutine is gone, as in a fork: start it again in this process"
+        raise RuntimeError(message)
 
 
-def iterated(events: AsyncIterable[R]) -> Generator[R]:
-    """Iterate over asynchronous events from blocking code; closing the generator cancels what gives them.
+class BlockingEvents(Iterator[R]):
+    """Asynchronous events for blocking code to iterate over: each is made when it is asked for, and not before.
 
-    They come from an asyncio event loop in a thread of its own.
+    One task makes all of them, because cancel scopes may not move from one task to another, and waits after each until
+    the next one is asked for. Its event loop runs in a thread of its own, so that it makes no difference whether a loop
+    runs in the caller's. Closing cancels the task and waits for its end, as does an interruption of the caller. An
+    iterator that is dropped cancels it too, but waits for nothing: the garbage collector may run in any thread.
     """
-    from anyio.from_thread import start_blocking_portal
 
-    given: SimpleQueue[tuple[R] | None] = SimpleQueue()
+    def __init__(self, events: AsyncGenerator[R]) -> None:
+        import asyncio
 
-    # All of the events are taken in one task, because cancel scopes may not move from one to another.
-    async def take() -> None:
+        self._events: Final = events
+        self._made: Final = SimpleQueue[tuple[R] | None]()
+        self._wanted: Final = asyncio.Semaphore(0)
+        self._closed: Final = threading.Event()
+        self._running: _LoopThread[None] | None = None
+
+    def __next__(self) -> R:
+        if self._closed.is_set():
+            raise StopIteration
         try:
+            running = self._ask()
+            event = self._made.get()
+        except BaseException:
+            self.close()
+            raise
+        if event is not None:
+            return event[0]
+        was_closed = self._closed.is_set()
+        self.close()
+        if not was_closed:
+            running.result()
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop: what has not happened yet will not. May be called from any thread."""
+        self._closed.set()
+        if self._running is not None:
+            self._running.cancel()
+            self._running.join()
+
+    def _ask(self) -> _LoopThread[None]:
+        if self._running is None:
+            # Nothing in the thread refers to this object, which would never be dropped then.
+            self._running = _LoopThread(_make_events(self._events, self._made, self._wanted, self._closed))
+            weakref.finalize(self, _drop, self._running, self._closed)
+            self._running.start()
+        else:
+            self._running.call(self._wanted.release)
+            if not self._running.is_alive():  # the last event was made before, or this is a fork of its process
+                self._made.put(None)
+        return self._running
+
+
+def _drop(running: _LoopThread[None], closed: threading.Event) -> None:
+    closed.set()
+    running.cancel()
+
+
+async def _make_events(
+    events: AsyncGenerator[R],
+    made: SimpleQueue[tuple[R] | None],
+    wanted: "asyncio.Semaphore",
+    closed: threading.Event,
+) -> None:
+    try:
+        async with contextlib.aclosing(events):
             async for event in events:
-                given.put((event,))
-        finally:
-            given.put(None)
+                made.put((event,))
+                if closed.is_set():  # foreign code may have swallowed the cancellation
+                    break
+                await wanted.acquire()
+    finally:
+        made.put(None)
 
-    with start_blocking_portal() as portal:
-        taking = portal.start_task_soon(take)
-        try:
-            while (item := given.get()) is not None:
-                yield item[0]
-            taking.result()
-        finally:
-            taking.cancel()
+
+def iterated(events: AsyncGenerator[R]) -> BlockingEvents[R]:
+    """Iterate over asynchronous events from blocking code; closing the iterator cancels what gives them."""
+    return BlockingEvents(events)
 
 
 def on_fork(target: T, function: Callable[[T], None]) -> None:

@@ -11,7 +11,7 @@ from ez_ptc.conversation.line import Line
 from ez_ptc.errors import ProviderError, TurnLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Mapping
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from ez_ptc.conversation.drive import Told
     from ez_ptc.conversation.settings import Settings
@@ -103,14 +103,14 @@ class BlockingStream(Generic[B]):
 
     def __init__(self, stream: ConversationStream[B]) -> None:
         self._stream = stream
-        self._events = iterated(stream)
+        self._events = iterated(aiter(stream))
 
     @property
     def continuation(self) -> B:
         """The conversation with what has happened in it."""
         return self._stream.continuation
 
-    def __iter__(self) -> Generator[Told]:
+    def __iter__(self) -> Iterator[Told]:
         return self._events
 
     def close(self) -> None:

@@ -1,0 +1,333 @@
+"""Asynchronous events, iterated over from blocking code at its own pace; and interruptions."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextvars import ContextVar
+from typing import TypeVar
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from ez_ptc._sync import iterated, run_coroutine
+
+T = TypeVar("T")
+
+ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
+
+
+async def _called(function: Callable[[], T]) -> T:
+    return function()
+
+
+def _on_asyncio(function: Callable[[], T]) -> T:
+    # As in a notebook: asyncio.run() would take the first interruption for itself.
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(_called(function))
+    finally:
+        loop.close()
+
+
+def _on_trio(function: Callable[[], T]) -> T:
+    return anyio.run(_called, function, backend="trio")
+
+
+def _without_a_loop(function: Callable[[], T]) -> T:
+    return function()
+
+
+wherever = pytest.mark.parametrize("run", [_without_a_loop, _on_asyncio, _on_trio])
+"""Blocking code is called without an event loop, or in the thread of one that runs."""
+
+
+def interrupt() -> None:
+    """Do what Ctrl-C does, which wakes up the main thread."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
+class Counter:
+    """Counts, and keeps a record of how far it was asked to."""
+
+    def __init__(self) -> None:
+        self.made: list[int] = []
+        self.ended = threading.Event()
+
+    async def __call__(self, *, stop: int = 3) -> AsyncGenerator[int]:
+        try:
+            for number in range(stop):
+                await anyio.lowlevel.checkpoint()
+                self.made.append(number)
+                yield number
+            await anyio.sleep_forever()
+        finally:
+            await anyio.lowlevel.checkpoint()
+            self.ended.set()
+
+
+def _threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "ez-ptc-coroutine"]
+
+
+async def _three() -> AsyncGenerator[int]:
+    for number in range(3):
+        await anyio.lowlevel.checkpoint()
+        yield number
+
+
+@wherever
+def test_asynchronous_events_are_iterated_over_from_blocking_code(
+    run: Callable[[Callable[[], object]], object],
+) -> None:
+    assert run(lambda: list(iterated(_three()))) == [0, 1, 2]
+    assert _threads() == []
+
+
+@wherever
+def test_each_event_is_made_when_it_is_asked_for(run: Callable[[Callable[[], object]], object]) -> None:
+    counter = Counter()
+
+    def read() -> None:
+        events = iterated(counter())
+        assert counter.made == []
+        for number in range(3):
+            assert next(events) == number
+            for thread in _threads():
+                thread.join(0.01)
+            assert counter.made == list(range(number + 1))
+        events.close()
+        assert next(events, None) is None
+
+    run(read)
+    assert counter.ended.is_set()
+    assert _threads() == []
+
+
+def test_events_see_the_context_of_whoever_asks_first() -> None:
+    async def order() -> AsyncGenerator[str]:
+        await anyio.lowlevel.checkpoint()
+        yield ORDER.get()
+
+    ORDER.set("A-21")
+    assert list(iterated(order())) == ["A-21"]
+
+
+@wherever
+def test_an_error_is_raised_once_after_the_events_before_it(run: Callable[[Callable[[], object]], object]) -> None:
+    error = LookupError("no more")
+
+    async def failing() -> AsyncGenerator[int]:
+        yield 1
+        raise error
+
+    def read() -> None:
+        events = iterated(failing())
+        assert next(events) == 1
+        with pytest.raises(LookupError) as caught:
+            next(events)
+        assert caught.value is error
+        assert list(events) == []
+
+    run(read)
+    assert _threads() == []
+
+
+@wherever
+def test_an_error_of_the_consumer_leaves_nothing_behind(run: Callable[[Callable[[], object]], object]) -> None:
+    counter = Counter()
+
+    def read() -> None:
+        for _ in iterated(counter()):
+            message = "enough"
+            raise ValueError(message)
+
+    with pytest.raises(ValueError, match="enough"):
+        run(read)
+    gc.collect()
+    assert counter.ended.wait(20)
+    assert counter.made == [0]
+    for thread in _threads():
+        thread.join(20)
+    assert _threads() == []
+
+
+def test_a_dropped_iterator_ends_its_thread() -> None:
+    counter = Counter()
+    events = iterated(counter())
+    assert next(events) == 0
+    (thread,) = _threads()
+    del events
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert counter.ended.is_set()
+    assert counter.made == [0]
+
+
+def test_an_iterator_that_was_never_asked_starts_nothing() -> None:
+    counter = Counter()
+    events = iterated(counter())
+    events.close()
+    assert list(events) == []
+    assert (counter.made, _threads()) == ([], [])
+
+
+@wherever
+def test_an_interruption_stops_what_is_being_made(run: Callable[[Callable[[], object]], object]) -> None:
+    ended = threading.Event()
+
+    async def interrupting() -> AsyncGenerator[int]:
+        try:
+            interrupt()
+            await anyio.sleep_forever()
+            yield 1
+        finally:
+            ended.set()
+
+    def read() -> None:
+        events = iterated(interrupting())
+        with pytest.raises(KeyboardInterrupt):
+            next(events)
+        assert ended.is_set()
+        assert list(events) == []
+
+    run(read)
+    assert _threads() == []
+
+
+def test_another_thread_may_close_while_an_event_is_awaited() -> None:
+    waiting = threading.Event()
+
+    async def hanging() -> AsyncGenerator[int]:
+        waiting.set()
+        await anyio.sleep_forever()
+        yield 1
+
+    events = iterated(hanging())
+    closing = threading.Thread(target=lambda: (waiting.wait(20), events.close()))
+    closing.start()
+    assert list(events) == []
+    closing.join(20)
+    assert _threads() == []
+
+
+def test_what_makes_the_events_may_close_them() -> None:
+    async def closing() -> AsyncGenerator[int]:
+        yield 1
+        events.close()
+        await anyio.lowlevel.checkpoint()
+        yield 2
+
+    events = iterated(closing())
+    assert list(events) == [1]
+
+
+def test_a_swallowed_cancellation_makes_no_further_event() -> None:
+    waiting, made = threading.Event(), list[int]()
+
+    async def stubborn() -> AsyncGenerator[int]:
+        try:
+            waiting.set()
+            await anyio.sleep_forever()
+        except asyncio.CancelledError:
+            made.append(1)
+        yield 1
+        made.append(2)
+        yield 2
+
+    events = iterated(stubborn())
+    closing = threading.Thread(target=lambda: (waiting.wait(20), events.close()))
+    closing.start()
+    list(events)
+    closing.join(20)
+    assert made == [1]
+    assert _threads() == []
+
+
+def test_an_interpreter_ends_with_an_iterator_that_is_still_open() -> None:
+    code = """
+import sys
+from ez_ptc._sync import iterated
+
+async def endless():
+    while True:
+        yield 1
+
+events = iterated(endless())
+next(events)
+sys.exit(7)
+"""
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], check=False, timeout=60, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (7, b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_an_iterator_in_a_fork_says_that_its_thread_is_gone() -> None:
+    code = """
+import os, sys, warnings
+from ez_ptc._sync import iterated
+
+async def endless():
+    while True:
+        yield 1
+
+warnings.simplefilter("ignore")
+events = iterated(endless())
+next(events)
+if os.fork() == 0:
+    try:
+        next(events)
+    except RuntimeError as error:
+        os._exit(8 if "in a fork" in str(error) else 1)
+_, status = os.wait()
+assert next(events) == 1
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 8
+
+
+@pytest.mark.parametrize("run", [_on_asyncio, _on_trio])
+def test_an_interrupted_call_cancels_its_coroutine(run: Callable[[Callable[[], object]], object]) -> None:
+    ended: list[BaseException] = []
+
+    async def interrupting() -> None:
+        try:
+            interrupt()
+            await anyio.sleep_forever()
+        except asyncio.CancelledError as error:
+            ended.append(error)
+            raise
+
+    def interrupted() -> None:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            run_coroutine(interrupting)
+        assert [caught.value.__cause__] == ended
+
+    run(interrupted)
+    assert _threads() == []
+
+
+@pytest.mark.parametrize("in_task", [False, True])
+def test_an_interruption_inside_a_coroutine_is_raised_where_it_was_called(in_task: bool) -> None:
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    async def interrupting() -> None:
+        if in_task:
+            await asyncio.create_task(interrupted())
+        await interrupted()
+
+    def call() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            run_coroutine(interrupting)
+
+    _on_trio(call)
+    gc.collect()
