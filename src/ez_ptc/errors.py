@@ -60,7 +60,14 @@ __all__ = [
 
 
 class EzPtcError(Exception):
-    """The root of every error of this library."""
+    """The root of every error of this library.
+
+    Where it leaves a conversation, `continuation` is the builder that goes on with what was said and done before,
+    tools' results included; `continuation.converse()` asks once more. Exceptions that are not of this library, as those
+    of a listener or of an SDK, get the same attribute.
+    """
+
+    continuation: object = None
 
 
 class SchemaError(EzPtcError, TypeError):
@@ -138,13 +145,7 @@ class JournalCorruptError(JournalError):
 
 
 class ProviderError(EzPtcError):
-    """A provider of models answered with an error, or not at all.
-
-    Where a conversation was asked, `continuation` is the builder that goes on with what was said before, tools' results
-    included; `continuation.converse()` asks once more.
-    """
-
-    continuation: object = None
+    """A provider of models answered with an error, or not at all."""
 
 
 class AuthenticationError(ProviderError):
@@ -172,7 +173,6 @@ class TurnLimitError(EzPtcError):
     def __init__(self, message: str, *, entries: tuple[object, ...] = ()) -> None:
         super().__init__(message)
         self.entries = entries
-        self.continuation: object = None
 
 
 class HistoryError(EzPtcError, ValueError):

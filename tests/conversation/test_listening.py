@@ -13,7 +13,7 @@ from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.ordering import check_order
-from ez_ptc.messages import Answer, ToolResultMessage
+from ez_ptc.messages import Answer, ToolCallMessage, ToolResultMessage
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.processes import all_gone, descendants, families
 
@@ -206,7 +206,7 @@ async def test_a_call_that_did_not_run_has_not_the_result_of_one_before_of_its_i
                 break
     results = [each for each in stream.continuation.messages if isinstance(each, ToolResultMessage)]
     assert [each.success for each in results] == [True, False]
-    assert "it is not known how this call ended" in results[1].result
+    assert results[1].result == "not run: the conversation was stopped before this call began"
 
 
 def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
@@ -224,3 +224,109 @@ def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
     assert isinstance(continuation, LLMPromptBuilder)
     assert continuation.prompt() == "Paid."
     assert ran == [5]
+
+
+# Records stay true ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_cancelled_call_is_told_as_one_whose_end_is_not_known(anyio_backend: str) -> None:
+    hang = Hang()
+    told: list[dict[str, Any]] = []
+    calls = [ToolCall("a", "awaited", {}), ToolCall("b", "sync", {}), ToolCall("c", "add", {"a": 1, "b": 2})]
+    stream = llm().tools(add, ez_tool(hang.awaited), ez_tool(hang.sync)).on_tool_call(told.append)
+    stream = stream.provider(ScriptedProvider(calls)).astream("Go.")
+
+    async def read() -> None:
+        async for _ in stream:
+            pass
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(read)
+        await until(hang.began)
+        while not told:  # noqa: ASYNC110 - a listener is no task
+            await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+    hang.let_go.set()
+    assert (told[0]["name"], told[0]["result"]) == ("add", 3)
+    lost = "it is not known how this call ended: the conversation was stopped before its result came"
+    assert sorted((record["name"], record["result"], record["error"]) for record in told[1:]) == [
+        ("awaited", None, lost),
+        ("sync", None, lost),
+    ]
+    assert all(record["duration_ms"] >= 0 for record in told)
+
+
+def test_what_a_listener_raises_of_a_cancelled_call_changes_nothing() -> None:
+    async def hang() -> None:
+        """Never end."""
+        await anyio.sleep_forever()
+
+    def listen(record: dict[str, Any]) -> None:
+        raise LookupError(record["name"])
+
+    calls = [ToolCall("", "hang", {}), ToolCall("", "add", {"a": 1, "b": 2})]
+    with pytest.raises(LookupError, match="add"):
+        llm().tools(hang, add).on_tool_call(listen).provider(ScriptedProvider(calls)).converse("Go.")
+
+
+def test_records_and_the_conversation_share_nothing_that_can_be_changed() -> None:
+    def listen(record: dict[str, Any]) -> None:
+        record["kwargs"]["items"].append("more")
+        record["kwargs"]["new"] = 1
+
+    def count(items: list[str]) -> int:
+        """Count items."""
+        return len(items)
+
+    script = ScriptedProvider(ToolCall("", "count", {"items": ["tea"]}), "One.")
+    _, continuation = llm().tool(count).on_tool_call(listen).provider(script).converse("How many?")
+    (called,) = [each for each in continuation.messages if isinstance(each, ToolCallMessage)]
+    assert called.arguments == {"items": ["tea"]}
+
+
+def test_a_call_is_told_before_its_result_and_none_that_did_not_run() -> None:
+    order: list[object] = []
+
+    @ez_tool(requires_approval=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        return "paid"
+
+    cut_off = Answer(messages=(ToolCallMessage("pay", "d", {"amount": 3}),), stop_reason="length")
+    calls = [ToolCall("a", "pay", {"amount": 1}), ToolCall("b", "pay", {"amount": 2}), ToolCall("c", "pay", "{")]
+    builder = llm().tool(pay).approve(lambda call: call.arguments != {"amount": 2} or "too much")
+    builder = builder.on_tool_call(lambda record: order.append((record["kwargs"], record["result"], record["error"])))
+    stream = builder.provider(ScriptedProvider(calls, cut_off, "Done.")).stream("Go.")
+    order.extend(told.tool_call_id for told in stream if isinstance(told, ToolResultMessage))
+    records = sorted(order[:3], key=str)
+    assert order[3:] == ["a", "b", "c", "d"]
+    assert records[0] == ({"amount": 1}, "paid", None)
+    assert records[1] == ({"amount": 2}, None, "pay was not approved: too much")
+    assert str(records[2]).startswith("({}, None, 'pay: the arguments are not usable JSON")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_program_that_was_stopped_leaves_a_word_of_it(begun: bool, anyio_backend: str) -> None:
+    hang = Hang()
+    provider = ScriptedProvider("```python\nawaited()\n```", "Here again.", tools=False)
+    with Toolkit([ez_tool(hang.awaited)]) as toolkit:
+        stream = llm().toolkit(toolkit, mode="prompt").provider(provider).astream("Go.")
+
+        async def read() -> None:
+            async for told in stream:
+                if isinstance(told, Answer) and not begun:
+                    break
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            if begun:
+                await until(hang.began)
+                group.cancel_scope.cancel()
+        await stream.aclose()
+        said = str(stream.continuation.messages[-1])
+        assert said == (
+            "It is not known how the program ended: the conversation was stopped before that."
+            if begun
+            else "The program was not run: the conversation was stopped before it began."
+        )
+        assert await stream.continuation.aprompt() == "Here again."

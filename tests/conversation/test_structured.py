@@ -1,6 +1,6 @@
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from functools import partial
@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 from ez_ptc import llm
 from ez_ptc.conversation.builder import LLMPromptBuilder
 from ez_ptc.conversation.structured import ask_for_type
-from ez_ptc.errors import ProviderError, RateLimitError, SchemaError
+from ez_ptc.errors import ProviderError, RateLimitError, SchemaError, TurnLimitError
+from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.providers.scripted import Script, ScriptedProvider
 
@@ -293,3 +294,88 @@ async def test_all_who_may_answer_decide_how_it_is_asked_for(anyio_backend: str)
     first, second = SchemaProvider(RateLimitError("slow down")), ScriptedProvider(_give(5))
     assert (await ask_for_type(_asked(first).fallback(second), int))[0] == 5
     assert first.prompts[0].output_schema is None
+
+
+# Limits ---------------------------------------------------------------------------------------------------------------
+
+
+def _spent(*calls: ToolCall) -> Answer:
+    messages = tuple(ToolCallMessage(each.name, each.id, each.arguments) for each in calls)
+    return Answer(messages=messages, usage=Usage(900, 200), stop_reason="tool_calls")
+
+
+_LOOK = ToolCall("1", "look_up", {"name": "Ada"})
+_ANSWER = ToolCall("2", "give_answer", {"answer": 5})
+
+
+@pytest.mark.parametrize(
+    ("limits", "script"),
+    [
+        ({"calls": 1}, [_LOOK, _ANSWER]),
+        ({"calls": 1}, [_LOOK, _give("no"), _ANSWER]),
+        ({"calls": 1}, [_LOOK, [_LOOK, _ANSWER]]),
+        ({"calls": 1}, [[_LOOK, replace(_LOOK, id="3"), _ANSWER]]),
+        ({"turns": 1}, [_ANSWER]),
+        ({"turns": 2}, [_LOOK, [_ANSWER, replace(_LOOK, id="3")]]),
+        ({"tokens": 1000}, [_spent(_ANSWER)]),
+        ({"tokens": 1000}, [_spent(_LOOK, _ANSWER)]),
+        ({"cost": 0.01}, [_spent(_ANSWER)]),
+    ],
+)
+async def test_a_right_answer_is_beyond_no_limit(
+    limits: dict[str, Any], script: list[Script], anyio_backend: str
+) -> None:
+    looked: list[str] = []
+
+    def look_up(name: str) -> int:
+        """Find how old somebody is."""
+        looked.append(name)
+        return 36
+
+    found, continuation = await ask_for_type(_asked(ScriptedProvider(*script)).tool(look_up).limits(**limits), int)
+    assert found == 5
+    assert len(looked) <= limits.get("calls", 2)
+    assert continuation.text == "5"
+    check_order(continuation.entries)
+
+
+@pytest.mark.parametrize(
+    ("limits", "script"),
+    [
+        ({"turns": 1}, [_give("no")]),
+        ({"turns": 1}, ["No idea."]),
+        ({"turns": 2}, ["No idea.", _give("no")]),
+        ({"calls": 1}, [[_LOOK, replace(_LOOK, id="3"), replace(_ANSWER, arguments={})]]),
+        ({"tokens": 1000}, [_spent(replace(_ANSWER, arguments={}))]),
+        ({"tokens": 1000}, [Answer(messages=(), usage=Usage(900, 200))]),
+    ],
+)
+async def test_a_wrong_answer_is_corrected_within_the_limits(
+    limits: dict[str, Any], script: list[Script], anyio_backend: str
+) -> None:
+    with pytest.raises(TurnLimitError):
+        await ask_for_type(_asked(ScriptedProvider(*script)).tool(look_up).limits(**limits), int)
+
+
+async def test_a_correction_is_asked_of_whoever_answered(anyio_backend: str) -> None:
+    first = SchemaProvider(RateLimitError("slow down"), "5")
+    second = SchemaProvider('{"answer": "no"}', '{"answer": 7}')
+    assert (await ask_for_type(_asked(first).fallback(second), int))[0] == 7
+    assert [len(each.prompts) for each in (first, second)] == [1, 2]
+
+
+async def test_giving_the_answer_is_no_call_of_the_developers(anyio_backend: str) -> None:
+    told: list[dict[str, Any]] = []
+    asked = _asked(ScriptedProvider(_LOOK, _give("no"), _ANSWER)).tool(look_up).on_tool_call(told.append)
+    await ask_for_type(asked, int)
+    assert [record["name"] for record in told] == ["look_up"]
+
+
+async def test_what_a_model_gave_beside_other_calls_stays_in_words(anyio_backend: str) -> None:
+    script = [["Let me see.", _LOOK, _give("no")], ["Now:", _ANSWER]]
+    _, continuation = await ask_for_type(_asked(ScriptedProvider(*script)).tool(look_up), int)
+    said = [type(each).__name__ if isinstance(each, ToolCallMessage) else str(each) for each in continuation.messages]
+    assert said[2:4] == ["Let me see.", "ToolCallMessage"]
+    assert [said[5], *said[7:]] == ["no", "Now:", "5"]
+    assert said[6].startswith("That is not the answer that was asked for: 'answer' wants int, got str 'no'. Answer")
+    assert "give_answer" not in str(continuation.entries)

@@ -187,6 +187,37 @@ async def test_a_cancelled_conversation_leaves_the_one_it_began_with(anyio_backe
         assert await builder.aprompt("Are you there?") == "Here again."
 
 
+def test_calls_beyond_a_limit_are_told_as_not_run() -> None:
+    stream = asking([call(1, id="a"), call(2, id="b")]).call_limit(1).stream("Go.")
+    told: list[object] = []
+    with pytest.raises(TurnLimitError) as caught:
+        told.extend(stream)
+    assert results([*stream.continuation.messages]) == [("not run: the conversation is limited to 1 calls", False)] * 2
+    assert caught.value.continuation == stream.continuation
+    assert caught.value.entries == stream.continuation.entries
+
+
+def test_a_refusal_is_no_matter_of_limits() -> None:
+    calls = (ToolCallMessage("double", "a", {"number": 1}), ToolCallMessage("double", "b", {"number": 2}))
+    refusal = Answer(messages=calls, stop_reason="refusal", usage=Usage(900, 200))
+    _, continuation = asking(refusal).limits(calls=1, tokens=1000).converse("Go.")
+    assert continuation.stop_reason == "refusal"
+    assert [success for _, success in results([*continuation.messages])] == [False, False]
+
+
+def test_a_program_beyond_a_limit_is_told_as_not_run() -> None:
+    said = Answer(
+        messages=(TextMessage("```python\nprint(1)\n```", role=MessageRole.ASSISTANT),), usage=Usage(900, 200)
+    )
+    with Toolkit([double]) as toolkit:
+        builder = llm().toolkit(toolkit, mode="prompt").provider(ScriptedProvider(said, tools=False))
+        with pytest.raises(TurnLimitError) as caught:
+            builder.limits(tokens=1000).converse("Go.")
+    continuation = caught.value.continuation
+    assert isinstance(continuation, LLMPromptBuilder)
+    assert str(continuation.messages[-1])[:62] == "The program was not run: the conversation is limited to 1000 t"
+
+
 # Programs -------------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +315,7 @@ def test_a_stream_that_is_closed_early_asks_no_more() -> None:
     provider = ScriptedProvider([call(1)], [call(2)], "Done.")
     with llm().tool(double).provider(provider).stream("Go.") as stream:
         assert isinstance(next(iter(stream)), ToolCallMessage)
-    assert len(provider.prompts) <= 3
+    assert len(provider.prompts) == 1
 
 
 def test_an_error_in_a_stream_reaches_its_reader() -> None:

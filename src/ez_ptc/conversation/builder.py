@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -19,6 +19,7 @@ from ez_ptc.conversation.checks import (
     check_tool,
     check_toolkit,
 )
+from ez_ptc.conversation.continuing import inherit_continuation
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.stream import BlockingStream, ConversationStream
 from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, Usage
@@ -194,7 +195,7 @@ class LLMPromptBuilder:
 
     def converse(self, message: str | None = None, **options: Any) -> tuple[list[Message], LLMPromptBuilder]:
         """Do the same as `prompt_conversation`, but block."""
-        return run_coroutine(partial(self.prompt_conversation, **options), message)
+        return _block(partial(self.prompt_conversation, **options), message)
 
     async def aprompt(self, message: str | None = None, **options: Any) -> str:
         """Ask as `prompt_conversation` does, and return the text of the last answer."""
@@ -203,7 +204,7 @@ class LLMPromptBuilder:
 
     def prompt(self, message: str | None = None, **options: Any) -> str:
         """Do the same as `aprompt`, but block."""
-        return run_coroutine(partial(self.aprompt, **options), message)
+        return _block(partial(self.aprompt, **options), message)
 
     async def aprompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
         """Ask, and return an answer of a type: a pydantic model, a dataclass, a TypedDict, a list of them, an int.
@@ -223,7 +224,7 @@ class LLMPromptBuilder:
 
     def prompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
         """Do the same as `aprompt_for_type`, but block."""
-        return run_coroutine(partial(self.aprompt_for_type, **options), kind, message)
+        return _block(partial(self.aprompt_for_type, **options), kind, message)
 
     def astream(self, message: str | None = None, **options: Any) -> ConversationStream[LLMPromptBuilder]:
         """Ask, and iterate asynchronously over what happens: text in pieces, calls, results, answers with their usage.
@@ -315,6 +316,14 @@ class _Start:
 
 llm = _Start()
 """Where a conversation begins: `llm()` or, as a first step, `llm.agent("You are …")`."""
+
+
+def _block(function: Callable[..., Coroutine[object, object, T]], *arguments: object) -> T:
+    try:
+        return run_coroutine(function, *arguments)
+    except KeyboardInterrupt as interruption:
+        inherit_continuation(interruption)
+        raise
 
 
 def _as_tool(function: _AnyCallable) -> Tool[..., Any]:

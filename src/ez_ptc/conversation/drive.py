@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,8 +16,9 @@ from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, Tool
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 
+    from ez_ptc.conversation.goals import Goal
     from ez_ptc.conversation.line import Line
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Host", "Told", "entries_of", "tell"]
 
-_STOPPED: Final = "it is not known how this call ended: the conversation was stopped before its result came"
+_LOST: Final = "it is not known how this call ended: the conversation was stopped before its result came"
+_NOT_BEGUN: Final = "not run: the conversation was stopped before this call began"
+_PROGRAM_LOST: Final = "It is not known how the program ended: the conversation was stopped before that."
+_PROGRAM_NOT_BEGUN: Final = "The program was not run: the conversation was stopped before it began."
+# What stands for the one program of a turn among the ids of calls.
+_PROGRAM: Final = ""
 
 Told = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer
 """What is told of a conversation as it goes on.
@@ -40,46 +47,67 @@ class Host:
     """Who does what a model asks for.
 
     `program_in` finds a program in an answer's text, and `execute` runs it and returns what the model is to read.
-    `ended` is told of each call that has ended; what it raises ends the conversation. `finished` has the results of the
-    calls of a turn by their ids, as far as they have ended.
+    `check` raises what a listener raised in a program, instead of what became of the program by it. `ended` is told of
+    each call that has ended; what it raises ends the conversation. Of the calls of a turn, `begun` has the ids of those
+    that have begun, and `finished` the results of those that have ended.
     """
 
     tools: ToolRegistry
     limits: TurnLimits
+    goal: Goal
     program_in: Callable[[str], str | None]
     execute: Callable[[str], Awaitable[str]]
+    check: Callable[[ToolResult], None]
     ended: Callable[[ToolCall, ToolResult], None]
+    begun: set[str] = field(default_factory=set[str])
     finished: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
 
 
-def entries_of(told: Sequence[Told], finished: Mapping[str, ToolResult]) -> tuple[Entry, ...]:
+def entries_of(told: Sequence[Told], host: Host) -> tuple[Entry, ...]:
     """Return what a conversation grows by, from what was told of it: always something that can be continued.
 
-    Where it was stopped while calls ran, `finished` has the results of those that had ended, by their ids.
+    Where it was stopped before the results of its last calls, or of its last program, were told, there are results that
+    say what is known of them.
     """
     entries = tuple(each for each in told if isinstance(each, Answer | ToolResultMessage | TextMessage))
+    if not entries:
+        return ()
     waiting: dict[str, ToolCall] = {}
     for entry in entries:
         if isinstance(entry, Answer):
             waiting = {call.id: call for call in entry.calls}
         elif isinstance(entry, ToolResultMessage):
             waiting.pop(entry.tool_call_id, None)
-    unknown = ToolResult(success=False, error=_STOPPED)
     calls = [*waiting.values()]
-    return (*entries, *result_messages(calls, [finished.get(call.id, unknown) for call in calls]))
+    return (*entries, *result_messages(calls, [_so_far(call, host) for call in calls]), *_program_so_far(entries, host))
+
+
+def _so_far(call: ToolCall, host: Host) -> ToolResult:
+    unknown = ToolResult(success=False, error=_LOST if call.id in host.begun else _NOT_BEGUN)
+    return host.finished.get(call.id, unknown)
+
+
+def _program_so_far(entries: Sequence[Entry], host: Host) -> tuple[Entry, ...]:
+    last = entries[-1]
+    if not isinstance(last, Answer) or last.calls or last.stop_reason == "refusal":
+        return ()
+    if _PROGRAM in host.begun:
+        return (TextMessage(_PROGRAM_LOST),)
+    return () if host.program_in(last.text) is None else (TextMessage(_PROGRAM_NOT_BEGUN),)
 
 
 async def tell(prompt: Prompt, line: Line, host: Host) -> AsyncGenerator[Told]:
-    """Go from a prompt to the answer that asks for nothing further, and tell what happens on the way.
+    """Go from a prompt to the answer that reaches the goal, and tell what happens on the way.
 
     Raises what `turns` and the line raise.
     """
-    loop = turns(prompt, host.limits, program_in=host.program_in)
+    loop = turns(prompt, host.limits, program_in=host.program_in, goal=host.goal)
     step = next(loop)
     while True:
         reply: object = None
         if isinstance(step, Ask):
             # There are servers that give each answer's calls the same ids: results are those of one turn only.
+            host.begun.clear()
             host.finished.clear()
             async with aclosing(_asked(step.prompt, line)) as telling:
                 async for told in telling:
@@ -126,7 +154,8 @@ async def _done(step: Run | Execute | Tell, host: Host) -> tuple[object, Sequenc
 
 async def _executed(host: Host, program: str) -> str:
     """Run a program that stood in an answer's text, as if it had been the call that it is elsewhere."""
-    call = ToolCall("", "execute_tools", {"code": program})
+    call = ToolCall(_PROGRAM, "execute_tools", {"code": program})
+    host.begun.add(call.id)
     with _span_of(call) as notes:
         report = await host.execute(program)
         if notes.wants_content:
@@ -144,18 +173,14 @@ def _span_of(call: ToolCall) -> Generator[Notes]:
 
 async def _side_by_side(host: Host, calls: Sequence[ToolCall]) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
 
     async def run(number: int, call: ToolCall) -> None:
-        with _span_of(call) as notes:
-            results[number] = host.finished[call.id] = result = await host.tools.arun(call)
-            if notes.wants_content:
-                notes.add(spans.what_came_of(result))
-            if result.exception is not None:
-                notes.add({"error.type": type(result.exception).__name__})
         try:
-            host.ended(call, result)
-        except Exception as error:  # noqa: BLE001 - raised again below, and not in a group of errors
+            results[number] = await _run_call(host, call)
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - a listener's, or an interruption: raised again below, in no group
             failures.append(error)
             group.cancel_scope.cancel()
 
@@ -165,3 +190,24 @@ async def _side_by_side(host: Host, calls: Sequence[ToolCall]) -> list[ToolResul
     if failures:
         raise failures[0]
     return results
+
+
+async def _run_call(host: Host, call: ToolCall) -> ToolResult:
+    began = perf_counter()
+    host.begun.add(call.id)
+    with _span_of(call) as notes:
+        try:
+            result = await host.tools.arun(call)
+        except BaseException:  # above all a cancellation: the call has begun, and may go on in its thread
+            lost = ToolResult(success=False, error=_LOST, duration_ms=(perf_counter() - began) * 1000)
+            with suppress(Exception):  # a listener is foreign code, and the conversation ends with what is raised here
+                host.ended(call, lost)
+            raise
+        host.check(result)
+        host.finished[call.id] = result
+        if notes.wants_content:
+            notes.add(spans.what_came_of(result))
+        if result.exception is not None:
+            notes.add({"error.type": type(result.exception).__name__})
+    host.ended(call, result)
+    return result

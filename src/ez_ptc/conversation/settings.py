@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ez_ptc.conversation.drive import Host
 from ez_ptc.conversation.turns import TurnLimits
 from ez_ptc.errors import ArgumentsError, ProviderError, ToolError
+from ez_ptc.formats.content import as_json
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import MessageRole, TextMessage
 from ez_ptc.providers.choosing import choose
@@ -19,6 +20,7 @@ from ez_ptc.tools.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ez_ptc.conversation.goals import Goal
     from ez_ptc.messages import Entry, ToolCall, ToolResult
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -30,7 +32,7 @@ OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
 """The options that every provider knows; any other is a field of one provider's request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settings:
     """What `LLMPromptBuilder` keeps; its steps of the same names say what each is."""
 
@@ -46,6 +48,18 @@ class Settings:
     limits: TurnLimits = field(default_factory=TurnLimits)
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output_schema: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        # Contexts, approvers, listeners, options and providers may hold secrets.
+        providers = [each for each in (self.provider, *self.fallback) if each is not None]
+        said = {
+            "providers": [each if isinstance(each, str) else type(each).__name__ for each in providers],
+            "model": self.model,
+            "tools": [tool.name for tool in self.tools],
+            "toolkit": [] if self.toolkit is None else [tool.name for tool in self.toolkit],
+            "limits": self.limits,
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in said.items() if value)})"
 
     def providers(self) -> list[LLMProvider]:
         """Return who answers, and who does where it fails.
@@ -64,19 +78,19 @@ class Settings:
                 raise ProviderError(message)
         return chosen
 
-    def prompt(self, entries: tuple[Entry, ...]) -> Prompt:
+    def prompt(self, entries: tuple[Entry, ...], host: Host) -> Prompt:
         """Return the first request."""
         if self.toolkit is not None and self.mode == "prompt":
             entries = (TextMessage(self.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
         own = {name: each for name, each in self.options.items() if name in OWN_OPTIONS}
         others = {name: each for name, each in self.options.items() if name not in OWN_OPTIONS}
         return Prompt(
-            model="", entries=entries, tools=tuple(self.host().tools), output_schema=self.output_schema, options=others,
-            **own,
+            model="", entries=(*entries, *host.goal.instructions), tools=tuple(host.tools),
+            output_schema=host.goal.output_schema or self.output_schema, options=others, **own,
         )  # fmt: skip
 
-    def host(self) -> Host:
-        """Return who does what the model asks for."""
+    def host(self, goal: Goal) -> Host:
+        """Return who does what the model asks for on the way to a goal."""
         toolkit = self.toolkit
         listener = _Listener(self.on_tool_call)
 
@@ -87,18 +101,23 @@ class Settings:
             return (await self._execute(program, listener))[0]
 
         programs = [] if toolkit is None or self.mode == "prompt" else [self._program_tool(toolkit, listener)]
-        registry = ToolRegistry((*self.tools, *programs), context=self.tool_context, approve=self.approve)
-        listener.skip(*programs)
-        return Host(registry, self.limits, program_in, execute, listener.ended)
+        answering = [] if goal.tool is None else [goal.tool]
+        registry = ToolRegistry((*self.tools, *programs, *answering), context=self.tool_context, approve=self.approve)
+        # The calls of programs are told one by one, and to answer is no call of the developer's tools.
+        listener.skip(*programs, *answering)
+        return Host(registry, self.limits, goal, program_in, execute, listener.check, listener.ended)
 
     async def _execute(self, program: str, listener: _Listener) -> tuple[str, bool]:
         toolkit = self.toolkit
         if toolkit is None:
             message = "there is no toolkit to run a program with"
             raise ProviderError(message)
-        result = await toolkit.aexecute(
-            program, context=self.tool_context, approve=self.approve, on_tool_call=listener.tell
-        )
+        try:
+            result = await toolkit.aexecute(
+                program, context=self.tool_context, approve=self.approve, on_tool_call=listener.tell_within
+            )
+        except _ListenerError as error:
+            raise error.failure from None
         return toolkit.answer(program, result), result.success
 
     def _program_tool(self, toolkit: Toolkit, listener: _Listener) -> Tool[..., Any]:
@@ -112,6 +131,14 @@ class Settings:
         return Tool(described["name"], described["description"], described["parameters"], execute_tools)
 
 
+class _ListenerError(Exception):
+    """What a listener raised, in a form that no sandbox takes for a failure of its own, as it would an OSError."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
 class _Listener:
     """Who is told of calls as they end; what it raises is not the failure of a tool, but ends the conversation."""
 
@@ -120,9 +147,9 @@ class _Listener:
         self._failure: Exception | None = None
         self._skipped: frozenset[str] = frozenset()
 
-    def skip(self, *programs: Tool[..., Any]) -> None:
-        """Tell nothing of these: they run programs, whose calls are told."""
-        self._skipped = frozenset(each.name for each in programs)
+    def skip(self, *tools: Tool[..., Any]) -> None:
+        """Tell nothing of calls of these tools."""
+        self._skipped = frozenset(each.name for each in tools)
 
     def tell(self, record: dict[str, Any]) -> None:
         """Tell of a call by its record."""
@@ -132,6 +159,18 @@ class _Listener:
         except Exception as error:
             self._failure = error
             raise
+
+    def tell_within(self, record: dict[str, Any]) -> None:
+        """Tell of a call that a program made."""
+        try:
+            self.tell(record)
+        except Exception as error:
+            raise _ListenerError(error) from error
+
+    def check(self, result: ToolResult) -> None:
+        """Raise what was raised when something was told in a program, if the program failed by that."""
+        if self._failure is not None and result.exception is self._failure:
+            raise self._failure
 
     def ended(self, call: ToolCall, result: ToolResult) -> None:
         """Tell of a call that has ended. Raises what was raised when something was told in it."""
@@ -152,7 +191,7 @@ def _record(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     return {
         "name": call.name,
         "args": (),
-        "kwargs": arguments,
+        "kwargs": as_json(arguments),
         "result": result.output,
         "error": result.error,
         "duration_ms": result.duration_ms,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from ez_ptc._sync import iterated
+from ez_ptc.conversation.continuing import Continuing
 from ez_ptc.conversation.drive import entries_of, tell
+from ez_ptc.conversation.goals import Goal
 from ez_ptc.conversation.line import Line
-from ez_ptc.errors import ProviderError, TurnLimitError
+from ez_ptc.errors import TurnLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Iterator
 
-    from ez_ptc.conversation.drive import Told
+    from ez_ptc.conversation.drive import Host, Told
     from ez_ptc.conversation.settings import Settings
-    from ez_ptc.messages import Entry, ToolResult
+    from ez_ptc.messages import Entry
 
 __all__ = ["Asked", "BlockingStream", "ConversationStream"]
 
@@ -48,21 +50,24 @@ B = TypeVar("B", bound=Asked)
 class ConversationStream(Generic[B]):
     """What happens in a conversation, to iterate over once, asynchronously.
 
-    Gives `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects. `continuation` is the builder that
-    goes on with what has happened so far, also where the stream was left early, was cancelled or has failed.
+    Gives `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects; each happens when it is asked for.
+    `continuation` is the builder that goes on with what has happened so far, also where the stream was left early, was
+    cancelled or has failed. What is raised has it too.
     """
 
-    def __init__(self, asked: B, *, streaming: bool = True) -> None:
+    def __init__(self, asked: B, *, streaming: bool = True, goal: Goal | None = None) -> None:
         self._asked = asked
         self._streaming = streaming
+        self._goal = Goal() if goal is None else goal
+        self._host: Host | None = None
         self._told: list[Told] = []
-        self._finished: Mapping[str, ToolResult] = {}
         self._events = self._tell()
 
     @property
     def continuation(self) -> B:
         """The conversation with what has happened in it."""
-        return self._asked.continued(*entries_of(self._told, self._finished))
+        grown = () if self._host is None else entries_of(self._told, self._host)
+        return self._asked.continued(*self._goal.kept(grown))
 
     def __aiter__(self) -> AsyncGenerator[Told]:
         return self._events
@@ -78,28 +83,28 @@ class ConversationStream(Generic[B]):
         await self.aclose()
 
     async def _tell(self) -> AsyncGenerator[Told]:
-        settings = self._asked.settings
-        prompt, host = settings.prompt(self._asked.entries), settings.host()
-        self._finished = host.finished
-        try:
-            async with (
-                Line(settings.providers(), streaming=self._streaming) as line,
-                aclosing(tell(prompt, line, host)) as telling,
-            ):
-                async for told in telling:
-                    self._told.append(told)
-                    yield told
-        except TurnLimitError as error:
-            grown = cast("tuple[Entry, ...]", error.entries[len(prompt.entries) :])
-            error.continuation = self._asked.continued(*grown)
-            raise
-        except ProviderError as error:
-            error.continuation = self.continuation
-            raise
+        with Continuing(lambda: self.continuation):
+            settings = self._asked.settings
+            host = self._host = settings.host(self._goal)
+            prompt = settings.prompt(self._asked.entries, host)
+            try:
+                async with (
+                    Line(settings.providers(), streaming=self._streaming) as line,
+                    aclosing(tell(prompt, line, host)) as telling,
+                ):
+                    async for told in telling:
+                        self._told.append(told)
+                        yield told
+            except TurnLimitError as error:
+                error.entries = self.continuation.entries
+                raise
 
 
 class BlockingStream(Generic[B]):
-    """The same for a caller that blocks: what happens in a conversation, to iterate over once."""
+    """The same for a caller that blocks: what happens in a conversation, to iterate over once.
+
+    Nothing happens ahead of the caller: a call runs when the event after it is asked for.
+    """
 
     def __init__(self, stream: ConversationStream[B]) -> None:
         self._stream = stream

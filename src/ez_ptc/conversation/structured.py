@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
+from ez_ptc.conversation.continuing import Continuing
+from ez_ptc.conversation.goals import Goal
 from ez_ptc.conversation.stream import Asked, ConversationStream
 from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
-from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage, Usage
+from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.schema.json_text import parse_arguments
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from ez_ptc.messages import Entry, ToolCall
+    from ez_ptc.messages import Entry
 
 __all__ = ["ask_for_type"]
 
@@ -30,14 +31,17 @@ _NAMES: Final = ("give_answer", "give_the_final_answer", "ez_ptc_give_answer")
 _DESCRIPTION: Final = "Give your answer. Call this once, at the end, instead of writing the answer as text."
 _CALL_IT: Final = "When you know the answer, give it by calling {name}."
 _CALL_IT_NOW: Final = "You have not given your answer yet: give it by calling {name}."
+_NOT_YET: Final = "You have not given your answer yet."
 _WRITE_JSON: Final = "Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
 _WRONG: Final = (
     "That is not the answer that was asked for: {problem}. Answer again, with the whole of the corrected JSON."
 )
 _NOT_CALLED: Final = "it did not call the tool that takes the answer"
 _THANKS: Final = "The answer has been taken."
+_REFUSED: Final = "refusal"
 _FENCE: Final = "```"
-_SHOWN: Final = 500
+_MAX_QUOTED: Final = 500
+_MAX_WRONG_CALLS: Final = 2
 
 
 @overload
@@ -57,28 +61,41 @@ async def ask_for_type(asked: B, kind: object) -> tuple[object, B]:
         ProviderError: The model did not answer so; the message has what it said last.
         EzPtcError: Whatever `prompt_conversation` raises.
     """
-    wanted = _Wanted.of(asked, kind)
-    providers = asked.settings.providers()
+    with Continuing(lambda: asked):
+        typed = _TypedAnswer.of(asked, kind)
+        providers = asked.settings.providers()
     if all(each.supports_output_schema() for each in providers):
-        settings = replace(asked.settings, output_schema=wanted.schema)
         with suppress(_UnsaidError):
-            value, entries = await _written(asked.changed(settings=settings), wanted)
-            return value, asked.changed(entries=entries)
+            return await _ask(asked, _WrittenGoal(typed, output_schema=typed.schema))
     if all(each.supports_tools() for each in providers):
-        value, entries = await _called(asked, wanted)
-    else:
-        text = _WRITE_JSON.format(schema=json.dumps(wanted.schema, ensure_ascii=False))
-        value, entries = await _written(asked.continued(TextMessage(text)), wanted)
-    return value, asked.changed(entries=entries)
+        return await _ask(asked, _CalledGoal(typed))
+    text = _WRITE_JSON.format(schema=json.dumps(typed.schema, ensure_ascii=False))
+    return await _ask(asked, _WrittenGoal(typed, instructions=(TextMessage(text),)))
 
 
 class _UnsaidError(Exception):
     """Nothing was asked, for the provider has no way to say what is wanted of the answer, or of a tool."""
 
 
+async def _ask(asked: B, goal: _TypedGoal) -> tuple[object, B]:
+    stream = ConversationStream(asked, streaming=False, goal=goal)
+    with Continuing(lambda: stream.continuation):
+        try:
+            async for _ in stream:
+                pass
+        except SchemaError as error:
+            # Once something was asked, it is not asked again: there may have been effects.
+            if goal.output_schema is None or stream.continuation.entries != asked.entries:
+                raise
+            raise _UnsaidError from error
+        if goal.problem is not None:
+            raise _not_given(stream.continuation.entries, goal.problem)
+    return goal.value, stream.continuation
+
+
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is asked for: a tool that takes it checks it, whether it is called or not.
+class _TypedAnswer:
+    """An answer of a type: a tool that takes it checks it, whether it is called or not.
 
     `schema` is that of the object that the answer's text has to be: the type's own, where it `is_object`.
     """
@@ -88,7 +105,7 @@ class _Wanted:
     is_object: bool
 
     @classmethod
-    def of(cls, asked: Asked, kind: object) -> _Wanted:
+    def of(cls, asked: Asked, kind: object) -> _TypedAnswer:
         def take(answer: object) -> str:
             del answer
             return _THANKS
@@ -135,106 +152,140 @@ def _object_within(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**field, "$defs": definitions} if definitions else field
 
 
-async def _written(asked: Asked, wanted: _Wanted) -> tuple[object, tuple[Entry, ...]]:
-    """Ask for the answer as JSON text."""
-    entries = await _answered(asked)
-    try:
-        return wanted.read(_last(entries).text), entries
-    except ArgumentsError as error:
-        problem = "; ".join(error.problems)
-        if _last(entries).stop_reason == "refusal":
-            raise _refusal(entries, problem) from error
-    entries = await _answered(asked.changed(entries=(*entries, TextMessage(_WRONG.format(problem=problem)))))
-    try:
-        return wanted.read(_last(entries).text), entries
-    except ArgumentsError as error:
-        raise _refusal(entries, "; ".join(error.problems)) from error
+class _TypedGoal(Goal):
+    """An answer of a type: `value`, once it `is_given`; before that, the `problem` with what was given last."""
+
+    def __init__(self, typed: _TypedAnswer) -> None:
+        self.typed: Final = typed
+        self.value: object = None
+        self.is_given = False
+        self.problem: str | None = None
+
+    def give(self, value: object) -> None:
+        """Take the answer."""
+        self.value, self.is_given, self.problem = value, True, None
+
+    def kept(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the conversation; after a wrong answer the model is told so, for it to answer again."""
+        last = entries[-1] if entries else None
+        if self.problem is None or not isinstance(last, Answer) or last.calls or last.stop_reason == _REFUSED:
+            return entries
+        return (*entries, TextMessage(_NOT_YET if self.problem == _NOT_CALLED else _WRONG.format(problem=self.problem)))
 
 
-async def _answered(asked: Asked) -> tuple[Entry, ...]:
-    stream = ConversationStream(asked, streaming=False)
-    try:
-        async for _ in stream:
-            pass
-    except SchemaError as error:
-        # Once something was asked, it is not asked again: there may have been effects.
-        if asked.settings.output_schema is None or stream.continuation.entries != asked.entries:
-            raise
-        raise _UnsaidError from error
-    return stream.continuation.entries
+class _WrittenGoal(_TypedGoal):
+    """An answer that is written as JSON text."""
+
+    def __init__(
+        self,
+        typed: _TypedAnswer,
+        *,
+        output_schema: dict[str, Any] | None = None,
+        instructions: tuple[TextMessage, ...] = (),
+    ) -> None:
+        super().__init__(typed)
+        self.output_schema = output_schema
+        self.instructions = instructions
+
+    def reply(self, answer: Answer) -> str | None:
+        """Return what is wrong with the answer, once, or None."""
+        is_first = self.problem is None
+        try:
+            self.give(self.typed.read(answer.text))
+        except ArgumentsError as error:
+            self.problem = "; ".join(error.problems)
+            return _WRONG.format(problem=self.problem) if is_first and answer.stop_reason != _REFUSED else None
+        return None
 
 
-async def _called(asked: Asked, wanted: _Wanted) -> tuple[object, tuple[Entry, ...]]:
-    """Ask for the answer as a call of a tool, which ends the conversation.
+class _CalledGoal(_TypedGoal):
+    """An answer that is given by calling a tool.
 
-    The call is not forced: there are models that refuse to be, and others that may use their tools before.
+    The call is not forced: there are models that refuse to be, and others that may use their tools before. What stays
+    in the conversation is as if the answer had been asked for and given in words: there are providers that refuse a
+    conversation with calls in it which comes without tools.
     """
-    name = wanted.tool.name
-    settings = replace(asked.settings, tools=(*asked.settings.tools, wanted.tool))
-    asking = asked.changed(settings=settings).continued(TextMessage(_CALL_IT.format(name=name)))
-    entries, problem = await _until_taken(asking, wanted)
-    if problem == _NOT_CALLED and _last(entries).stop_reason != "refusal":
-        asking = asking.changed(entries=(*entries, TextMessage(_CALL_IT_NOW.format(name=name))))
-        entries, problem = await _until_taken(asking, wanted)
-    if problem:
-        raise _refusal(entries, problem)
-    call = _taken(entries, wanted)
-    return wanted.value(call.arguments), _without_tool(asked, entries, call)
+
+    def __init__(self, typed: _TypedAnswer) -> None:
+        super().__init__(typed)
+        self.tool = typed.tool
+        self.instructions = (TextMessage(_CALL_IT.format(name=typed.tool.name)),)
+        self._reminder: Final = _CALL_IT_NOW.format(name=typed.tool.name)
+        self._is_reminded = False
+        self._wrong_calls = 0
+
+    def is_reached(self, answer: Answer, results: Sequence[ToolResultMessage]) -> bool:
+        """Whether the answer has been given, or was wrong as often as it may be."""
+        calls = {call.id: call for call in answer.calls}
+        own = [result for result in results if result.tool_name == self.tool_name]
+        for result in own:
+            if result.success:
+                self.give(self.typed.value(calls[result.tool_call_id].arguments))
+                return True
+            self.problem = str(result.result)
+        self._wrong_calls += len(own)
+        return self._wrong_calls >= _MAX_WRONG_CALLS
+
+    def reply(self, answer: Answer) -> str | None:
+        """Return a reminder, once, or None."""
+        self.problem = _NOT_CALLED
+        if self._is_reminded or answer.stop_reason == _REFUSED:
+            return None
+        self._is_reminded = True
+        return self._reminder
+
+    def kept(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the conversation without the tool: one answer, where nothing but the right one came of it."""
+        words = tuple(word for head, *results in _turns(entries) for word in self._in_words(head, results))
+        answers = [word for word in words if isinstance(word, Answer)]
+        if not self.is_given or any(answer.calls for answer in answers):
+            return super().kept(words)
+        last = answers[-1]
+        usage = sum((answer.usage for answer in answers), Usage())
+        return (Answer(messages=last.messages[-1:], usage=usage, model=last.model),)
+
+    def _in_words(self, head: Entry, results: Sequence[Entry]) -> Iterator[Entry]:
+        """Give an entry and the results that follow it without calls of the tool."""
+        if isinstance(head, TextMessage) and head.text == self._reminder:
+            yield TextMessage(_NOT_YET)
+            return
+        own = [call for call in head.calls if call.name == self.tool_name] if isinstance(head, Answer) else []
+        if not isinstance(head, Answer) or not own:
+            yield from (head, *results)
+            return
+        ended = {result.tool_call_id: result for result in results if isinstance(result, ToolResultMessage)}
+        call = next((call for call in own if call.id in ended and ended[call.id].success), own[-1])
+        given = TextMessage(_given_text(call), role=MessageRole.ASSISTANT)
+        rest = [each for each in head.messages if not isinstance(each, ToolCallMessage) or each.call not in own]
+        if len(own) < len(head.calls):
+            yield Answer(messages=tuple(rest), stop_reason="tool_calls", usage=head.usage, model=head.model)
+            yield from (result for result in ended.values() if result.tool_name != self.tool_name)
+            yield Answer(messages=(given,), model=head.model)
+        else:
+            yield Answer(messages=(*rest, given), usage=head.usage, model=head.model)
+        if call.id in ended and not ended[call.id].success:
+            problem = str(ended[call.id].result).removeprefix(f"{self.tool_name}: ")
+            yield TextMessage(_WRONG.format(problem=problem))
 
 
-async def _until_taken(asking: Asked, wanted: _Wanted) -> tuple[tuple[Entry, ...], str]:
-    """Go on until the answer has been taken, or refused twice; return the conversation, and what is wrong with it."""
-    waiting: set[str] = set()
-    is_taken, problems = False, list[str]()
-    stream = ConversationStream(asking, streaming=False)
-    async with aclosing(stream):
-        async for told in stream:
-            if isinstance(told, Answer):
-                waiting = {call.id for call in told.calls}
-            elif isinstance(told, ToolResultMessage):
-                waiting.discard(told.tool_call_id)
-                if told.tool_name == wanted.tool.name:
-                    is_taken = is_taken or told.success
-                    problems += [] if told.success else [str(told.result)]
-                # All results of a turn are part of the conversation, also those of other tools.
-                if not waiting and (is_taken or len(problems) > 1):
-                    break
-    return stream.continuation.entries, "" if is_taken else problems[-1] if problems else _NOT_CALLED
+def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return entries with the results that follow each."""
+    turns: list[list[Entry]] = []
+    for entry in entries:
+        if isinstance(entry, ToolResultMessage) and turns:
+            turns[-1].append(entry)
+        else:
+            turns.append([entry])
+    return turns
 
 
-def _taken(entries: Sequence[Entry], wanted: _Wanted) -> ToolCall:
-    """Return the call that the answer was taken from: the first that was right, of those in the last turn."""
-    # Of this turn only: there are servers that give each answer's calls the same ids.
-    results = takewhile(lambda each: isinstance(each, ToolResultMessage), reversed(entries))
-    taken = {each.tool_call_id for each in results if isinstance(each, ToolResultMessage) and each.success}
-    return next(call for call in _last(entries).calls if call.name == wanted.tool.name and call.id in taken)
+def _given_text(call: ToolCall) -> str:
+    return call.arguments if isinstance(call.arguments, str) else as_text(call.arguments.get(_FIELD))
 
 
-def _without_tool(asked: Asked, entries: tuple[Entry, ...], taken: ToolCall) -> tuple[Entry, ...]:
-    """Return the conversation as if the answer had been written, where no other tool was called.
-
-    There are providers that refuse a conversation with calls in it which comes without tools.
-    """
-    grown = [entry for entry in entries[len(asked.entries) :] if isinstance(entry, Answer)]
-    if any(call.name != taken.name for answer in grown for call in answer.calls):
-        return entries
-    given = taken.arguments if isinstance(taken.arguments, str) else as_text(taken.arguments.get(_FIELD))
-    written = Answer(
-        messages=(TextMessage(given, role=MessageRole.ASSISTANT),),
-        usage=sum((answer.usage for answer in grown), Usage()),
-        model=grown[-1].model,
-    )
-    return (*asked.entries, written)
-
-
-def _last(entries: Sequence[Entry]) -> Answer:
-    return next(entry for entry in reversed(entries) if isinstance(entry, Answer))
-
-
-def _refusal(entries: Sequence[Entry], problem: str) -> ProviderError:
-    last = _last(entries)
-    said = last.text or ", ".join(as_text(call.arguments) for call in last.calls)
-    said = said if len(said) <= _SHOWN else f"{said[:_SHOWN]}…"
+def _not_given(entries: Sequence[Entry], problem: str) -> ProviderError:
+    last = next(entry for entry in reversed(entries) if isinstance(entry, Answer))
+    said = last.text if len(last.text) <= _MAX_QUOTED else f"{last.text[:_MAX_QUOTED]}…"
     message = (
         f"{last.model or 'the model'} did not give the answer that was asked for: {problem}. It stopped with "
         f"{last.stop_reason!r}, and said last: {said!r}. Ask again, or for a simpler type"

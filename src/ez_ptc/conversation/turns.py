@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from decimal import Decimal
 
+    from ez_ptc.conversation.goals import Goal
     from ez_ptc.conversation.prices import Price
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry, ToolCall
@@ -82,17 +83,17 @@ Step = Ask | Run | Tell | Execute
 
 
 def turns(
-    prompt: Prompt, limits: TurnLimits, *, program_in: Callable[[str], str | None]
-) -> Generator[Step, Any, tuple[Entry, ...]]:
-    """Go from a prompt to the answer that asks for nothing further; return all entries of the conversation.
+    prompt: Prompt, limits: TurnLimits, *, program_in: Callable[[str], str | None], goal: Goal
+) -> Generator[Step, Any, None]:
+    """Go from a prompt to the answer that reaches the goal.
 
     The caller does what is yielded and sends back how it went. `program_in` finds the program in an answer's text,
     where the model writes programs there. A model that paused is asked to go on, and one whose answer is malformed is
-    asked once more. A call that was cut off, or that stands in a refusal, is not run, and its result says so.
+    asked once more. A call that was cut off, that stands in a refusal or that is beyond a limit is not run, and its
+    result says so. A call that gives the answer is beyond no limit.
 
     Raises:
-        TurnLimitError: A limit is reached. Its `entries` are a conversation that can be continued: calls that did not
-            run have results that say so.
+        TurnLimitError: A limit is reached.
         ProviderError: The model's answers are malformed.
     """
     entries = prompt.entries
@@ -104,34 +105,83 @@ def turns(
         answers.append(answer)
         if _is_malformed(answers):
             continue
-        # A call that must be made is made once: else the model would have to call for ever.
+        # A call that must be made is made once: else the model would have to call indefinitely.
         prompt = prompt if prompt.tool_choice == "none" else replace(prompt, tool_choice="auto")
         program = None if answer.calls or answer.stop_reason == _REFUSED else program_in(answer.text)
-        if not answer.calls and program is None and answer.stop_reason != _PAUSED:
-            return entries
-        ran += len(answer.calls) + (program is not None)
-        reason = _exceeded(limits, ran, answers)
-        if reason is not None:
-            raise TurnLimitError(_limit_message(reason), entries=(*entries, *_not_run(answer.calls, reason)))
-        entries = (*entries, *(yield from _done(answer, program)))
-        if answer.stop_reason == _REFUSED:
-            return entries
-    reason = f"{limits.turns} answers"
-    raise TurnLimitError(_limit_message(reason), entries=entries)
+        work = _Work.of(answer, program, goal)
+        ran += work.counted
+        is_over = answer.stop_reason == _REFUSED or not (answer.calls or program or answer.stop_reason == _PAUSED)
+        limit = None if is_over else _exceeded(limits, ran, answers)
+        done = yield from _do(work if limit is None else _Work.of(answer, program, goal, limit=limit))
+        entries = (*entries, *done)
+        if goal.is_reached(answer, [each for each in done if isinstance(each, ToolResultMessage)]):
+            return
+        if is_over:
+            reply = goal.reply(answer)
+            if reply is None:
+                return
+            entries = (*entries, *(yield from _tell(TextMessage(reply))))
+            limit = _exceeded(limits, ran, answers)
+        if limit is not None:
+            raise TurnLimitError(_limit_message(limit))
+    raise TurnLimitError(_limit_message(f"{limits.turns} answers"))
 
 
-def _done(answer: Answer, program: str | None) -> Generator[Step, Any, tuple[Entry, ...]]:
-    """Have done what an answer asks for, as far as that is safe; return what the conversation grows by."""
-    if program is not None and answer.stop_reason != _CUT_OFF:
-        report: str = yield Execute(program)
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is done of all that an answer asks for, and what the model is told in place of the rest.
+
+    `counted` is how many of the calls and programs count against the limit of calls.
+    """
+
+    calls: tuple[ToolCall, ...]
+    program: str | None
+    withheld: tuple[ToolResultMessage | TextMessage, ...]
+    counted: int
+
+    @classmethod
+    def of(cls, answer: Answer, program: str | None, goal: Goal, *, limit: str | None = None) -> _Work:
+        """Divide what an answer asks for; beyond a `limit` nothing runs but the goal's own calls."""
+        if program is not None:
+            why = _PROGRAM_CUT_OFF if answer.stop_reason == _CUT_OFF else _program_limited(limit)
+            return cls((), program if why is None else None, () if why is None else (TextMessage(why),), why is None)
+        run: list[ToolCall] = []
+        withheld: list[ToolResultMessage] = []
+        for number, call in enumerate(answer.calls, start=1):
+            why = _why_not(answer, is_last=number == len(answer.calls))
+            if why is None and limit is not None and call.name != goal.tool_name:
+                why = f"not run: the conversation is limited to {limit}"
+            if why is None:
+                run.append(call)
+            else:
+                withheld += result_messages([call], [ToolResult(success=False, error=why)])
+        return cls(tuple(run), None, tuple(withheld), sum(call.name != goal.tool_name for call in run))
+
+
+def _why_not(answer: Answer, *, is_last: bool) -> str | None:
+    """Return why a call of an answer is not run, or None."""
+    if answer.stop_reason == _REFUSED:
+        return _CALL_REFUSED
+    return _CALL_CUT_OFF if answer.stop_reason == _CUT_OFF and is_last else None
+
+
+def _program_limited(limit: str | None) -> str | None:
+    return None if limit is None else f"The program was not run: the conversation is limited to {limit}."
+
+
+def _do(work: _Work) -> Generator[Step, Any, tuple[Entry, ...]]:
+    """Have work done; return what the conversation grows by."""
+    if work.program is not None:
+        report: str = yield Execute(work.program)
         return (TextMessage(report),)
-    run = {_REFUSED: 0, _CUT_OFF: max(0, len(answer.calls) - 1)}.get(answer.stop_reason, len(answer.calls))
-    why = _CALL_REFUSED if answer.stop_reason == _REFUSED else _CALL_CUT_OFF
-    results: tuple[Entry, ...] = (yield Run(answer.calls[:run])) if run else ()
-    withheld = (TextMessage(_PROGRAM_CUT_OFF),) if program is not None else _failed(answer.calls[run:], why)
-    if withheld:
-        yield Tell(withheld)
-    return (*results, *withheld)
+    results: tuple[Entry, ...] = (yield Run(work.calls)) if work.calls else ()
+    return (*results, *(yield from _tell(*work.withheld)))
+
+
+def _tell(*messages: ToolResultMessage | TextMessage) -> Generator[Step, Any, tuple[Entry, ...]]:
+    if messages:
+        yield Tell(messages)
+    return messages
 
 
 def _is_malformed(answers: Sequence[Answer]) -> bool:
@@ -176,14 +226,6 @@ def _exceeded(limits: TurnLimits, ran: int, answers: Sequence[Answer]) -> str | 
         return f"{limits.cost} US dollars (the price of {unknown[0]!r} is not known: give it with .prices(...))"
     spent = sum(turn.cost for turn in each if turn.cost is not None)
     return f"{limits.cost} US dollars ({spent} were spent)" if spent > limits.cost else None
-
-
-def _not_run(calls: Sequence[ToolCall], reason: str) -> tuple[ToolResultMessage, ...]:
-    return _failed(calls, f"not run: the conversation is limited to {reason}")
-
-
-def _failed(calls: Sequence[ToolCall], error: str) -> tuple[ToolResultMessage, ...]:
-    return result_messages(calls, [ToolResult(success=False, error=error)] * len(calls))
 
 
 def _limit_message(reason: str) -> str:
