@@ -1,6 +1,7 @@
 """What newcomers get wrong is refused where they write it, with what to write instead."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, cast
 
 import pytest
@@ -45,6 +46,10 @@ ANY = cast("Any", llm())
         (lambda: ANY.limits(turn=3), "there is no limit 'turn': there are turns, calls, tokens, cost"),
         (lambda: ANY.limits(turns="3"), "the limit of turns is a number, got '3'"),
         (lambda: ANY.limits(turns=1.5), "the limit of turns is a whole number, got 1.5"),
+        (lambda: ANY.limits(calls=0.5), r"calls is a whole number, got 0\.5: write \.limits\(calls=50\)"),
+        (lambda: ANY.call_limit(2.0), r"the limit of calls is a whole number, got 2\.0"),
+        (lambda: ANY.limits(calls=Decimal(1)), "the limit of calls is a whole number, got '1'"),
+        (lambda: ANY.limits(tokens=1e6), r"the limit of tokens is a whole number, got 1000000\.0"),
         (lambda: ANY.limits(calls=True), "the limit of calls is a number, got True"),
         (lambda: ANY.call_limit(None), "the limit of calls is a number, got None"),
         (lambda: ANY.prices({"m": ("2", "10")}), r"the price of m is a Price, got tuple: write Price\.of"),
@@ -56,6 +61,22 @@ ANY = cast("Any", llm())
 def test_a_slip_is_a_type_error_that_says_what_to_write(slip: Callable[[], object], complaint: str) -> None:
     with pytest.raises(TypeError, match=complaint):
         slip()
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ({"calls": 0}, "the limit of calls is more than 0, got 0"),
+        ({"turns": -1}, "the limit of turns is more than 0, got -1"),
+        ({"cost": float("nan")}, "the limit of cost is a finite number, got nan"),
+        ({"cost": float("inf")}, "the limit of cost is a finite number, got inf"),
+        ({"cost": Decimal("sNaN")}, "the limit of cost is a finite number, got 'sNaN'"),
+        ({"cost": Decimal("-0.1")}, r"the limit of cost is more than 0, got '-0\.1': write \.limits\(cost=0\.50\)"),
+    ],
+)
+def test_a_limit_that_leaves_room_for_nothing_is_refused(limits: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        ANY.limits(**limits)
 
 
 def test_a_mode_that_there_is_not_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
@@ -10,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
+from ez_ptc.schema.shown import shown
 
 __all__ = [
     "check_function",
@@ -24,7 +26,8 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_LIMITS: Final = ("turns", "calls", "tokens", "cost")
+_EXAMPLES: Final[Mapping[str, str]] = {"turns": "20", "calls": "50", "tokens": "100_000", "cost": "0.50"}
+_LIMITS: Final = tuple(_EXAMPLES)
 _MODES: Final = ("tool", "prompt")
 # As near to a name as a slip of the fingers is; fields that providers really have are further off.
 _ALIKE: Final = 0.85
@@ -86,19 +89,25 @@ def check_listener(listen: F) -> F:
 
 
 def check_limit(name: str, value: object) -> object:
-    """Return a limit. Raises TypeError where there is no such limit or it is no number, ValueError where it is 0."""
+    """Return a limit. Raises TypeError for an unknown name and for a wrong type, ValueError unless it is positive."""
     if name not in _LIMITS:
-        message = f"there is no limit {name!r}: there are {', '.join(_LIMITS)}"
+        message = f"there is no limit {shown(name)}: there are {', '.join(_LIMITS)}"
         raise TypeError(message)
+    given = str(value) if isinstance(value, Decimal) else value
+    got = f"got {shown(given)}: write .limits({name}={_EXAMPLES[name]})"
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
-        message = f"the limit of {name} is a number, got {value!r}"
+        message = f"the limit of {name} is a number, {got}"
         raise TypeError(message)
-    if not value > 0:
-        message = f"the limit of {name} is more than 0, got {value}"
+    if name != "cost" and not isinstance(value, int):
+        message = f"the limit of {name} is a whole number, {got}"
+        raise TypeError(message)
+    is_finite = value.is_finite() if isinstance(value, Decimal) else isinstance(value, int) or math.isfinite(value)
+    if not is_finite:
+        message = f"the limit of {name} is a finite number, {got}"
         raise ValueError(message)
-    if name == "turns" and not isinstance(value, int):
-        message = f"the limit of turns is a whole number, got {value!r}"
-        raise TypeError(message)
+    if value <= 0:
+        message = f"the limit of {name} is more than 0, {got}"
+        raise ValueError(message)
     return value
 
 
