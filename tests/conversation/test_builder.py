@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc import Context, Tool, ToolRegistry, ez_tool
+from ez_ptc import Context, Tool, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import ProviderError, SchemaError
 from ez_ptc.messages import (
@@ -205,3 +205,25 @@ def test_no_branch_sees_the_tools_and_settings_of_another() -> None:
     assert [len(each.settings.tools) for each in (root, one, two)] == [1, 2, 1]
     assert [each.settings.options["temperature"] for each in (root, one, two)] == [0, 0, 1]
     assert [each.settings.limits.calls for each in (root, one, two)] == [None, None, 3]
+
+
+class _Secret:
+    def __repr__(self) -> str:
+        return "hunter2"
+
+    def __call__(self, *_: object) -> bool:
+        return True
+
+
+def test_repr_shows_nothing_that_may_be_secret() -> None:
+    secret = _Secret()
+    registry = ToolRegistry([ez_tool(get_weather)], context=secret, approve=secret)
+    with Toolkit([ez_tool(get_weather)], context=secret, approve=secret, on_tool_call=secret) as toolkit:
+        assert repr(toolkit) == "Toolkit(get_weather)"
+        builder = llm().tools(get_weather).toolkit(toolkit).tool_context(secret).approve(secret).on_tool_call(secret)
+        builder = builder.provider("anthropic").fallback("openai").options(api_key=secret).request("Hello")
+        for shown in (repr(builder), str(builder), repr(builder.settings), repr(registry), f"{toolkit}"):
+            assert "hunter2" not in shown
+            assert "get_weather" in shown
+        assert "Hello" in repr(builder)
+        assert "anthropic" in repr(builder)

@@ -33,7 +33,7 @@ __all__ = ["Toolkit"]
 R = TypeVar("R")
 
 
-@dataclass(eq=False, slots=False)
+@dataclass(eq=False, slots=False, repr=False)
 class Toolkit:
     """Tools that a model calls from programs it writes, and the sandbox that runs the programs.
 
@@ -98,6 +98,10 @@ class Toolkit:
         if self.sandbox is None:
             # Without a warning: what is shared is nobody's own, and its processes end with the host in any case.
             weakref.finalize(self, self._share.release).atexit = False
+
+    def __repr__(self) -> str:
+        # A context, and whoever approves or listens, may hold secrets.
+        return f"Toolkit({', '.join(tool.name for tool in self._registry)})"
 
     def __len__(self) -> int:
         return len(self._registry)
