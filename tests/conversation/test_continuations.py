@@ -140,8 +140,8 @@ def test_a_limit_has_the_continuation(limit: dict[str, Any], script: list[Script
 
 
 @every_way
-@pytest.mark.parametrize("kind", [ValueError, StopIteration, StopAsyncIteration, ProviderError])
-def test_what_a_listener_raises_has_the_continuation(kind: type[Exception], ask: Ask) -> None:
+@pytest.mark.parametrize("kind", [ValueError, StopIteration, StopAsyncIteration, ProviderError, SystemExit])
+def test_what_a_listener_raises_has_the_continuation(kind: type[BaseException], ask: Ask) -> None:
     till = Till()
 
     def listen(record: dict[str, Any]) -> None:

@@ -51,7 +51,9 @@ _entries: st.SearchStrategy[list[Entry]] = st.lists(
     max_size=5,
 )
 
-_ANSWER = Answer(messages=(TextMessage("Hello", role=MessageRole.ASSISTANT),), provider="anthropic", content=[1])
+_ANSWER = Answer(
+    messages=(TextMessage("Hello", role=MessageRole.ASSISTANT),), provider="anthropic", content=[{"type": "text"}]
+)
 
 
 @given(_entries)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_json
+from ez_ptc.formats.wire import json_problem
 from ez_ptc.messages import (
     Answer,
     ImageMessage,
@@ -26,6 +27,7 @@ from ez_ptc.messages import (
     ToolResultMessage,
     Usage,
 )
+from ez_ptc.schema.json_text import read_json
 from ez_ptc.schema.shown import shown, shown_with_type
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "entry_from_json", "entry_to_json", "from_json", "to_json"]
 
 VERSION: Final = 1
+
+# The shape that `Answer.content` has with our own providers: a list of objects, or one object.
+_CONTENT_LISTS: Final = frozenset({"anthropic", "openai"})
+_CONTENT_OBJECTS: Final = frozenset({"openai-chat", "gemini"})
 
 _KINDS: Final[Mapping[str, type[Message]]] = {
     "text": TextMessage,
@@ -71,13 +77,16 @@ def from_json(text: str) -> tuple[Entry, ...]:
 def entry_to_json(entry: Entry) -> str:
     """Return one entry as JSON text, as `to_json` has it in its list."""
     written = _written_answer(entry) if isinstance(entry, Answer) else _written(entry)
-    try:
-        return json.dumps(written, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError) as error:
-        message = (
-            f"an entry of the conversation cannot be saved, for something in its {written['type']} is no JSON: {error}"
-        )
-        raise HistoryError(message) from error
+    problem = json_problem(written)
+    if problem is None:
+        try:
+            return json.dumps(written, separators=(",", ":"))
+        except ValueError as error:  # an integer with more digits than this interpreter writes
+            problem = str(error)
+    message = (
+        f"an entry of the conversation cannot be saved, for something in its {written['type']} is no JSON: {problem}"
+    )
+    raise HistoryError(message)
 
 
 def entry_from_json(text: str) -> Entry:
@@ -105,27 +114,33 @@ def _written_answer(answer: Answer) -> dict[str, Any]:
     return {"type": "answer", **values, "messages": messages, "usage": usage, "details": dict(answer.details)}
 
 
-def _parsed(text: str) -> object:
+def _parsed(text: object) -> object:
+    if not isinstance(text, str):
+        _refuse("it", "text", text)
     try:
-        return cast("object", json.loads(text))
+        return read_json(text)
     except (ValueError, RecursionError) as error:
-        message = f"this is no conversation, for it is no JSON: {error}"
+        message = f"this is no conversation, for it is no JSON: {str(error) or 'it is nested far too deeply'}"
         raise HistoryError(message) from error
 
 
 def _entry(entry: _Object) -> Entry:
+    if (problem := json_problem(entry.fields)) is not None:
+        message = f"this is no conversation that ez-ptc has saved: there is {problem} in {entry.where}"
+        raise HistoryError(message)
     return _answer(entry) if entry.fields.get("type") == "answer" else _message(entry)
 
 
 def _answer(entry: _Object) -> Answer:
     usage = entry.object("usage")
+    provider = entry.text("provider")
     return Answer(
         messages=tuple(_message(each) for each in entry.objects("messages")),
         stop_reason=entry.text("stop_reason"),
-        usage=Usage(**{each.name: usage.value(each.name, int) for each in fields(Usage)}),
-        provider=entry.text("provider"),
+        usage=Usage(**{each.name: usage.count(each.name) for each in fields(Usage)}),
+        provider=provider,
         model=entry.text("model"),
-        content=entry.fields.get("content"),
+        content=entry.content(provider),
         id=entry.text("id"),
         details=entry.object("details").fields,
     )
@@ -197,6 +212,21 @@ class _Object:
 
     def text(self, key: str) -> str:
         return cast("str", self.value(key, str))
+
+    def count(self, key: str) -> int:
+        count = cast("int", self.value(key, int))
+        if count < 0:
+            _refuse(f"{self.where}.{key}", "a number of tokens", count)
+        return count
+
+    def content(self, provider: str) -> Any:  # noqa: ANN401 - any JSON that the provider sends
+        """Return the provider's own JSON of an answer, whose shape is known for ours."""
+        content = self.fields.get("content")
+        if content is not None and provider in _CONTENT_LISTS:
+            self.objects("content")
+        elif content is not None and provider in _CONTENT_OBJECTS:
+            self.object("content")
+        return content
 
     def object(self, key: str) -> _Object:
         return _Object.of(self.fields.get(key), f"{self.where}.{key}")

@@ -49,9 +49,9 @@ def of_provider(provider: LLMProvider, prompt: Prompt) -> Attributes:
 def of_answer(answer: Answer) -> Attributes:
     """Return what is known of an answer, but for its content."""
     return {
-        "gen_ai.response.id": answer.id,
-        "gen_ai.response.model": answer.model,
-        "gen_ai.response.finish_reasons": [_REASONS.get(answer.stop_reason, answer.stop_reason)],
+        "gen_ai.response.id": _text(answer.id),
+        "gen_ai.response.model": _text(answer.model),
+        "gen_ai.response.finish_reasons": [_text(_REASONS.get(answer.stop_reason, answer.stop_reason))],
         "gen_ai.usage.input_tokens": answer.usage.input_tokens,
         "gen_ai.usage.output_tokens": answer.usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": answer.usage.cached_tokens,

@@ -5,10 +5,11 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.names import Names
+from ez_ptc.formats.wire import encodable_text, json_problem
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.shown import shown_with_type
 
-__all__ = ["Answer", "objects", "told_apart", "tool_call"]
+__all__ = ["Answer", "objects", "read_body", "text_or_empty", "told_apart", "tool_call"]
 
 _NO_NAMES: Final = Names()
 
@@ -37,16 +38,33 @@ class Answer:
         return [] if value is None else objects(value, f"{self.where}.{key}")
 
     def text(self, *keys: str) -> str:
-        """Return the text under the first of these keys."""
+        """Return the text under the first of these keys, without halves of characters."""
         key, value = self.first(*keys)
         if not isinstance(value, str) or not value:
             _refuse(f"{self.where}.{key}", "text", value)
-        return value
+        return encodable_text(value)
+
+    def type_name(self) -> str:
+        """Return the object's `type`, or empty text."""
+        return text_or_empty(self.fields.get("type"))
 
     def identifier(self, otherwise: str, *keys: str) -> str:
         """Return the text under the first of these keys, or `otherwise` where there is none."""
         _, value = self.first(*keys)
         return otherwise if value is None or value == "" else self.text(*keys)
+
+
+def read_body(body: object, where: str) -> Answer:
+    """Return the outermost object of a provider's JSON. Raises ProviderError if it cannot be saved or sent back."""
+    if (problem := json_problem(body)) is not None:
+        message = f"the provider sent {problem} in the {where}, which cannot be saved or sent back: ask again"
+        raise ProviderError(message)
+    return Answer(body, where)
+
+
+def text_or_empty(value: object) -> str:
+    """Return a text without halves of characters, and empty text for any other value."""
+    return encodable_text(value) if isinstance(value, str) else ""
 
 
 def objects(value: object, where: str) -> list[Answer]:
@@ -65,8 +83,8 @@ def told_apart(parts: "Sequence[Answer]", *, calls: str, key: str, made: str) ->
     given: list[Answer] = []
     taken: set[str] = set()
     for at, part in enumerate(parts):
-        own = part.fields.get(key)
-        if part.fields.get("type") == calls and isinstance(own, str):
+        own = text_or_empty(part.fields.get(key))
+        if part.type_name() == calls and own:
             given.append(Answer({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
             taken.add(own)
         else:

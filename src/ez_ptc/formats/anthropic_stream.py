@@ -6,8 +6,10 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
+from ez_ptc.formats.answers import read_body
 from ez_ptc.formats.anthropic_turns import INVALID_JSON, answer
 from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.formats.wire import TextPieces, joined
 from ez_ptc.messages import Answer
 from ez_ptc.schema.json_text import parse_value
 from ez_ptc.schema.shown import shown_with_type
@@ -31,6 +33,7 @@ class AnswerStream:
         self._blocks: dict[int, _Json] = {}
         # What each block has so far, in pieces: putting them together piece by piece would copy all of it each time.
         self._pieces: dict[int, dict[str, list[object]]] = {}
+        self._texts = TextPieces()
         self._is_whole = False
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
@@ -38,8 +41,8 @@ class AnswerStream:
 
         Raises ProviderError for an event that says that something went wrong, and for one that is none.
         """
-        taken = Reader(event, "event")
-        match taken.fields.get("type"):
+        taken = read_body(event, "event")
+        match taken.type_name():
             case "error":
                 answer(event, self._prompt)
             case "message_start":
@@ -48,6 +51,8 @@ class AnswerStream:
                 return self._start(taken)
             case "content_block_delta":
                 return self._add(taken)
+            case "content_block_stop":
+                return self._texts.end()
             case "message_delta":
                 self._close(taken)
             case "message_stop":
@@ -66,7 +71,7 @@ class AnswerStream:
     def _start(self, event: Reader) -> list[TextDelta]:
         index, block = _index(event), {**_required(event, "content_block").fields}
         self._blocks[index], self._pieces[index] = block, {}
-        return _told(block, block.get("text"))
+        return self._told(block, block.get("text"))
 
     def _add(self, event: Reader) -> list[TextDelta]:
         index, delta = _index(event), _required(event, "delta")
@@ -77,14 +82,21 @@ class AnswerStream:
                 delta.text(key)
             if key != "type":
                 self._pieces[index].setdefault(key, []).append(value)
-        return _told(self._blocks[index], delta.fields.get("text"))
+        return self._told(self._blocks[index], delta.fields.get("text"))
+
+    def _told(self, block: _Json, text: object) -> list[TextDelta]:
+        return self._texts.deltas(text) if block.get("type") == "text" and isinstance(text, str) else []
 
     def _block(self, index: int) -> _Json:
         """Return a block with all that came of it."""
         block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
         if "citation" in pieces:
-            block["citations"] = [*(block.get("citations") or ()), *pieces.pop("citation")]
-        if text := "".join(cast("list[str]", [each for each in pieces.pop(_INPUT, ()) if each])):
+            begun = block.get("citations")
+            block["citations"] = [
+                *(cast("list[object]", begun) if isinstance(begun, list) else ()),
+                *pieces.pop("citation"),
+            ]
+        if text := joined(cast("list[str]", [each for each in pieces.pop(_INPUT, ()) if each])):
             block["input"] = _parsed(text)
         return block | {key: _joined([block.get(key), *several]) for key, several in pieces.items()}
 
@@ -116,14 +128,10 @@ def _index(event: Reader) -> int:
     return index
 
 
-def _told(block: _Json, text: object) -> list[TextDelta]:
-    return [TextDelta(text)] if block.get("type") == "text" and isinstance(text, str) and text else []
-
-
 def _joined(pieces: Sequence[object]) -> object:
     """Return the text of the last pieces in a row that are text, or else the last piece."""
     texts = [*takewhile(lambda each: isinstance(each, str), reversed(pieces))]
-    return "".join(cast("list[str]", texts[::-1])) if texts else pieces[-1]
+    return joined(cast("list[str]", texts[::-1])) if texts else pieces[-1]
 
 
 def _parsed(text: str) -> object:

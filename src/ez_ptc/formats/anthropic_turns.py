@@ -8,13 +8,21 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
-from ez_ptc.formats.answers import objects, told_apart, tool_call
+from ez_ptc.formats.answers import objects, read_body, text_or_empty, told_apart, tool_call
 from ez_ptc.formats.anthropic import KEYS, NAMES, describe, results
-from ez_ptc.formats.content import sendable
+from ez_ptc.formats.anthropic_blocks import (
+    PROVIDER,
+    Turn,
+    is_called_by_program,
+    own_blocks,
+    sent_back,
+    without_lost_calls,
+)
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -32,8 +40,6 @@ from ez_ptc.schema.json_text import parse_arguments
 from ez_ptc.schema.shown import shown, shown_with_type
 
 __all__ = ["INVALID_JSON", "MAX_TOKENS", "PROVIDER", "answer", "request"]
-
-PROVIDER: Final = "anthropic"
 
 MAX_TOKENS: Final = 16_384
 """What a request is limited to that says nothing of it, since Anthropic wants a limit; thinking comes on top."""
@@ -86,7 +92,7 @@ def request(prompt: Prompt) -> _Json:
         body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     if container := _container(prompt.entries):
         body["container"] = container
-    return sendable(_merged(body, prompt.options))
+    return encodable_body(_merged(body, prompt.options))
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
@@ -96,7 +102,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     `details` has everything else that the response says: the reason for stopping in Anthropic's words, the usage with
     all its counts, the container. Raises ProviderError that says what is wrong where.
     """
-    top = Reader(body, "answer")
+    top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
         _refuse(f"an error instead of an answer: {shown(problem.fields.get('message', ''))}")
     if top.fields.get("content") is None:
@@ -120,7 +126,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
 
 
 def _system(entries: Iterable[Entry]) -> str | list[_Json]:
-    texts = [each.text for each in entries if isinstance(each, TextMessage) and each.role is MessageRole.SYSTEM]
+    texts = [each.text for each in entries if isinstance(each, TextMessage) and _is_system(each)]
     said = [text for text in texts if text.strip()]
     return [{"type": "text", "text": text} for text in said] if said[1:] else "".join(said)
 
@@ -147,21 +153,20 @@ def _tool_choice(prompt: Prompt, names: Names) -> _Json | None:
 def _container(entries: Sequence[Entry]) -> str | None:
     """Return the container in which a program waits for the results of its calls, or in which the model paused.
 
-    An answer that is at an end needs its container no more, which may be gone the next day.
+    An answer that is at an end, or that a person has spoken after, needs its container no more, which may be gone.
     """
-    last = next((each for each in reversed(entries) if isinstance(each, Answer)), None)
-    if last is None or last.provider != PROVIDER:
+    said = [each for each in entries if not isinstance(each, ToolResultMessage) and not _is_system(each)]
+    last = said[-1] if said else None
+    if not isinstance(last, Answer) or last.provider != PROVIDER:
         return None
     container = last.details.get("container")
-    waits = last.stop_reason == "pause" or any(_is_called_by_program(block) for block in _blocks_of(last))
-    if not isinstance(container, Mapping) or not waits:
-        return None
-    return cast("_Json", container).get("id")
+    waits = last.stop_reason == "pause" or any(map(is_called_by_program, own_blocks(last)))
+    identifier = cast("_Json", container).get("id") if isinstance(container, Mapping) and waits else None
+    return identifier if isinstance(identifier, str) else None
 
 
-def _is_called_by_program(block: _Json) -> bool:
-    caller = block.get("caller")
-    return block.get("type") == "tool_use" and isinstance(caller, Mapping) and caller != {"type": "direct"}
+def _is_system(entry: Entry) -> bool:
+    return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
 
 
 def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
@@ -178,12 +183,12 @@ def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
 
 def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
     """Return the turns; what one side says in a row is one message, in which the results of calls come first."""
-    said = [(role, block) for role, block in _turns(entries, names) if not _is_empty(block)]
+    said = without_lost_calls([(role, block) for role, block in _turns(entries, names) if not _is_empty(block)])
     messages: list[_Json] = []
     for role, several in groupby(said, key=lambda each: each[0]):
         content = [block for _, block in several]
         # Anthropic refuses what it has said itself where that ends in a thought: the answer was cut off in it.
-        while role == "assistant" and content and content[-1].get("type") in _THOUGHTS:
+        while role == "assistant" and content and text_or_empty(content[-1].get("type")) in _THOUGHTS:
             content.pop()
         messages += [{"role": role, "content": content}] if content else []
     if not messages or messages[0]["role"] != "user":
@@ -197,7 +202,7 @@ def _is_empty(block: _Json) -> bool:
     return block.get("type") == "text" and not str(block.get("text")).strip()
 
 
-def _turns(entries: Iterable[Entry], names: Names) -> Iterator[tuple[str, _Json]]:
+def _turns(entries: Iterable[Entry], names: Names) -> Iterator[Turn]:
     used: set[str] = set()
     sent: dict[str, str] = {}
     for entry in entries:
@@ -205,10 +210,10 @@ def _turns(entries: Iterable[Entry], names: Names) -> Iterator[tuple[str, _Json]
             yield "user", _result(entry, sent.get(entry.tool_call_id, entry.tool_call_id))
         elif isinstance(entry, Message):
             yield from ((role, block) for role in _roles(entry) for block in _said(entry, names))
-        elif entry.provider == PROVIDER and _blocks_of(entry):
+        elif own := own_blocks(entry):
             sent = {}
             used.update(call.id for call in entry.calls)
-            yield from (("assistant", _sent_back(block)) for block in _blocks_of(entry))
+            yield from (("assistant", sent_back(block)) for block in own)
         else:
             sent = {call.id: _free_id(call.id, used) for call in entry.calls}
             yield from (("assistant", block) for each in entry.messages for block in _said(each, names, sent))
@@ -216,7 +221,7 @@ def _turns(entries: Iterable[Entry], names: Names) -> Iterator[tuple[str, _Json]
 
 def _roles(message: Message) -> tuple[str, ...]:
     """Return who says it in the turns: nobody where it is said once for all of them."""
-    if isinstance(message, TextMessage) and message.role is MessageRole.SYSTEM:
+    if _is_system(message):
         return ()
     return ("assistant" if message.role is MessageRole.ASSISTANT else "user",)
 
@@ -277,24 +282,6 @@ def _result(message: ToolResultMessage, identifier: str) -> _Json:
     return sent["content"][0]
 
 
-def _blocks_of(own: Answer) -> Sequence[_Json]:
-    """Return what Anthropic said to the letter; nothing where an answer was made by hand."""
-    content: object = own.content
-    return cast("Sequence[_Json]", content) if isinstance(content, list | tuple) else ()
-
-
-def _sent_back(block: _Json) -> _Json:
-    """Return a block as Anthropic takes it back: to the letter, but for a null that it says and does not take."""
-    cited: object = block.get("citations")
-    if not isinstance(cited, list):
-        return block
-    given = [
-        {key: value for key, value in each.items() if (key, value) != ("file_id", None)}
-        for each in cast("list[_Json]", cited)
-    ]
-    return {**block, "citations": given}
-
-
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
@@ -306,7 +293,7 @@ def _heard(blocks: Iterable[Reader], names: Names) -> Iterator[Message]:
             if not isinstance(text, str):
                 _refuse(f"{shown_with_type(text)} at {block.where}.text, where text is wanted")
             if text:
-                yield TextMessage(text, role=MessageRole.ASSISTANT)
+                yield TextMessage(encodable_text(text), role=MessageRole.ASSISTANT)
         elif kind == "tool_use":
             call = tool_call(block, block.text("id"), "input", names)
             yield ToolCallMessage(call.name, call.id, _arguments(call))
@@ -342,7 +329,7 @@ def _usage(usage: Reader | None) -> Usage:
 
 def _count(usage: Reader, key: str) -> int:
     value = usage.fields.get(key) or 0
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not is_count(value):
         _refuse(f"{shown_with_type(value)} at {usage.where}.{key}, where a number of tokens is wanted")
     return value
 

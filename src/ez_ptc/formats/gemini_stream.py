@@ -1,12 +1,15 @@
 """Gemini's `streamGenerateContent`: the pieces of a response, put together."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.answers import Answer as Reader
+from ez_ptc.formats.answers import read_body
 from ez_ptc.formats.gemini_turns import answer
 from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.formats.wire import TextPieces, joined, rejoined
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
@@ -28,10 +31,11 @@ class AnswerStream:
         self._content: _Json = {}
         # Each with the pieces of its text: putting them together piece by piece would copy all of it each time.
         self._parts: list[tuple[_Json, list[str]]] = []
+        self._text = TextPieces()
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Take the next response and return the text that is new in it. Raises ProviderError for what is none."""
-        chunk = Reader(event, "event")
+        chunk = read_body(event, "event")
         if chunk.object("error") is not None:
             answer(event, self._prompt)
         for key, value in chunk.fields.items():
@@ -47,18 +51,21 @@ class AnswerStream:
             message = "Gemini's stream ended before the answer was complete: ask again"
             raise ConnectionFailedError(message)
         if self._parts or self._content:
-            self._candidate["content"] = {**self._content, "parts": [_whole(*each) for each in self._parts]}
+            parts = [_whole(*each) for each in self._parts]
+            self._candidate["content"] = {**self._content, "parts": _rejoined(parts)}
         candidates = {} if is_blocked else {"candidates": [self._candidate]}
         return answer({**self._body, **candidates}, self._prompt)
 
     def _take(self, candidate: Reader) -> list[TextDelta]:
         self._candidate.update({key: value for key, value in candidate.fields.items() if key != "content"})
         content = candidate.object("content")
-        if content is None:
-            return []
-        self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
-        texts = [self._add(dict(part.fields)) for part in content.objects("parts")]
-        return [TextDelta(text) for text in texts if text]
+        told: list[TextDelta] = []
+        if content is not None:
+            self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
+            told = [
+                delta for part in content.objects("parts") for delta in self._text.deltas(self._add(dict(part.fields)))
+            ]
+        return [*told, *self._text.end()] if candidate.fields.get("finishReason") else told
 
     def _add(self, part: _Json) -> str:
         """Take a part and return the text in it that a reader sees."""
@@ -75,7 +82,15 @@ class AnswerStream:
 
 
 def _whole(part: _Json, pieces: list[str]) -> _Json:
-    return {**part, "text": "".join(pieces)} if pieces else {**part}
+    return {**part, "text": joined(pieces)} if pieces else {**part}
+
+
+def _rejoined(parts: list[_Json]) -> list[_Json]:
+    """Return parts in which no character is cut in two: a part with a signature is put together with no other."""
+    for before, part in pairwise(parts):
+        if isinstance(before.get("text"), str) and isinstance(part.get("text"), str):
+            before["text"], part["text"] = rejoined(before["text"], part["text"])
+    return parts
 
 
 def _updated(there: object, value: object) -> object:

@@ -9,14 +9,13 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
-from ez_ptc.formats.answers import tool_call
-from ez_ptc.formats.content import sendable
+from ez_ptc.formats.answers import read_body, tool_call
 from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
 from ez_ptc.formats.lowering.portable import portable, without_one_of
-from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -98,7 +97,7 @@ def request(prompt: Prompt) -> _Json:
             body["toolConfig"] = {"functionCallingConfig": calling}
     if generation := _generation(prompt):
         body["generationConfig"] = generation
-    return sendable(_merged({**body, **resumed}, prompt.options))
+    return encodable_body(_merged({**body, **resumed}, prompt.options))
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
@@ -108,7 +107,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     Gemini names it, safety ratings, sources. Where the prompt was blocked there is no content, and `details` says why.
     Raises ProviderError that says what is wrong where.
     """
-    top = Reader(body, "answer")
+    top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
         _refuse(f"an error instead of an answer: {shown(problem.fields.get('message', ''))}")
     candidates = top.objects("candidates")
@@ -139,8 +138,18 @@ def _is_system(entry: Entry) -> bool:
     return isinstance(entry, Message) and entry.role is MessageRole.SYSTEM
 
 
-def _is_own(entry: Entry) -> bool:
-    return isinstance(entry, Answer) and entry.provider == PROVIDER and isinstance(entry.content, Mapping)
+def _own_parts(entry: Answer) -> list[_Json] | None:
+    """Return the parts of what Gemini said to the letter; None where an answer was made, or changed, by hand."""
+    content: object = entry.content
+    if entry.provider != PROVIDER or not isinstance(content, Mapping):
+        return None
+    listed: object = cast("_Json", content).get("parts") or []
+    if not isinstance(listed, list) or not all(isinstance(part, dict) for part in cast("list[object]", listed)):
+        return None
+    parts = cast("list[_Json]", listed)
+    called = [part["functionCall"] for part in parts if part.get("functionCall") is not None]
+    is_same = len(called) == len(entry.calls) and all(isinstance(call, dict) for call in called)
+    return parts if is_same else None
 
 
 def _resumed(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], _Json]:
@@ -165,9 +174,9 @@ def _contents(entries: Sequence[Entry], names: Names, *, signs: bool) -> Iterato
             yield _answered(asked, cast("list[ToolResultMessage]", several), names)
         elif kind is Answer:
             for each in cast("list[Answer]", several):
-                is_own = _is_own(each)
-                asked = each.calls if is_own else tuple(_named(call, names) for call in each.calls)
-                yield from _own(each) if is_own else _made(each, names, signs=signs)
+                own = _own_parts(each)
+                asked = tuple(_named(call, names) for call in each.calls) if own is None else each.calls
+                yield from _made(each, names, signs=signs) if own is None else _own(each, own)
         elif parts := _parts(cast("list[Message]", several), names):
             yield {"role": role, "parts": parts}
 
@@ -184,13 +193,12 @@ def _turn(entry: Entry) -> tuple[type, str]:
     return kind, _ROLES[entry.role]
 
 
-def _own(entry: Answer) -> Iterator[_Json]:
+def _own(entry: Answer, parts: list[_Json]) -> Iterator[_Json]:
     # An answer may have nothing in it, and Gemini takes no content without parts; one that came to nothing is left out,
     # but not one whose calls have results.
-    content = cast("_Json", entry.content)
     is_nothing = entry.stop_reason == _MALFORMED and not entry.calls
-    if not is_nothing and any(part != {"text": ""} for part in content.get("parts") or ()):
-        yield {"role": "model", **content}
+    if not is_nothing and any(part != {"text": ""} for part in parts):
+        yield {**cast("_Json", entry.content), "role": "model"}
 
 
 def _made(entry: Answer, names: Names, *, signs: bool) -> Iterator[_Json]:
@@ -209,7 +217,7 @@ def _parts(messages: Sequence[Message], names: Names) -> list[_Json]:
 
 def _part(message: Message, names: Names) -> _Json | None:
     if isinstance(message, TextMessage):
-        return {"text": without_surrogates(message.text)} if message.text else None
+        return {"text": message.text} if message.text else None
     if isinstance(message, ImageMessage):
         return _image(message)
     if isinstance(message, ToolCallMessage):
@@ -327,7 +335,7 @@ def _messages(content: Reader, prompt: Prompt) -> Iterator[Message]:
         elif text is not None and not isinstance(text, str):
             _refuse(f"{shown_with_type(text)} at {part.where}.text, where text is wanted")
         elif text and not part.fields.get("thought"):
-            yield TextMessage(text, role=MessageRole.ASSISTANT)
+            yield TextMessage(encodable_text(text), role=MessageRole.ASSISTANT)
 
 
 def _stop_reason(candidate: Reader, messages: Sequence[Message]) -> str:
@@ -352,7 +360,7 @@ def _usage(usage: Reader | None) -> Usage:
 
 def _count(usage: Reader, key: str) -> int:
     value = usage.fields.get(key) or 0
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not is_count(value):
         _refuse(f"{shown_with_type(value)} at {usage.where}.{key}, where a number of tokens is wanted")
     return value
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError, SchemaError
-from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict
+from ez_ptc.formats.wire import encodable_body, is_count, one_line
 from ez_ptc.messages import Answer, ImageMessage, Usage
 from ez_ptc.schema.json_text import read_json
+from ez_ptc.schema.shown import shown
 
 __all__ = [
     "OPENAI",
@@ -123,14 +124,16 @@ def tool_choice_name(choice: str, names: Mapping[str, str]) -> str | None:
     if choice in _WORDS:
         return None
     listed = ", ".join(names) or "none"
-    message = f"tool_choice is {choice!r}, which is neither a tool nor 'auto', 'none' or 'required'; tools: {listed}"
+    message = (
+        f"tool_choice is {shown(choice)}, which is neither a tool nor 'auto', 'none' or 'required'; tools: {listed}"
+    )
     raise ProviderError(message)
 
 
 def with_options(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request with further fields: objects and lists that are there already grow, the rest is replaced."""
     grown = {**body, **{name: _grown(body.get(name), value) for name, value in options.items()}}
-    return sendable(grown)
+    return encodable_body(grown)
 
 
 def usage_of(usage: object, read: str, written: str) -> Usage:
@@ -158,8 +161,10 @@ def raise_error(error: object) -> NoReturn:
     words = {str(fields.get(key)) for key in ("code", "type")}
     said = fields.get("message") or (error if isinstance(error, str) else None)
     code = fields.get("code") or fields.get("type")
-    told = said if isinstance(said, str) else "no reason is given"
-    message = f"the provider answered with an error: {told}" + (f" ({code})" if isinstance(code, str | int) else "")
+    told = one_line(said) if isinstance(said, str) else "no reason is given"
+    message = f"the provider answered with an error: {told}" + (
+        f" ({one_line(code)})" if isinstance(code, str | int) else ""
+    )
     if words & _AUTHENTICATION:
         raise AuthenticationError(message)
     if words & _RATE_LIMIT:
@@ -182,7 +187,7 @@ def _grown(there: object, more: object) -> object:
 
 def _count(fields: Mapping[str, object], key: str) -> int:
     value = fields.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if is_count(value) else 0
 
 
 def _detail(fields: Mapping[str, object], key: str, detail: str) -> int:

@@ -6,9 +6,11 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.answers import read_body
 from ez_ptc.formats.openai_parts import OPENAI, raise_error
 from ez_ptc.formats.openai_turns import answer, text_of
 from ez_ptc.formats.prompt import Prompt, TextDelta
+from ez_ptc.formats.wire import TextPieces, is_cut, joined
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
@@ -28,13 +30,15 @@ class AnswerStream:
         self._calls: list[list[Mapping[str, Any]]] = []
         self._at: dict[int | None, int] = {}
         self._finish_reason: object = None
+        self._text = TextPieces()
+        self._refusal = TextPieces()
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Take the next chunk, and return the text in it.
 
         Raises ProviderError for a chunk that is none, and what `raise_error` raises for one that reports an error.
         """
-        top = Received(event, "event")
+        top = read_body(event, "event")
         if top.fields.get("error"):
             raise_error(top.fields["error"])
         self._head |= {key: top.fields[key] for key in ("id", "model", "usage") if top.fields.get(key)}
@@ -58,13 +62,14 @@ class AnswerStream:
             return []
         self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
         delta = choice.object("delta")
-        if delta is None:
-            return []
-        for part in delta.objects("tool_calls"):
-            self._call(part)
-        self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
-        texts = (text_of(delta.fields.get("content")), text_of(delta.fields.get("refusal")))
-        return [TextDelta(text) for text in texts if text]
+        told: list[TextDelta] = []
+        if delta is not None:
+            for part in delta.objects("tool_calls"):
+                self._call(part)
+            self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
+            told += self._text.deltas(text_of(delta.fields.get("content")))
+            told += self._refusal.deltas(text_of(delta.fields.get("refusal")))
+        return told if self._finish_reason is None else [*told, *self._text.end(), *self._refusal.end()]
 
     def _call(self, part: Received) -> None:
         """Add a piece to the call that it belongs to.
@@ -107,9 +112,9 @@ def _joined(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JS
     if key in _SAID_ONCE or (key == "name" and len({repr(value) for value in there}) == 1):
         return _first(there)
     if there and all(isinstance(value, str) for value in there):
-        return "".join(cast("Sequence[str]", there))
+        return joined(cast("Sequence[str]", there))
     if there and all(isinstance(value, list) for value in there):
-        return [each for value in cast("Sequence[list[object]]", there) for each in value]
+        return _in_one([each for value in cast("Sequence[list[object]]", there) for each in value])
     if there and all(isinstance(value, Mapping) for value in there):
         return _joined_objects(cast("Sequence[Mapping[str, Any]]", there))
     if there and key == "content" and all(isinstance(value, str | list) for value in there):
@@ -122,10 +127,37 @@ def _parts(values: Sequence[str | list[object]]) -> str | list[object]:
     parts: list[object] = []
     for is_text, several in groupby((value for value in values if value), lambda value: isinstance(value, str)):
         if is_text:
-            parts.append({"type": "text", "text": "".join(cast("Iterable[str]", several))})
+            parts.append({"type": "text", "text": joined(cast("Iterable[str]", several))})
         else:
             parts.extend(part for each in cast("Iterable[list[object]]", several) for part in each)
-    return parts
+    return _in_one(parts)
+
+
+def _in_one(parts: Sequence[object]) -> list[object]:
+    """Return a list in which no character is cut in two: a part that ends in half of one is put together with the next.
+
+    Mistral's models write parts of text, and of thought, which have parts of text in them.
+    """
+    whole: list[object] = []
+    for part in parts:
+        if whole and isinstance(part, Mapping) and _ends_in_half(whole[-1]):
+            halves = cast("Sequence[Mapping[str, Any]]", [whole.pop(), cast("object", part)])
+            whole.append(_joined_objects(halves))
+        else:
+            whole.append(cast("object", part))
+    return whole
+
+
+def _ends_in_half(part: object) -> bool:
+    if not isinstance(part, Mapping):
+        return False
+    fields = cast("Mapping[str, object]", part)
+    kind = fields.get("type")
+    inner = fields.get(kind) if kind in ("text", "thinking") else None
+    if isinstance(inner, list):
+        parts = cast("list[object]", inner)
+        return bool(parts) and _ends_in_half(parts[-1])
+    return isinstance(inner, str) and is_cut(inner)
 
 
 def _first(values: Iterable[object]) -> object:

@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.answers import read_body, text_or_empty
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.chat import chat_calls
 from ez_ptc.formats.names import Names
@@ -26,6 +27,7 @@ from ez_ptc.formats.openai_parts import (
 )
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.wire import encodable_text, joined
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -38,6 +40,7 @@ from ez_ptc.messages import (
     ToolResult,
     ToolResultMessage,
 )
+from ez_ptc.schema.shown import shown
 
 __all__ = ["PROVIDER", "answer", "request", "text_of"]
 
@@ -77,7 +80,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
 
     Calls without an id get one, in `content` as well. Raises ProviderError that says what is wrong where.
     """
-    top = Received(body, "answer")
+    top = read_body(body, "answer")
     if top.fields.get("error"):
         raise_error(top.fields["error"])
     choices = top.objects("choices")
@@ -98,15 +101,15 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         stop_reason=_stop_reason(reason, has_calls=has_calls, refused=bool(content and content.get("refusal"))),
         usage=usage_of(top.fields.get("usage"), "prompt_tokens", "completion_tokens"),
         provider=PROVIDER,
-        model=_word(top.fields.get("model")) or prompt.model,
+        model=text_or_empty(top.fields.get("model")) or prompt.model,
         content=content,
-        id=_word(top.fields.get("id")),
+        id=text_or_empty(top.fields.get("id")),
         details={"server": server},
     )
 
 
 def text_of(content: object) -> str:
-    """Return the text in a message's content, which may have other parts."""
+    """Return the text in a message's content, which may have other parts, as it came."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
@@ -114,7 +117,8 @@ def text_of(content: object) -> str:
     parts = [
         cast("Mapping[str, object]", each) for each in cast("Sequence[object]", content) if isinstance(each, Mapping)
     ]
-    return "".join(_word(each.get("text")) for each in parts if each.get("type") == "text")
+    texts = [each.get("text") for each in parts if each.get("type") == "text"]
+    return joined(text for text in texts if isinstance(text, str))
 
 
 class _Messages:
@@ -169,9 +173,8 @@ class _Messages:
         self._made += [{"role": "user", "content": text} for text in texts]
 
     def _answered(self, answer: Answer) -> list[dict[str, Any]]:
-        content: object = answer.content
-        if came_from(answer, PROVIDER, self._server) and isinstance(content, Mapping):
-            content = cast("Mapping[str, Any]", content)
+        content = _own(answer) if came_from(answer, PROVIDER, self._server) else None
+        if content is not None:
             self._functions = frozenset(call.id for call in answer.calls if content.get("function_call"))
             return [_as_sent(content)]
         self._functions = frozenset()
@@ -207,24 +210,48 @@ def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
 def _as_sent(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message of the model's as it may go back: without what is null or empty, which servers do not take."""
     kept = {key: value for key, value in content.items() if value is not None and value != []}
-    for key in ("tool_calls", "function_call"):
-        if key in kept:
-            kept[key] = _with_json(kept[key])
+    if isinstance(called := kept.get("tool_calls"), list):
+        kept["tool_calls"] = [_called(each) for each in cast("list[object]", called)]
+    if "function_call" in kept:
+        kept["function_call"] = _with_json(kept["function_call"])
     if "content" in content and "content" not in kept:
         kept["content"] = None if len(kept.keys() - {"role"}) else ""
-    return {"role": "assistant", **kept}
+    return {**kept, "role": "assistant"}
 
 
-def _with_json(part: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return calls with arguments that are JSON."""
-    if isinstance(part, list):
-        return [_with_json(each) for each in cast("list[object]", part)]
-    if not isinstance(part, dict):
-        return part
-    fields = cast("dict[str, Any]", part)
-    if isinstance(fields.get("arguments"), str):
-        return {**fields, "arguments": arguments_text(fields["arguments"])}
-    return {**fields, "function": _with_json(fields["function"])} if "function" in fields else fields
+def _own(answer: Answer) -> Mapping[str, Any] | None:
+    """Return what the model said to the letter; None where the answer was made, or changed, by hand."""
+    content: object = answer.content
+    if not isinstance(content, Mapping):
+        return None
+    message = cast("Mapping[str, Any]", content)
+    listed: object = message.get("tool_calls") or ()
+    if not isinstance(listed, list | tuple):
+        return None
+    called = [
+        text_or_empty(cast("Mapping[str, object]", each).get("id"))
+        for each in cast("Sequence[object]", listed)
+        if isinstance(each, Mapping)
+    ]
+    is_function = not called and bool(message.get("function_call")) and len(answer.calls) == 1
+    return message if is_function or called == [call.id for call in answer.calls] else None
+
+
+def _called(call: object) -> object:
+    if not isinstance(call, dict) or "function" not in call:
+        return cast("object", call)
+    fields = cast("dict[str, Any]", call)
+    return {**fields, "function": _with_json(fields["function"])}
+
+
+def _with_json(function: object) -> object:
+    """Return the function of a call with arguments that are JSON."""
+    if not isinstance(function, dict):
+        return function
+    fields = cast("dict[str, Any]", function)
+    if not isinstance(fields.get("arguments"), str):
+        return fields
+    return {**fields, "arguments": arguments_text(fields["arguments"])}
 
 
 def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:
@@ -251,15 +278,15 @@ def _with_ids(said: Received, prefix: str) -> dict[str, Any]:
     given: list[dict[str, Any]] = []
     taken: set[str] = set()
     for at, call in enumerate(said.objects("tool_calls")):
-        own = call.fields.get("id")
-        identifier = own if isinstance(own, str) and own and own not in taken else f"{prefix}{at:02d}"
+        own = text_or_empty(call.fields.get("id"))
+        identifier = own if own and own not in taken else f"{prefix}{at:02d}"
         taken.add(identifier)
         given.append({**call.fields, "id": identifier})
     return {**message, "tool_calls": given}
 
 
 def _messages(content: Mapping[str, Any], names: Names, prefix: str) -> list[Message]:
-    texts = (text_of(content.get("content")), _word(content.get("refusal")))
+    texts = (encodable_text(text_of(content.get("content"))), text_or_empty(content.get("refusal")))
     said: list[Message] = [TextMessage(text, role=MessageRole.ASSISTANT) for text in texts if text]
     return [*said, *(ToolCallMessage(call.name, call.id, call.arguments) for call in _calls(content, names, prefix))]
 
@@ -274,8 +301,4 @@ def _calls(content: Mapping[str, Any], names: Names, prefix: str) -> list[ToolCa
 def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:
     if reason is None or reason == "stop":  # some servers stop where they ask for calls
         return "tool_calls" if has_calls else "refusal" if refused else "end"
-    return _STOPS.get(_word(reason), str(reason))
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return _STOPS.get(text_or_empty(reason), text_or_empty(reason) or shown(reason))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, Message, MessageRole, ToolCallMessage, ToolResultMessage
+from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +28,8 @@ def check_order(entries: Iterable[Entry]) -> None:
         where = f"entry {number}"
         if isinstance(entry, ToolResultMessage):
             if waiting.pop(entry.tool_call_id, None) is None:
-                _refuse(
-                    f"{where} is the result of a call {entry.tool_call_id!r} that the answer before does not ask for"
-                )
+                called = shown(entry.tool_call_id)
+                _refuse(f"{where} is the result of a call {called} that the answer before does not ask for")
             continue
         if waiting:
             _refuse(f"{where} comes before the results of {_listed(waiting)}")
@@ -53,7 +53,7 @@ def _calls_of(entry: Entry, where: str) -> dict[str, str]:
 
 
 def _listed(waiting: dict[str, str]) -> str:
-    return ", ".join(map(repr, waiting.values()))
+    return ", ".join(map(shown, waiting.values()))
 
 
 def _refuse(problem: str) -> NoReturn:

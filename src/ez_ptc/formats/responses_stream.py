@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ez_ptc.errors import ConnectionFailedError
-from ez_ptc.formats.answers import Answer as Received
+from ez_ptc.formats.answers import read_body
 from ez_ptc.formats.openai_parts import OPENAI, raise_error
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.responses_turns import answer
+from ez_ptc.formats.wire import TextPieces
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
@@ -25,25 +26,26 @@ class AnswerStream:
         self._server = server
         self._items: dict[int, Mapping[str, Any]] = {}
         self._response: Mapping[str, Any] | None = None
+        self._text = TextPieces()
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Take the next event, and return the text in it.
 
         Raises ProviderError for an event that is none, and what `raise_error` raises for one that reports an error.
         """
-        top = Received(event, "event")
-        kind = top.fields.get("type")
+        top = read_body(event, "event")
+        kind = top.type_name()
         if kind == "error" or top.fields.get("error"):
             raise_error(top.fields.get("error") or top.fields)
         if kind in _TEXT:
             text = top.fields.get("delta")
-            return [TextDelta(text)] if isinstance(text, str) and text else []
+            return self._text.deltas(text) if isinstance(text, str) else []
         if kind == _ITEM and (item := top.object("item")) is not None:
             at = top.fields.get("output_index")
             self._items[at if isinstance(at, int) else len(self._items)] = item.fields
         elif kind in _ENDS and (response := top.object("response")) is not None:
             self._response = response.fields
-        return []
+        return self._text.end() if kind in _ENDS or kind == _ITEM else []
 
     def answer(self) -> Answer:
         """Return the whole answer. Raises ConnectionFailedError where the stream ended before it, and ProviderError."""

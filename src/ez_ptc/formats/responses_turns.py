@@ -3,20 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
-from ez_ptc.formats.answers import objects, told_apart
+from ez_ptc.formats.answers import read_body, text_or_empty, told_apart
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai_parts import (
     OPENAI,
     arguments_text,
-    came_from,
     fitted_id,
     image_url,
-    is_openai,
     output_format,
     raise_error,
     tool_choice_name,
@@ -26,6 +24,7 @@ from ez_ptc.formats.openai_parts import (
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.responses import calls, describe, results
+from ez_ptc.formats.responses_items import CALL, PROVIDER, caller_of, items_back, lost_calls, own_items, text_of_part
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -37,17 +36,14 @@ from ez_ptc.messages import (
     ToolResult,
     ToolResultMessage,
 )
+from ez_ptc.schema.shown import shown
 
 __all__ = ["PROVIDER", "answer", "request"]
 
-PROVIDER: Final = "openai"
-_CALL: Final = "function_call"
-_REASONING: Final = "reasoning"
 _LONGEST_ID: Final = 64
 _ENCRYPTED: Final = "reasoning.encrypted_content"
 # Others refuse to be asked for their encrypted reasoning, for they have none.
 _REASONS: Final = re.compile(r"(ft:)?(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
-_SAID: Final = ("output_text", "refusal", "text")
 _STOPS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "refusal"}
 
 
@@ -60,7 +56,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     check_order(prompt.entries)
     names = names_for(prompt.tools, "responses")
     leading = [*takewhile(_is_system, prompt.entries)]
-    items = _Items(names, server)
+    items = _Items(names, server, lost_calls(prompt.entries, server))
     for entry in prompt.entries[len(leading) :]:
         items.add(entry)
     body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": False}
@@ -80,17 +76,19 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     What the provider runs itself, and what it reasons, is in `content` only. Raises ProviderError that says what is
     wrong where, for a response that is not finished as well.
     """
-    top = Received(body, "answer")
+    top = read_body(body, "answer")
     if top.fields.get("error"):
         raise_error(top.fields["error"])
-    status = _word(top.fields.get("status")) or "completed"
+    status = text_or_empty(top.fields.get("status")) or "completed"
     if status not in ("completed", "incomplete"):
-        message = f"the provider's answer is not finished, its status is {status!r}: ask again, and not in background"
+        message = (
+            f"the provider's answer is not finished, its status is {shown(status)}: ask again, and not in background"
+        )
         raise ProviderError(message)
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
-    items = told_apart(top.objects("output"), calls=_CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
+    items = told_apart(top.objects("output"), calls=CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
     messages, refused = _messages(items, names_for(prompt.tools, "responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
@@ -99,9 +97,9 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         stop_reason=_cut_short(why) if status == "incomplete" else _ended(has_calls=has_calls, refused=refused),
         usage=usage_of(top.fields.get("usage"), "input_tokens", "output_tokens"),
         provider=PROVIDER,
-        model=_word(top.fields.get("model")) or prompt.model,
+        model=text_or_empty(top.fields.get("model")) or prompt.model,
         content=[dict(item.fields) for item in items],
-        id=_word(top.fields.get("id")),
+        id=text_or_empty(top.fields.get("id")),
         details={"server": server, "stored": top.fields.get("store") is True},
     )
 
@@ -109,9 +107,10 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
 class _Items:
     """The items of a request, as they are written."""
 
-    def __init__(self, names: Names, server: str) -> None:
+    def __init__(self, names: Names, server: str, lost: frozenset[str]) -> None:
         self._names = names
         self._server = server
+        self._lost = lost
         self._made: list[dict[str, Any]] = []
         self._person: list[TextMessage | ImageMessage] = []
         self._ids: dict[str, str] = {}
@@ -123,7 +122,8 @@ class _Items:
             return
         self._end_person()
         if isinstance(entry, Answer):
-            self._made += self._own(entry) if self._is_own(entry) else self._foreign(entry)
+            own = own_items(entry, self._server)
+            self._made += self._foreign(entry) if own is None else self._own(entry, own)
         elif isinstance(entry, ToolResultMessage):
             self._made.append(self._result(entry))
         elif isinstance(entry, TextMessage):
@@ -145,28 +145,11 @@ class _Items:
         else:
             self._made += [{"role": "user", "content": each.text} for each in said if isinstance(each, TextMessage)]
 
-    def _is_own(self, answer: Answer) -> bool:
-        content: object = answer.content
-        is_whole = isinstance(content, list) and all(isinstance(each, dict) for each in cast("list[object]", content))
-        return is_whole and came_from(answer, PROVIDER, self._server)
-
-    def _own(self, answer: Answer) -> list[dict[str, Any]]:
-        """Return the items as they came.
-
-        Reasoning that is neither encrypted nor kept at the provider is of no use there and is refused; so are, without
-        it, the ids of the items that it led to, and a message without its id is sent as its text.
-        """
-        items = [_with_json(item) for item in cast("list[dict[str, Any]]", answer.content)]
-        called = [item for item in items if item.get("type") == _CALL and item.get("caller")]
-        self._callers |= {str(item.get("call_id")): item["caller"] for item in called}
-        if not is_openai(self._server):
-            return items
-        # An answer that was cut off in its reasoning: OpenAI refuses reasoning that nothing came of.
-        while items and items[-1].get("type") == _REASONING:
-            items.pop()
-        if answer.details.get("stored") or not any(map(_is_lost, items)):
-            return items
-        return [_alone(item) for item in items if not _is_lost(item)]
+    def _own(self, answer: Answer, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        called = [item for item in items if item.get("type") == CALL]
+        callers = {text_or_empty(item.get("call_id")): caller_of(item, self._lost) for item in called}
+        self._callers |= {identifier: caller for identifier, caller in callers.items() if caller}
+        return items_back(items, self._server, self._lost, is_stored=bool(answer.details.get("stored")))
 
     def _foreign(self, answer: Answer) -> list[dict[str, Any]]:
         self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
@@ -193,29 +176,10 @@ def _is_system(entry: Entry) -> bool:
     return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
 
 
-def _is_lost(item: Mapping[str, Any]) -> bool:
-    return item.get("type") == _REASONING and not item.get("encrypted_content")
-
-
-def _alone(item: Mapping[str, Any]) -> dict[str, Any]:
-    content: object = item.get("content")
-    if item.get("type") != "message" or not isinstance(content, list):
-        return {key: value for key, value in item.items() if key != "id"}
-    text = "".join(_text(part) for part in objects(cast("list[object]", content), "content"))
-    return {"role": "assistant", "content": text, **({"phase": item["phase"]} if item.get("phase") else {})}
-
-
 def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
     if isinstance(said, TextMessage):
         return {"type": "input_text", "text": said.text}
     return {"type": "input_image", "image_url": image_url(said), "detail": "auto"}
-
-
-def _with_json(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item whose arguments, where it is a call, are JSON."""
-    if item.get("type") != _CALL or not isinstance(item.get("arguments"), str):
-        return item
-    return {**item, "arguments": arguments_text(item["arguments"])}
 
 
 def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:
@@ -240,29 +204,22 @@ def _messages(items: Sequence[Received], names: Names) -> tuple[list[Message], b
     refused = False
     for item in items:
         kind = item.fields.get("type")
-        if kind == _CALL:
+        if kind == CALL:
             call = next(asked)
             messages.append(ToolCallMessage(call.name, call.id, call.arguments))
         elif kind == "message" and not isinstance(item.fields.get("content"), str):
             parts = item.objects("content")
             refused = refused or any(part.fields.get("type") == "refusal" for part in parts)
-            messages += [TextMessage(text, role=MessageRole.ASSISTANT) for part in parts if (text := _text(part))]
+            messages += [
+                TextMessage(text, role=MessageRole.ASSISTANT) for part in parts if (text := text_of_part(part.fields))
+            ]
     return messages, refused
 
 
-def _text(part: Received) -> str:
-    kind = part.fields.get("type")
-    return _word(part.fields.get("refusal" if kind == "refusal" else "text")) if kind in _SAID else ""
-
-
 def _cut_short(why: Received | None) -> str:
-    reason = "" if why is None else _word(why.fields.get("reason"))
+    reason = "" if why is None else text_or_empty(why.fields.get("reason"))
     return _STOPS.get(reason, reason or "incomplete")
 
 
 def _ended(*, has_calls: bool, refused: bool) -> str:
     return "tool_calls" if has_calls else "refusal" if refused else "end"
-
-
-def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""

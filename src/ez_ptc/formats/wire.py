@@ -1,0 +1,162 @@
+"""JSON from a provider and back to it: received values are checked before they are used, requests can be sent."""
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, Final, TypeGuard, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.content import sendable
+from ez_ptc.formats.lowering.sentences import without_surrogates
+from ez_ptc.formats.prompt import TextDelta
+from ez_ptc.schema.nesting import nested_deeper
+from ez_ptc.schema.shown import shown
+
+__all__ = [
+    "MAX_LEVELS",
+    "TextPieces",
+    "encodable_body",
+    "encodable_text",
+    "is_count",
+    "is_cut",
+    "joined",
+    "json_problem",
+    "one_line",
+    "parse",
+    "rejoined",
+]
+
+MAX_LEVELS: Final = 128
+"""How deeply a provider's JSON may be nested: more than the 100 levels that the arguments of a call may have."""
+
+# As many as a tool's result may have; Python by itself reads and writes somewhat more.
+_MAX_BITS: Final = 10_000
+# The largest integer that every JSON parser reads exactly.
+_MAX_COUNT: Final = 2**53
+_MAX_QUOTED: Final = 600
+_HIGH: Final = ("\ud800", "\udbff")
+_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def parse(data: str | bytes) -> object:
+    """Parse a provider's JSON text.
+
+    NaN, infinities and numbers that are too large for a float become None. Raises ValueError for text that is not JSON,
+    and RecursionError for JSON that is nested far too deeply.
+    """
+    text = data if isinstance(data, str) else data.decode("utf-8-sig")
+    if nested_deeper(text.encode(errors="surrogatepass"), 2 * MAX_LEVELS):
+        message = "it is nested far too deeply"
+        raise RecursionError(message)
+    return _DECODER.decode(text)
+
+
+def json_problem(value: object) -> str | None:
+    """Return why a value cannot be saved or sent as JSON, or None."""
+    level: list[object] = [value]
+    for _ in range(MAX_LEVELS):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                fields = cast("dict[object, object]", item)
+                if not all(isinstance(key, str) for key in fields):
+                    return "a key that is not text"
+                inner.extend(fields.values())
+            elif isinstance(item, list | tuple):
+                inner.extend(cast("Iterable[object]", item))
+            elif (problem := _scalar_problem(item)) is not None:
+                return problem
+        if not inner:
+            return None
+        level = inner
+    return f"more than {MAX_LEVELS} levels"
+
+
+def _scalar_problem(value: object) -> str | None:
+    if isinstance(value, int):
+        return f"an integer of {value.bit_length()} bits" if value.bit_length() > _MAX_BITS else None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"the number {value}"
+    return None if value is None or isinstance(value, str) else shown(value)
+
+
+def encodable_body(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request that can be sent as UTF-8. Raises ProviderError for one that is not JSON."""
+    try:
+        return sendable(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the request cannot be sent: something in the conversation or its options is not JSON: {error}"
+        raise ProviderError(message) from error
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value is a number of tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Join the pieces of a text, and the halves of a character that was split between two of them."""
+    return _PAIR.sub(_character, "".join(pieces))
+
+
+def is_cut(text: str) -> bool:
+    """Whether a text ends in the first half of a character (a high surrogate)."""
+    return _HIGH[0] <= text[-1:] <= _HIGH[1]
+
+
+def rejoined(before: str, after: str) -> tuple[str, str]:
+    """Return two consecutive texts; a character that was split between them is moved to the second."""
+    if before and after and _PAIR.fullmatch(before[-1] + after[0]):
+        return before[:-1], joined([before[-1], after])
+    return before, after
+
+
+def encodable_text(text: str) -> str:
+    """Return text that encodes as UTF-8: split characters are joined, a lone half becomes U+FFFD."""
+    return without_surrogates(joined([text]))
+
+
+def one_line(said: object) -> str:
+    """Return text of a provider as one line of at most 600 characters, quoted unless it is plain printable text."""
+    text = said if isinstance(said, str) else shown(said)
+    line = " ".join(text[:_MAX_QUOTED].split())
+    if line == text and line.isprintable() and "`" not in line:
+        return line
+    written = repr(line)
+    is_whole = len(text) <= _MAX_QUOTED and len(written) <= _MAX_QUOTED
+    return written if is_whole else f"{written[:-1][: _MAX_QUOTED - 2]}…{written[0]}"
+
+
+class TextPieces:
+    """The text of a stream: half a character at the end of a piece waits for its other half."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def deltas(self, *pieces: str) -> list[TextDelta]:
+        """Return the text that is complete after these pieces."""
+        text = "".join((self._half, *pieces))
+        self._half = text[-1:] if is_cut(text) else ""
+        return [TextDelta(encodable_text(whole))] if (whole := text.removesuffix(self._half)) else []
+
+    def end(self) -> list[TextDelta]:
+        """Return what is left, which is half a character if anything."""
+        half, self._half = self._half, ""
+        return [TextDelta(encodable_text(half))] if half else []
+
+
+def _character(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16-le", errors="surrogatepass").decode("utf-16-le")
+
+
+def _no_number(name: str) -> None:
+    del name
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
