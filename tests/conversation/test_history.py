@@ -1,4 +1,6 @@
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from ez_ptc import llm
 from ez_ptc.conversation.history import History
+from ez_ptc.errors import HistoryError
 from ez_ptc.messages import Answer, Entry, MessageRole, TextMessage, ToolCall, ToolResultMessage
 from ez_ptc.providers.scripted import ScriptedProvider
 
@@ -63,6 +66,65 @@ def test_the_file_is_created_on_first_use(tmp_path: Path) -> None:
         assert not path.exists()
         assert history.list() == ()
     assert path.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with History(tmp_path / "history.db") as history:
+            history.save(_said("secret"))
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"history.db": 0o600, "history.db-wal": 0o600, "history.db-shm": 0o600}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
+def test_a_file_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.touch()
+    path.chmod(0o640)
+    with History(path) as history:
+        history.save(_said("shared with a group"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+_LOOSE = "CREATE TABLE loose AS SELECT * FROM entries; DROP TABLE entries; ALTER TABLE loose RENAME TO entries"
+_TAMPERED = {
+    "text that is not JSON": "UPDATE entries SET json = 'no'",
+    "text that is not UTF-8": "UPDATE entries SET json = CAST(x'ff' AS TEXT)",
+    "bytes": f"{_LOOSE}; UPDATE entries SET json = x'00ff'",
+    "a missing text": f"{_LOOSE}; UPDATE entries SET json = NULL",
+    "another shape": """UPDATE entries SET json = '{"type": "text"}'""",
+    "deep JSON": f"UPDATE entries SET json = '{'[' * 100_000}'",
+    "a time that is out of range": "UPDATE conversations SET changed = 1e300",
+    "a missing table": "DROP TABLE entries",
+    "a missing column": "ALTER TABLE entries RENAME COLUMN json TO other",
+}
+
+
+@pytest.mark.parametrize("change", _TAMPERED.values(), ids=_TAMPERED)
+def test_a_tampered_file_is_a_history_error(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with History(path) as history:
+        known = history.save(_said("Hello"))
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA foreign_keys = OFF")
+    database.executescript(change)
+    database.commit()
+    database.close()
+    with History(path) as history, pytest.raises(HistoryError) as caught:
+        _ = history.load(known), history.list(), history.search("Hello")
+    assert str(caught.value).isprintable()
+
+
+def test_an_id_with_half_a_character_is_usable(history: History) -> None:
+    known = history.save(_said("Hello"), id="a\ud83d")
+    assert history.load("a\ud83d") == history.load(known) == tuple(_said("Hello"))
+    history.delete("a\ud83d")
+    with pytest.raises(KeyError):
+        history.load(known)
 
 
 def test_a_conversation_that_goes_on_keeps_its_id_and_title(history: History) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import uuid
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage
+from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -30,6 +32,23 @@ _APPLICATION: Final = 0x457A5074
 _VERSION: Final = 1
 _MAGIC: Final = b"SQLite format 3\0"
 _WAIT: Final = 30.0
+_PRIVATE: Final = 0o600
+# The last byte of an error code is its primary code. These say that the file cannot be accessed; any other says that
+# something in it is wrong.
+_PRIMARY_CODE: Final = 0xFF
+_ACCESS_ERRORS: Final = frozenset(
+    {
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
 _TITLE: Final = 60
 _UNTITLED: Final = "(no title)"
 # The index of texts knows pieces of three characters and more.
@@ -70,8 +89,9 @@ class HistoryRecord:
 class History:
     """Conversations in a file, which is created on first use.
 
-    Several processes and threads may use one file at once. Nothing that was saved is ever written over: a conversation
-    that is saved again grows, or becomes one of its own where it does not go on from what was saved.
+    Only its owner may read the file. Several processes and threads may use one file at once. Nothing that was saved is
+    ever written over: a conversation that is saved again grows, or becomes one of its own where it does not go on from
+    what was saved.
 
     Raises HistoryError, from any method, for a file that is no history or that a newer ez-ptc has written, and OSError
     for one that cannot be opened.
@@ -117,7 +137,7 @@ class History:
         entries = tuple(cast("Iterable[Entry]", given))
         rows = [entry_to_json(entry) for entry in entries]
         with self._writing() as database:
-            known = id or uuid.uuid4().hex
+            known = without_surrogates(id or "") or uuid.uuid4().hex
             saved = [
                 row
                 for (row,) in _rows(database, "SELECT json FROM entries WHERE conversation = ? ORDER BY place", known)
@@ -136,10 +156,11 @@ class History:
 
     def load(self, id: str) -> tuple[Entry, ...]:  # noqa: A002 - what callers call it
         """Return the entries of a conversation, for `llm().continued(*entries)`. Raises KeyError for an unknown id."""
+        known = without_surrogates(id)
         with self._reading() as database:
-            if not _rows(database, "SELECT 1 FROM conversations WHERE id = ?", id):
+            if not _rows(database, "SELECT 1 FROM conversations WHERE id = ?", known):
                 raise KeyError(self._unknown(id))
-            rows = _rows(database, "SELECT json FROM entries WHERE conversation = ? ORDER BY place", id)
+            rows = _rows(database, "SELECT json FROM entries WHERE conversation = ? ORDER BY place", known)
         return tuple(entry_from_json(row) for (row,) in rows)
 
     def list(self, limit: int = 50) -> tuple[HistoryRecord, ...]:
@@ -169,12 +190,13 @@ class History:
 
     def delete(self, id: str) -> None:  # noqa: A002 - what callers call it
         """Delete a conversation. Raises KeyError for an unknown id."""
+        known = without_surrogates(id)
         with self._writing() as database:
             if _has_index(database):
                 database.execute(
-                    "DELETE FROM words WHERE rowid IN (SELECT number FROM entries WHERE conversation = ?)", (id,)
+                    "DELETE FROM words WHERE rowid IN (SELECT number FROM entries WHERE conversation = ?)", (known,)
                 )
-            if not database.execute("DELETE FROM conversations WHERE id = ?", (id,)).rowcount:
+            if not database.execute("DELETE FROM conversations WHERE id = ?", (known,)).rowcount:
                 raise KeyError(self._unknown(id))
 
     def _unknown(self, id: str) -> str:  # noqa: A002 - what callers call it
@@ -214,7 +236,8 @@ class History:
                     self._opened = self._open()
                 yield self._opened
             except sqlite3.DatabaseError as error:
-                if getattr(error, "sqlite_errorcode", None) not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+                # Errors that the module raises itself have no code.
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE in _ACCESS_ERRORS:
                     message = f"the history {self.path} cannot be used: {error}"
                     raise OSError(message) from error
                 raise HistoryError(self._no_history(str(error))) from error
@@ -225,6 +248,8 @@ class History:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     raise HistoryError(self._no_history("it is no SQLite database"))
+        elif not self.path.exists():
+            self._create_file()
         database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         try:
             database.execute("PRAGMA foreign_keys = ON")
@@ -239,6 +264,14 @@ class History:
             database.close()
             raise
         return database
+
+    def _create_file(self) -> None:
+        """Create the file with access for its owner only; SQLite gives its companion files the same permissions."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _PRIVATE))
+        except OSError as error:
+            message = f"the history {self.path} cannot be used: {error}"
+            raise OSError(message) from error
 
     def _is_ours(self, database: sqlite3.Connection) -> bool:
         """Whether the file has our tables; it may be empty. Raises HistoryError for one that has others."""
@@ -283,9 +316,17 @@ def _records(
 ) -> tuple[HistoryRecord, ...]:
     rows = _rows(database, f"{_RECORDS}{where}{_LATEST_FIRST}", *values, limit)
     return tuple(
-        HistoryRecord(id, title, datetime.fromtimestamp(changed, UTC), messages)
+        HistoryRecord(id, title, _time(changed), messages)
         for id, title, changed, messages in rows  # noqa: A001 - what callers call it
     )
+
+
+def _time(seconds: Any) -> datetime:  # noqa: ANN401 - whatever a file has
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        message = f"a conversation of this history was saved at {shown(seconds)}, which is not a time; use another file"
+        raise HistoryError(message) from error
 
 
 def _has_index(database: sqlite3.Connection) -> bool:
