@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -13,6 +12,8 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.anthropic_stream import AnswerStream
 from ez_ptc.formats.anthropic_turns import PROVIDER, answer, request
+from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key
 from ez_ptc.schema.shown import shown
 
@@ -126,8 +127,8 @@ class _Connection:
                 return cast("Answer", [event async for event in events][-1])
         response = await self._sent(body, streamed=False)
         with self._errors():
-            received = json.loads(response.text)
-        return answer(received, prompt)
+            received = parse(response.text)
+        return answer(cast("Mapping[str, Any]", received), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Give the model's answer as it is written."""
@@ -139,7 +140,7 @@ class _Connection:
         try:
             self._check_kind(response)
             while (event := await self._next(events)) is not None:
-                for delta in pieces.feed(event):
+                for delta in pieces.feed(cast("Mapping[str, Any]", event)):
                     yield delta
         finally:
             await _close(response, events)
@@ -162,7 +163,7 @@ class _Connection:
             )
         return cast("Response", sent)
 
-    async def _next(self, events: AsyncIterator[ServerSentEvent]) -> Mapping[str, Any] | None:
+    async def _next(self, events: AsyncIterator[ServerSentEvent]) -> object | None:
         """Return the next event that says something, or None after the last one."""
         with self._errors(), anyio.fail_after(self._timeout):
             async for event in events:
@@ -170,17 +171,18 @@ class _Connection:
                     return self._read(event)
         return None
 
-    def _read(self, event: ServerSentEvent) -> Mapping[str, Any]:
-        read: object = json.loads(event.data)
+    def _read(self, event: ServerSentEvent) -> object:
+        read = parse(event.data)
         if event.event == "error":
             what = f"{self._address} broke off its answer"
             raise _of(what, read)
-        return cast("Mapping[str, Any]", read)
+        return read
 
     def _check_kind(self, response: Response) -> None:
         kind = response.headers.get("content-type", "")
         if not kind.startswith(_EVENTS):
-            message = f"{self._address} answered with {kind or 'nothing'} instead of events: is it its API's address?"
+            said = one_line(kind) or "nothing"
+            message = f"{self._address} answered with {said} instead of events: is it its API's address?"
             raise ProviderError(message)
 
     @contextmanager
@@ -199,11 +201,11 @@ class _Connection:
             raise ConnectionFailedError(message) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             reason = error.__cause__ or error
-            said = str(reason) or type(reason).__name__
+            said = one_line(str(reason) or type(reason).__name__)
             message = f"{self._address} cannot be reached, or broke off: {said}; is that its address?"
             raise ConnectionFailedError(message) from error
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder lets its own through
-            message = f"{self._address} gave no usable answer: {error}; is it the address of its API?"
+            message = f"{self._address} gave no usable answer: {one_line(str(error))}; is it the address of its API?"
             raise ProviderError(message) from error
 
 
@@ -231,7 +233,7 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
     status = None if response is None else response.status_code
     problem = _fields(_fields(body).get("error"))
     kind, said = str(problem.get("type") or ""), problem.get("message") or shown(body)
-    message = ": ".join(str(each) for each in (what, kind, said) if each)
+    message = ": ".join([what, *([one_line(kind)] if kind else []), one_line(said)])
     if status in _REFUSED or kind in _REFUSED_TYPES:
         return AuthenticationError(f"{message}; is {_KEY} right?")
     if status == _TOO_MANY or kind == _TOO_MANY_TYPE:
@@ -244,7 +246,4 @@ def _fields(value: object) -> Mapping[str, object]:
 
 
 def _seconds(response: Response) -> float | None:
-    try:
-        return max(0.0, float(response.headers["retry-after"]))
-    except (KeyError, ValueError):  # there is none, or it is a date, which Anthropic does not send
-        return None
+    return seconds_in(response.headers.get("retry-after"))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
@@ -16,6 +14,8 @@ from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
 from ez_ptc.formats.gemini_stream import AnswerStream
 from ez_ptc.formats.gemini_turns import answer, request
+from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ _LONGEST_PAUSE: Final = 60.0
 _AGAIN: Final = (408, 429)
 _SERVER_ERROR: Final = 500
 _SHOWN: Final = 200
-_DELAY: Final = re.compile(r"(?P<seconds>\d+(?:\.\d+)?)s")
 
 
 class GeminiProvider:
@@ -188,7 +187,7 @@ async def _events(response: Response) -> AsyncGenerator[bytes]:
     """Give the data of each server-sent event; raise ProviderError for a response that has none."""
     kind = response.headers.get("content-type", "")
     if not kind.startswith("text/event-stream"):
-        _refuse(f"{kind or 'something without a content type'} instead of a stream")
+        _refuse(f"{one_line(kind) or 'something without a content type'} instead of a stream")
     data: list[bytes] = []
     async with aclosing(_lines(response)) as lines:
         async for line in lines:
@@ -224,7 +223,7 @@ async def _lines(response: Response) -> AsyncGenerator[bytes]:
 
 def _parsed(data: bytes) -> Mapping[str, Any]:
     try:
-        parsed: object = json.loads(data)
+        parsed = parse(data)
     except (ValueError, RecursionError):
         _refuse(f"something that is no JSON: {data[:_SHOWN].decode(errors='replace')!r}")
     if not isinstance(parsed, Mapping):
@@ -246,15 +245,15 @@ def _errors() -> Generator[None]:
         message = "Gemini took too long to answer: ask again, or allow more time with GeminiProvider(timeout=...)"
         raise ConnectionFailedError(message) from error
     except RequestError as error:
-        message = f"the connection to Gemini failed: {error or type(error).__name__}"
+        message = f"the connection to Gemini failed: {one_line(str(error) or type(error).__name__)}"
         raise ConnectionFailedError(message) from error
     except (InvalidURL, ValueError, RecursionError) as error:  # the SDK lets those of an unreadable error through
-        message = f"Gemini gave no usable answer: {error}"
+        message = f"Gemini gave no usable answer: {one_line(str(error))}"
         raise ProviderError(message) from error
 
 
 def _of_status(error: APIError) -> ProviderError:
-    message = f"Gemini answered {error.code}: {error.message or error.status or 'it does not say why'}"
+    message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
     if error.code in {401, 403} or "API_KEY_INVALID" in [each.get("reason") for each in _details(error)]:
         return AuthenticationError(f"{message}; is {' or '.join(_VARIABLES)} right?")
     if error.code == 429:  # noqa: PLR2004 - the status code for too many requests
@@ -266,10 +265,10 @@ def _wait(error: APIError) -> float | None:
     """Return how many seconds the server wants to be left alone for, where it says."""
     headers: Mapping[str, str] = getattr(cast("Any", error).response, "headers", {})
     asked = [each.get("retryDelay") for each in _details(error)]
-    for text in (headers.get("retry-after"), *asked):
-        if isinstance(text, str) and (found := _DELAY.fullmatch(f"{text.removesuffix('s')}s")) is not None:
-            return float(found["seconds"])
-    return None
+    waits = [
+        seconds_in(text.removesuffix("s")) for text in (headers.get("retry-after"), *asked) if isinstance(text, str)
+    ]
+    return next((wait for wait in waits if wait is not None), None)
 
 
 def _details(error: APIError) -> list[Mapping[str, Any]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.formats.answers import read_body
 from ez_ptc.formats.openai_turns import PROVIDER
+from ez_ptc.formats.wire import parse
 from ez_ptc.providers.openai_client import account, chat_wire, errors_of
 
 if TYPE_CHECKING:
@@ -63,4 +65,5 @@ def list_models(*, base_url: str | None = None, api_key: str | None = None) -> l
         errors_of(where),
         OpenAI(base_url=where.address, api_key=where.key, timeout=where.timeout, max_retries=1) as client,
     ):
-        return [model.id for model in client.models.list()]
+        listed = read_body(parse(client.get("/models", cast_to=str)), "list of models")
+    return [model.text("id") for model in listed.objects("data")]

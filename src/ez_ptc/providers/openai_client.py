@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -15,6 +14,8 @@ import anyio
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import TextDelta
+from ez_ptc.formats.wire import one_line, parse
+from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _REFUSED: Final = frozenset({401, 403})
 _DONE: Final = "[DONE]"
 # How long a server may take to close a stream that has said it is done, in seconds.
 _GRACE: Final = 1.0
-_LONGEST_REASON: Final = 2000
 _STREAMED: Final = "text/event-stream"
 
 
@@ -82,7 +82,7 @@ class Account:
     """
 
     address: str
-    key: str
+    key: str = field(repr=False)
     timeout: float
     variable: str = _KEY
 
@@ -150,7 +150,7 @@ class OpenAIConnection:
         body = self._wire.request(prompt, server=self._account.server)
         with errors_of(self._account):
             with anyio.fail_after(self._account.timeout):
-                received: object = await self._client.post(self._wire.path, body=body, cast_to=object)
+                received = await self._client.post(self._wire.path, body=body, cast_to=str)
             return self._whole(received, prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
@@ -180,13 +180,13 @@ class OpenAIConnection:
     def _named(self, prompt: Prompt) -> Prompt:
         return prompt if prompt.model else replace(prompt, model=self._model)
 
-    def _whole(self, received: object, prompt: Prompt) -> Answer:
-        """Read a whole answer: what the SDK took for JSON, or the text of what it did not."""
-        body = json.loads(received) if isinstance(received, str | bytes) else received
+    def _whole(self, received: str | bytes, prompt: Prompt) -> Answer:
+        """Read a whole answer."""
+        body = parse(received)
         if not isinstance(body, dict):
             message = f"it is no JSON object but {type(body).__name__}"
             raise ValueError(message)  # noqa: TRY004 - of the same kind as what is no JSON at all
-        return self._wire.answer(body, prompt, server=self._account.server)
+        return self._wire.answer(cast("dict[str, Any]", body), prompt, server=self._account.server)
 
 
 class _Patience:
@@ -210,7 +210,7 @@ async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> Async
         async for data in several:
             if data == _DONE:
                 break
-            yield json.loads(data)
+            yield cast("dict[str, Any]", parse(data))
         # On to the very end, after which the connection is good for the next request.
         patience.left = min(patience.left, _GRACE)
         with suppress(TimeoutError):
@@ -286,13 +286,15 @@ def errors_of(account: Account) -> Generator[None]:
         message = f"{address} took too long to answer: ask again, or give it more time, timeout=..."
         raise ConnectionFailedError(message) from error
     except (openai.APIConnectionError, *_of_transport("HTTPError")) as error:
-        reason = error.__cause__ or error
+        reason = one_line(str(error.__cause__ or error))
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from error
     except openai.APIStatusError as error:
         raise _of_status(account, error) from error
     except (openai.OpenAIError, ValueError, RecursionError) as error:
-        message = f"{address} gave no usable answer: {error}; is it the address of an API, with its version?"
+        message = (
+            f"{address} gave no usable answer: {one_line(str(error))}; is it the address of an API, with its version?"
+        )
         raise ProviderError(message) from error
 
 
@@ -307,7 +309,7 @@ def _of_status(account: Account, error: APIStatusError) -> ProviderError:
     if error.status_code in _REFUSED:
         return AuthenticationError(f"{message}; is {account.variable} right?")
     if error.status_code == _TOO_MANY:
-        return RateLimitError(message, retry_after=_seconds(error.response.headers.get("retry-after")))
+        return RateLimitError(message, retry_after=seconds_in(error.response.headers.get("retry-after")))
     return ProviderError(message)
 
 
@@ -317,11 +319,4 @@ def _reason(error: APIStatusError) -> str:
     if isinstance(body, dict):
         fields = cast("dict[str, object]", body)
         body = next((fields[key] for key in ("message", "detail", "error") if fields.get(key)), None)
-    return str(body or error.response.text or "it does not say why")[:_LONGEST_REASON]
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return float(header) if header else None
-    except ValueError:  # a date, which no server of models sends
-        return None
+    return one_line(body or error.response.text or "it does not say why")
