@@ -148,7 +148,8 @@ class LLMPromptBuilder:
     def limits(self, **limits: Unpack[_Limits]) -> LLMPromptBuilder:
         """Limit how many `turns`, `calls` and `tokens` one message may lead to, and what it may `cost` in US dollars.
 
-        What is not given stays as it is. Raises ValueError for a limit that leaves room for nothing.
+        What is not given stays as it is. Raises TypeError for one that is not a whole number, unless it is `cost`, and
+        ValueError for one that is not positive.
         """
         changed: dict[str, Any] = {name: check_limit(name, value) for name, value in limits.items()}
         if "cost" in limits:

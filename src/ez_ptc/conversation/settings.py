@@ -32,7 +32,7 @@ OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
 """The options that every provider knows; any other is a field of one provider's request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What `LLMPromptBuilder` keeps; its steps of the same names say what each is."""
 

@@ -33,7 +33,7 @@ __all__ = ["Toolkit"]
 R = TypeVar("R")
 
 
-@dataclass(eq=False, slots=False, repr=False)
+@dataclass(eq=False, slots=False)
 class Toolkit:
     """Tools that a model calls from programs it writes, and the sandbox that runs the programs.
 
