@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 from hypothesis import given
@@ -211,8 +211,8 @@ class _Secret:
     def __repr__(self) -> str:
         return "hunter2"
 
-    def __call__(self, *_: object) -> bool:
-        return True
+    def __call__(self, *_: object) -> NoReturn:
+        raise NotImplementedError
 
 
 def test_repr_shows_nothing_that_may_be_secret() -> None:

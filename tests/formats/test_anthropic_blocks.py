@@ -13,7 +13,7 @@ _Json = dict[str, Any]
 _HELLO = TextMessage("Hello")
 _MORE = TextMessage("Go on.")
 _SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Ada"}}
-_FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+_FOUND: _Json = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 _PROGRAM = {"type": "server_tool_use", "id": "srvtoolu_2", "name": "code_execution", "input": {"code": "pay()"}}
 _PAY = {
     "type": "tool_use",

@@ -229,6 +229,24 @@ def test_what_python_cannot_write_a_file_may_have(junk: str, key: str) -> None:
         from_json(f'{{"version":1,"entries":[{text}]}}')
 
 
+@pytest.mark.parametrize(
+    ("provider", "content", "complaint"),
+    [
+        ("anthropic", ["x"], r"the entry\.content\[0\] is str 'x', and an object is wanted"),
+        ("anthropic", {"a": 1}, r"the entry\.content is dict .* and a list is wanted"),
+        ("openai", [None], r"the entry\.content\[0\] is None, and an object is wanted"),
+        ("openai-chat", [], r"the entry\.content is list .* and an object is wanted"),
+        ("gemini", "x", r"the entry\.content is str 'x', and an object is wanted"),
+    ],
+)
+def test_content_of_another_shape_than_the_providers_is_not_loaded(
+    provider: str, content: object, complaint: str
+) -> None:
+    text = entry_to_json(Answer(messages=(), provider=provider, content=content))
+    with pytest.raises(HistoryError, match=complaint):
+        entry_from_json(text)
+
+
 def test_what_cannot_be_loaded_is_not_saved() -> None:
     for junk in (*JUNK, {1: 2}, object()):
         answer = Answer(messages=(), content=junk)

@@ -18,8 +18,8 @@ _SAID = {
     "role": "assistant",
     "content": [{"type": "output_text", "text": "Let me see."}],
 }
-_REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
-_SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "call_9", "action": {}}
+_REASONING: _Json = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
+_SHELL: _Json = {"type": "shell_call", "id": "sh_1", "call_id": "call_9", "action": {}}
 _PROGRAM = {"type": "program", "id": "p_1", "call_id": "prog_1", "code": "pay()"}
 _PROGRAM_OUTPUT = {"type": "program_output", "id": "po_1", "call_id": "prog_1", "output": "1"}
 _CALLER = {"type": "program", "caller_id": "prog_1"}
