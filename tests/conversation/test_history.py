@@ -80,6 +80,13 @@ def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
     assert modes == {"history.db": 0o600, "history.db-wal": 0o600, "history.db-shm": 0o600}
 
 
+def test_a_history_in_memory_creates_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with History(":memory:") as history:
+        assert history.load(history.save(_said("Hello"))) == tuple(_said("Hello"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
 def test_a_file_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "history.db"

@@ -33,6 +33,8 @@ _VERSION: Final = 1
 _MAGIC: Final = b"SQLite format 3\0"
 _WAIT: Final = 30.0
 _PRIVATE: Final = 0o600
+# What SQLite takes for no file at all.
+_IN_MEMORY: Final = ":memory:"
 # The last byte of an error code is its primary code. These say that the file cannot be accessed; any other says that
 # something in it is wrong.
 _PRIMARY_CODE: Final = 0xFF
@@ -248,7 +250,7 @@ class History:
             with self.path.open("rb") as file:
                 if file.read(len(_MAGIC)) != _MAGIC:
                     raise HistoryError(self._no_history("it is no SQLite database"))
-        elif not self.path.exists():
+        elif str(self.path) != _IN_MEMORY and not self.path.exists():
             self._create_file()
         database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         try:
