@@ -67,10 +67,11 @@ def without_lost_calls(turns: Sequence[Turn]) -> list[Turn]:
         end = answered.get(identifier, len(turns))
         if end < at or any(at < position < end for position in messages):
             lost.add(identifier)
+    complete = called.keys() - lost
     kept: list[Turn] = []
     for role, block in turns:
         is_lost_call = _is_call(block) and text_or_empty(block.get("id")) in lost
-        is_stray = _is_result(role, block) and _answered_call(block) not in called.keys() - lost
+        is_stray = _is_result(role, block) and _answered_call(block) not in complete
         if not is_lost_call and not is_stray:
             kept.append((role, _without_caller(block) if _calling_program(block) in lost else block))
     return kept
