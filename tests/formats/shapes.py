@@ -14,6 +14,7 @@ class Described:
     parameters: Schema
     description: str = "Does something."
     return_schema: Schema | None = None
+    read_only: bool | None = None
 
 
 def an_object(required: list[str] | None = None, /, **properties: Any) -> Schema:

@@ -29,6 +29,11 @@ class Describable(Protocol):
         """The JSON Schema of what it returns, where there is one."""
         ...
 
+    @property
+    def read_only(self) -> bool | None:
+        """Whether calling it changes nothing, or None where nobody has said."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolShape:
@@ -38,3 +43,4 @@ class ToolShape:
     description: str
     parameters: dict[str, Any]
     return_schema: dict[str, Any] | None = None
+    read_only: bool | None = None

@@ -21,7 +21,8 @@ KEYS: Final = None
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """Return a tool as `tools/list` lists it; `strict` changes nothing: the protocol has no such mode.
 
-    `outputSchema` is there where the tool is known to return an object.
+    `outputSchema` is there where the tool is known to return an object, and `annotations` where it is declared to
+    change nothing, or to change something.
     """
     del strict
     described: dict[str, Any] = {
@@ -29,6 +30,8 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
         "description": tool.description,
         "inputSchema": _object_schema(tool.name, tool.parameters),
     }
+    if tool.read_only is not None:
+        described["annotations"] = {"readOnlyHint": tool.read_only}
     returned = _output_schema(tool)
     return described if returned is None else {**described, "outputSchema": returned}
 

@@ -50,7 +50,7 @@ def create_calculator_tool() -> Tool[[str], int | float]:
         """
         return _calculated(expression)
 
-    return ez_tool(name="calculator", category="math", idempotent=True)(calculator)
+    return ez_tool(name="calculator", category="math", idempotent=True, read_only=True)(calculator)
 
 
 def _calculated(expression: str) -> _Number:
@@ -161,7 +161,7 @@ def create_datetime_tool() -> Tool[..., str]:
         """
         return _now(format, timezone)
 
-    return ez_tool(name="get_datetime", category="time", idempotent=True)(get_datetime)
+    return ez_tool(name="get_datetime", category="time", idempotent=True, read_only=True)(get_datetime)
 
 
 def _now(written: str, zone: str | None) -> str:

@@ -12,6 +12,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
+from ez_ptc.schema.shown import shown
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
 
@@ -37,6 +38,7 @@ class Options:
     category: str | None = None
     requires_approval: bool = False
     idempotent: bool = False
+    read_only: bool | None = None
     timeout: float | None = None
 
     @classmethod
@@ -66,6 +68,7 @@ class Definition:
     category: str | None
     requires_approval: bool
     idempotent: bool
+    read_only: bool | None
     timeout: float | None
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
@@ -147,6 +150,7 @@ def _definition(
         category=options.category,
         requires_approval=options.requires_approval,
         idempotent=options.idempotent,
+        read_only=_read_only(name, options.read_only),
         timeout=_timeout(name, options.timeout),
         is_annotated=is_annotated,
         binder=described.binder,
@@ -159,6 +163,13 @@ def _timeout(tool: str, given: object) -> float | None:
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= _LONGEST_TIMEOUT:
         return float(given)
     message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {given!r}"
+    raise SchemaError(message)
+
+
+def _read_only(tool: str, given: object) -> bool | None:
+    if given is None or isinstance(given, bool):
+        return given
+    message = f"{tool}: expected read_only to be True, False or None, got {shown(given)}"
     raise SchemaError(message)
 
 

@@ -13,6 +13,7 @@ class HandmadeOptions(TypedDict, total=False):
     category: str | None
     requires_approval: bool
     idempotent: bool
+    read_only: bool | None
     timeout: float | None
 
 

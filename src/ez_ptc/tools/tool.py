@@ -220,6 +220,11 @@ class Tool(Generic[P, R_co]):
         return self._definition.idempotent
 
     @property
+    def read_only(self) -> bool | None:
+        """Whether calling it changes nothing, or None where nobody has said."""
+        return self._definition.read_only
+
+    @property
     def timeout(self) -> float | None:
         """How many seconds a call may take, or None for any time."""
         return self._definition.timeout
