@@ -35,21 +35,21 @@ class Depot:
 called: list[str] = []
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_parcels(status: Literal["moving", "lost"] | None = None) -> list[Parcel]:
     """List parcels."""
     called.append("list_parcels")
     return [{"parcel_id": "P1", "city": "Rome", "weight": 2.5}]
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def locate(parcel_id: str) -> Place:
     """Say where a parcel is."""
     called.append("locate")
     return Place("Milan", 3)
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_depots() -> list[Depot]:
     """List depots."""
     called.append("list_depots")
@@ -63,14 +63,14 @@ def open_depot(depot_code: str, hour: int, *, by: str) -> bool:
     return True
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def rates(city: str) -> dict[str, float]:
     """Return a city's rates by kind."""
     called.append("rates")
     return {"plain": 1.5}
 
 
-@ez_tool
+@ez_tool(read_only=True)
 async def wait_for(parcel_id: str) -> Place:
     """Wait for a parcel."""
     called.append("wait_for")
@@ -161,10 +161,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "TypeError: locate: takes one parcel_id (str), got a list: call it once for each",
         "write [locate(item['parcel_id']) for item in parcels]",
     ),
-    "a list for one of several arguments": (
+    "a list for one argument of what may have an effect": (
         "hours = [8, 9]\nopen_depot('D1', hours, by='me')",
         "TypeError: open_depot: takes one hour (int), got a list: call it once for each",
-        "write [open_depot('D1', item, by='me') for item in hours]",
+        "the tool is open_depot(",
     ),
     "a row for its id": (
         "for p in list_parcels():\n    locate(p)",
@@ -342,7 +342,7 @@ def test_a_shape_given_by_hand_may_leave_keys_out(run: Run) -> None:
 
 
 def test_arguments_that_a_tool_refuses_say_where_others_come_from(toolkit: Toolkit) -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def find_parcel(parcel_id: str) -> Place:
         """Find a parcel."""
         raise LookupError(parcel_id)

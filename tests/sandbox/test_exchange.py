@@ -71,7 +71,7 @@ def replied(frame: bytes) -> tuple[int, str, Any]:
 def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
     frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
     assert (frame["t"], frame["code"]) == ("run", CODE)
-    assert frame["tools"] == [["add", "add(a, b)", "Add.", True, ""], ["ok", "", "", False, ""]]
+    assert frame["tools"] == [["add", "add(a, b)", "Add.", True, "", False], ["ok", "", "", False, "", False]]
     numbers = {"memory": 1 << 20, "output": 10, "frame": 4096, "outstanding": 3}
     assert frame["limits"] == frame["limits"] | numbers
 

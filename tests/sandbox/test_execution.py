@@ -46,6 +46,9 @@ def test_two_results_do_not_share_what_may_be_changed() -> None:
 
 
 def test_grants_are_told_to_a_worker_as_rows() -> None:
-    grants = Grants([Grant("add", "add(a)", "Add ☕.", is_async=True), Grant("b")])
+    grants = Grants([Grant("add", "add(a)", "Add ☕.", is_async=True), Grant("b", read_only=True)])
     assert list(grants.by_name) == ["add", "b"]
-    assert values.loads(grants.encoded) == [["add", "add(a)", "Add ☕.", True, ""], ["b", "", "", False, ""]]
+    assert values.loads(grants.encoded) == [
+        ["add", "add(a)", "Add ☕.", True, "", False],
+        ["b", "", "", False, "", True],
+    ]

@@ -98,7 +98,7 @@ def test_looking_for_a_hint_breaks_nothing(toolkit: Toolkit, code: str) -> None:
 
 def test_a_long_list_of_names_is_cut(failing: Failing) -> None:
     error = failing("d = {f'key {n}': n for n in range(500)}\nd['kee 77']").error or ""
-    assert "the keys are: key 7" in error
+    assert "the keys are: 'key 7" in error
     assert ", and 460 more" in error
     assert len(error) < 3_000
 
@@ -125,6 +125,13 @@ print(total([{"price": 2}, {"cost": 3}]))
     carets = [line for line in lines if set(line) <= set(" ~^\n")]
     assert "".join(line for line in lines if line not in carets) == TRACEBACK
     assert [line.index("^") > 0 for line in carets] == [True, True]
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_a_traceback_shows_the_line_that_failed_wherever_a_text_has_lines_of_its_own(
+    failing: Failing, end: str
+) -> None:
+    assert "line 3, in <module>\n    1 / n\n" in failing(f"x = 'a{end}b{end}'\nn = 0\n1 / n").error_output
 
 
 def test_the_error_is_one_line_and_its_hint(failing: Failing) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 import pytest
 
-from ez_ptc import Toolkit, ez_tool
+from ez_ptc import Tool, Toolkit, ez_tool
 
 
 class Person(TypedDict):
@@ -42,31 +42,31 @@ TEAMS = {"Sales": "Rome", "Lab": "Bern"}
 paid: list[int] = []
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_people() -> list[Person]:
     """List the people."""
     return PEOPLE
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_claims(least: float = 0) -> list[Claim]:
     """List the claims of at least so many euros."""
     return [claim for claim in CLAIMS if claim["euros"] >= least]
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_hours(project: str) -> dict[str, float]:
     """Get the hours of a project, by person."""
     return {"E1": 2.0, "E2": 3.0} if project == "P" else {}
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_members(team: str) -> list[Person]:
     """Get the people of a team."""
     return [person for person in PEOPLE if person["team"] == team]
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_team(team: str) -> Team:
     """Get a team."""
     return {"name": team, "city": TEAMS[team]}
@@ -87,13 +87,13 @@ def pay_all(limit: int = 9) -> list[Claim]:
     raise NotImplementedError
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_shifts(person_id: str) -> list[str]:
     """Get somebody's shifts."""
     return ["early"] * (int(person_id[1:]) + 1)
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_rota(kind: Literal["all", "own"] = "all", person_id: str | None = None) -> str:
     """Get the rota, of all shifts or of one's own."""
     return f"{kind} {person_id}"
@@ -109,7 +109,7 @@ def start_shifts(team: str) -> list[Shift]:
     raise NotImplementedError
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_shift_hours(shift_id: str) -> float:
     """Get how long a shift is."""
     raise LookupError(shift_id)
@@ -127,7 +127,7 @@ def raise_rate(person_id: str, by: float) -> bool:
     raise LookupError(person_id)
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_holidays(person_id: str) -> list[str]:
     """Get somebody's holidays."""
     raise LookupError(person_id)
@@ -203,6 +203,19 @@ def test_what_was_asked_for_in_another_way_is_got_by_the_program_proposed(
     assert (result.error, result.output) == (None, printed)
 
 
+@pytest.fixture(scope="module")
+def undeclared() -> Iterator[Toolkit]:
+    with Toolkit([Tool.from_function(tool.fn) for tool in TOOLS]) as made:
+        yield made
+
+
+@pytest.mark.parametrize("code", [code for code, _ in ANSWERS.values()], ids=ANSWERS.keys())
+def test_where_nothing_is_declared_no_way_to_get_it_is_written(undeclared: Toolkit, code: str) -> None:
+    error = undeclared.execute(code).error_output
+    assert "```" not in error
+    assert not re.search(r"^Hint:.*(next\(|for \w+ in|_\w+\(\w+\[)", error, re.MULTILINE)
+
+
 NOTHING: dict[str, str] = {
     "a filter by nothing that rows have": "print(list_people(colour='red'))",
     "a filter of what may have an effect": "print(pay_all(person_id='E1'))",
@@ -246,10 +259,10 @@ def test_nothing_that_may_have_an_effect_is_proposed_to_look_something_up(toolki
         assert "close_team(person" not in proposed(made, "print([p for p in list_people(city='Rome')])")
 
 
-def test_a_made_up_id_begins_with_the_one_row_that_the_task_names_where_there_is_an_effect(toolkit: Toolkit) -> None:
-    assert proposed(toolkit, "raise_rate('E77', 2.5)") == (
-        'for item in list_people():\n    if item["name"] == "...":\n        raise_rate(item["person_id"], 2.5)'
-    )
+def test_no_call_of_what_may_have_an_effect_is_begun(toolkit: Toolkit) -> None:
+    result = toolkit.execute("raise_rate('E77', 2.5)")
+    assert "person_id is in what list_people() returns: for item in list_people(): item" in (result.error or "")
+    assert "```" not in result.error_output
 
 
 def test_what_gets_or_creates_is_not_proposed_as_reading(toolkit: Toolkit) -> None:
@@ -268,7 +281,7 @@ def test_what_gets_or_creates_is_not_proposed_as_reading(toolkit: Toolkit) -> No
 
 
 def test_a_beginning_says_arguments_as_the_call_did_and_none_that_it_cannot_know() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def get_pay(person_id: str, month: str, euros: float = 1) -> float:
         """Get somebody's pay."""
         raise LookupError(person_id)
@@ -281,7 +294,7 @@ def test_a_beginning_says_arguments_as_the_call_did_and_none_that_it_cannot_know
 
 
 def test_what_must_be_given_by_name_is_not_left_out_of_a_proposal() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def list_staff(*, region: str) -> list[Person]:
         """List the staff of a region."""
         raise NotImplementedError
@@ -296,7 +309,7 @@ def test_a_name_that_another_loop_has_bound_is_not_proposed(toolkit: Toolkit) ->
 
 
 def test_what_gets_all_there_is_has_a_name_that_hides_nothing() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def get_all() -> list[Person]:
         """Get all people."""
         return PEOPLE

@@ -140,7 +140,7 @@ def test_the_example_prints_the_whole_result_where_its_shape_is_not_told() -> No
 
 
 def test_the_example_hides_no_tool_behind_a_variable() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def product(product_id: int) -> ProductResult:
         """Get a product."""
         raise NotImplementedError

@@ -310,7 +310,7 @@ def test_a_failure_answers_with_the_hint_the_traceback_and_what_was_printed() ->
     assert guide().answer("", result) == (
         "ERROR: If a program fails, read its error, correct the program and try again.\n\n"
         "Traceback: line 3\nKeyError: 'x'\n\n"
-        "Printed before the error:\n1 of 2"
+        "Printed before the error:\n    1 of 2"
     )
 
 
@@ -332,8 +332,9 @@ def test_of_much_printed_before_an_error_the_end_is_told() -> None:
 
 def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() -> None:
     result = ExecutionResult(tool_calls=CALLED)
+    readers = [Tool.from_function(tool.fn, name=tool.name, read_only=True) for tool in (get_weather, fetch)]
 
-    for made in (guide(), guide(assist_tool_chaining=True)):
+    for made in (guide(*readers), guide(*readers, assist_tool_chaining=True)):
         answer = made.answer("w = get_weather('Oslo')", result)
         assert "No output captured" in answer
         assert "get_weather(), fetch() " in answer
@@ -342,7 +343,8 @@ def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() ->
 def test_what_only_reads_is_run_again_with_what_it_found_printed() -> None:
     result = ExecutionResult(tool_calls=[{"name": "get_weather", "arguments": {}, "result": "rain"}])
 
-    answer = guide().answer("print\nfound = get_weather('Oslo')\n", result)
+    reader = Tool.from_function(get_weather.fn, read_only=True)
+    answer = guide(reader).answer("print\nfound = get_weather('Oslo')\n", result)
 
     assert answer.endswith("\n```python\nprint\nfound = get_weather('Oslo')\nprint(found)\n```")
 
@@ -355,7 +357,9 @@ def test_what_may_have_an_effect_is_not_run_again() -> None:
 
     result = ExecutionResult(tool_calls=[{"name": "pay", "arguments": {"euros": 1}, "result": "paid"}])
 
-    assert guide(pay).answer("paid = pay(1)", result) == "[Done. The program called pay() and printed nothing.]"
+    assert guide(pay).answer("paid = pay(1)", result) == (
+        "[Done. The program called pay() and printed nothing: only what it print()s is seen.]"
+    )
 
 
 def test_a_print_that_printed_nothing_was_meant() -> None:

@@ -1,3 +1,5 @@
+import ast
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -69,3 +71,34 @@ def test_arguments_after_an_optional_one_go_by_name() -> None:
     parameters = {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["b"]}
 
     assert sample_arguments(parameters, ("a", "b")) == "b=1"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        10**5_000,
+        -(10**400),
+        nan,
+        inf,
+        "x" * 1_000,
+        "a\nb",
+        "\u2028",
+        "\x1b[2J",
+        "```",
+        {"a": {"b": {"c": {"d": {"e": 1}}}}},
+    ],
+    ids=range(10),
+)
+@pytest.mark.parametrize("keyword", ["examples", "enum", "const"])
+@pytest.mark.parametrize("kind", ["string", "integer", "number", "array", "object", "boolean", ["string", "null"]])
+def test_what_is_no_short_plain_value_is_in_no_sample(value: object, keyword: str, kind: object) -> None:
+    for documented in (value, [value], {"a": value}):
+        schema = {"type": kind, keyword: documented if keyword == "const" else [documented]}
+        text = sample_arguments({"properties": {"a": schema}, "required": ["a"]}, ["a"])
+        assert isinstance(ast.literal_eval(text), object)
+        assert len(text) < 60
+
+
+def test_of_documented_values_the_first_plain_one_is_taken() -> None:
+    schema = {"properties": {"a": {"enum": ["x\ny", "z" * 100, "open"]}}, "required": ["a"]}
+    assert sample_arguments(schema, ["a"]) == "'open'"

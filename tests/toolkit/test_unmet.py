@@ -138,7 +138,7 @@ def test_many_values_are_told_in_part() -> None:
 
 
 def test_the_answer_to_such_a_program_ends_with_the_one_that_was_meant() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def list_courses() -> list[Course]:
         """List the courses."""
         return [Course("MA1", "Algebra", 3), Course("PH1", "Optics", 4)]
@@ -187,7 +187,7 @@ def test_a_program_whose_condition_guards_an_effect_is_not_proposed_with_another
 
 
 def test_a_list_that_was_empty_for_its_arguments_is_named() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def list_courses(teacher: str | None = None) -> list[Course]:
         """List the courses."""
         return [] if teacher else [Course("MA1", "Algebra", 3)]

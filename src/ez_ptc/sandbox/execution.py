@@ -122,7 +122,8 @@ class Grant:
     """A tool as the sandbox knows it: a name that programs may call, and what to tell them of it.
 
     `returned` says what it returns, where that is more than the signature says, as a model reads it; programs are
-    checked against it before they run.
+    checked against it before they run. `read_only` says that it is declared a reader: only such tools are in programs
+    that the sandbox proposes.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Grant:
     documentation: str = ""
     is_async: bool = False
     returned: str = ""
+    read_only: bool = False
 
 
 class Grants:
@@ -143,7 +145,7 @@ class Grants:
     def encoded(self) -> bytes:
         """The part of a run frame that describes the tools; the same for every program over them."""
         rows = [
-            [grant.name, grant.signature, grant.documentation, grant.is_async, grant.returned]
+            [grant.name, grant.signature, grant.documentation, grant.is_async, grant.returned, grant.read_only]
             for grant in self.by_name.values()
         ]
         return values.dumps(rows)

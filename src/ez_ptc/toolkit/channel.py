@@ -30,7 +30,15 @@ class ToolChannel:
         self._listeners = () if listener is None else (listener,)
         self.has_async_tools = any(tool.is_async for tool in tools)
         self.grants = Grants(
-            Grant(tool.name, tool.signature, tool.docstring, tool.is_async, tool.returned_text) for tool in tools
+            Grant(
+                tool.name,
+                tool.signature,
+                tool.docstring,
+                tool.is_async,
+                tool.returned_text,
+                read_only=tool.read_only is True,
+            )
+            for tool in tools
         )
 
     def with_settings(

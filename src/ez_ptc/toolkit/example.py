@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.toolkit.samples import mapping, resolved, sample_arguments
+from ez_ptc.toolkit.readers import demonstrable
+from ez_ptc.toolkit.samples import is_plain, mapping, resolved, sample_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,14 +23,19 @@ _Schema = Mapping[str, object]
 
 # A parameter and a key that are both called so mean the same thing; two that are called `name` need not.
 _REFERENCES: Final = ("_id", "_code", "_key", "_number")
+_MAX_NAMES: Final = 12
 _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A tool that returns a record or a list of them, and the schema of each of their keys."""
+    """A tool that returns a record or a list of them, and the schema of each of their keys.
+
+    `argument` is the one that it needs, or "".
+    """
 
     tool: Tool[..., Any]
+    argument: str
     is_list: bool
     keys: _Schema
     root: _Schema
@@ -38,12 +44,6 @@ class _Shape:
     def noun(self) -> str:
         """What a person would call the result: `weather` for `get_weather`."""
         return self.tool.name.partition("_")[2]
-
-    @property
-    def argument(self) -> str:
-        """The one argument that it needs, or ""."""
-        names = self.tool.parameter_names[:1]
-        return names[0] if self.tool.parameters.get("required") == [*names] else ""
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys that hold lists of records, and the keys of those."""
@@ -77,18 +77,18 @@ class _Shape:
 
 
 def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
-    """Return a program that calls a tool or two with plausible arguments, or "" where no tool can be called by name.
+    """Return a program that calls a tool or two with plausible arguments, or "" where none can be shown to read.
 
     With shapes it shows, as far as the tools allow, how rows are looped over and looked up with another tool; printing
     from the innermost loop, and no collected list, is what small models wrote the most working programs from. Without
     shapes it prints what one tool returns.
     """
-    tools = [tool for tool in tools if tool.name.isidentifier() and not keyword.iskeyword(tool.name)]
+    taken = {tool.name for tool in tools}
+    tools = [tool for tool in demonstrable(tools) if _can_be_written(tool)]
     if not tools:
         return ""
     if not with_shapes:
         return f"print({_call(tools[0])})"
-    taken = {tool.name for tool in tools}
     shapes = [*_shapes(tools)]
     # A list that needs no id can start from what a question says.
     lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: shape.argument.endswith(_REFERENCES))
@@ -105,6 +105,14 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     return f"{name} = {_call(tools[0])}\nprint({name})"
 
 
+def _can_be_written(tool: Tool[..., Any]) -> bool:
+    """Whether a program can write the tool's name, and those of the few arguments that it needs."""
+    names: list[str] = [tool.name, *tool.parameters.get("required", ())]
+    if len(names) > _MAX_NAMES:
+        return False
+    return all(name.isidentifier() and is_plain(name) and not keyword.iskeyword(name) for name in names)
+
+
 def _loop(rows: _Shape, taken: set[str]) -> str:
     """Return a program that goes through the rows."""
     many = _free(rows.noun, taken)
@@ -114,14 +122,14 @@ def _loop(rows: _Shape, taken: set[str]) -> str:
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
     """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
-    if other.tool is rows.tool:
+    if other.tool is rows.tool or not other.argument:
         return
-    many = _free(rows.noun, taken)
-    row = _free(_singular(rows.noun), taken | {many})
     for key, keys in ((None, rows.keys), *rows.nested()):
         reference = other.reference(key or rows.noun, keys)
         if not reference:
             continue
+        many = _free(rows.noun, taken)
+        row = _free(_singular(rows.noun), taken | {many})
         lines, inner = [f"{many} = {_call(rows.tool)}", f"for {row} in {many}:"], row
         if key is not None:
             inner = _free(_singular(key), taken | {many, row})
@@ -160,9 +168,11 @@ def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
         is_list = schema.get("type") == "array"
         if is_list:
             schema = resolved(mapping(schema.get("items")), root)
-        keys = mapping(schema.get("properties"))
+        keys = {key: each for key, each in mapping(schema.get("properties")).items() if is_plain(key)}
         if keys:
-            yield _Shape(tool, is_list, keys, root)
+            required = tool.parameters.get("required")
+            names = [name for name in tool.parameter_names[:1] if required == [name]]
+            yield _Shape(tool, "".join(names), is_list, keys, root)
 
 
 def _singular(noun: str) -> str:

@@ -6,14 +6,17 @@ worked example to copy. `Guide` frames them for its three readers.
 
 from __future__ import annotations
 
-import builtins
 import re
 from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ez_ptc.formats.lowering.sentences import without_surrogates
+from ez_ptc.sandbox.worker.quoting import on_one_line
+from ez_ptc.sandbox.worker.readers import reads_only
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.example import example_program
+from ez_ptc.toolkit.readers import seems_to_read
 from ez_ptc.toolkit.unmet import unmet
 
 if TYPE_CHECKING:
@@ -61,24 +64,13 @@ _PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
 _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
 )
-_NOTHING_FOUND: Final = (
-    "[Done, but it printed nothing: {name}() returned an empty list for these arguments. Leave an argument out if the "
-    "task does not ask for it.]"
-)
+_NOTHING_FOUND: Final = "[Done, but it printed nothing: {name}() returned an empty list for these arguments.{advice}]"
+# Less is asked of a reader only: what has an effect would have it on more.
+_ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
 # Small models copy a program after these words, and not after more.
 _MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program instead ({why}):"
 # No part of these can match over many lines: a program comes from a model, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
-# What begins so is called for what it returns, and so it can be called again.
-_READING: Final = frozenset(
-    {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list"}
-) | {"locate", "look", "lookup", "query", "read", "search", "show", "track", "view"}
-# What gets or creates is called for more than what it returns.
-_WRITING: Final = frozenset(
-    {"add", "and", "create", "delete", "insert", "make", "or", "remove", "save", "set", "update"}
-)
-# What a program calls by its name.
-_CALLED: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)[ \t]*\(")
 # As many values as a model must be told of a parameter, since it has to hit one of them.
 _MOST_CHOICES: Final = 50
 # Characters of a program that is told again with a line more.
@@ -87,6 +79,7 @@ _MOST_REPEATED: Final = 5_000
 _KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
 _PRINTED: Final = 2_000
+_MAX_NAMED: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +108,7 @@ class Guide:
         else:
             postamble = _joined(self.postamble, self._hint)
         definitions = [self._definition(tool) for tool in self.tools]
-        return "\n\n".join([preamble, "Available tools:", *definitions, postamble])
+        return _encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
 
     def tool_prompt(self) -> str:
         """Return the system prompt for a model that is given the tool `execute_tools`."""
@@ -142,34 +135,43 @@ class Guide:
 
     def _unprinted(self, code: str, result: ExecutionResult) -> str:
         """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
-        calls = ", ".join(f"{name}()" for name in _called(result))
-        if not self._only_read(result):
-            return f"[Done. The program called {calls} and printed nothing.]"
+        called = _called(result)
+        more = f" and {len(called) - _MAX_NAMED} others" if len(called) > _MAX_NAMED else ""
+        calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED]) + more
+        if not self._has_only_read(result):
+            return f"[Done. The program called {calls} and printed nothing: only what it print()s is seen.]"
         told = (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
         code = code.rstrip()
         kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
-        return f"{told}\n```python\n{code}\nprint({kept[1]})\n```" if kept else told
+        return told + self._proposed(f"{code}\nprint({kept[1]})") if kept else told
 
     def _unmet(self, code: str, result: ExecutionResult) -> str:
         """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
-        if len(code) > _MOST_REPEATED or not self._only_read(result):
+        called = _called(result)
+        if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
             return ""
+        has_only_read = self._has_only_read(result)
         found = unmet(code, (call.get("result") for call in result.tool_calls))
         if found is None:
             empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
             name = next(empty, "")
-            return _NOTHING_FOUND.format(name=name) if name else ""
-        # What was not reached may have an effect, and so may what an earlier program of a session has defined.
-        reading = {tool.name for tool in self.tools if _only_reads(tool)}
-        if not found.program or not all(name in reading or hasattr(builtins, name) for name in _CALLED.findall(code)):
+            return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "") if name else ""
+        proposed = self._proposed(found.program.strip()) if has_only_read and found.program else ""
+        if not proposed:
             return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
-        return f"{_MEANT.format(why=found.why)}\n```python\n{found.program.strip()}\n```"
+        return _MEANT.format(why=found.why) + proposed
 
-    def _only_read(self, result: ExecutionResult) -> bool:
+    def _has_only_read(self, result: ExecutionResult) -> bool:
         called = _called(result)
-        return not any(tool.name in called and not _only_reads(tool) for tool in self.tools)
+        return all(tool.read_only is True for tool in self.tools if tool.name in called)
+
+    def _proposed(self, program: str) -> str:
+        """Return a program in a block for a model to copy; "" where it may do more than read, or end the block."""
+        readers = {tool.name: tool.read_only is True for tool in self.tools}
+        is_harmless = "```" not in program and reads_only(program, readers)
+        return f"\n```python\n{program}\n```" if is_harmless else ""
 
     @property
     def _hint(self) -> str:
@@ -183,7 +185,7 @@ class Guide:
     def _framed(self, introduction: str) -> str:
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
         instructions = _joined(self._rules, self._hint, self._example(fenced=False))
-        return f"{introduction}\n\n{listing}\n\n{instructions}"
+        return _encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
     def _example(self, *, fenced: bool) -> str:
         program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
@@ -194,10 +196,12 @@ class Guide:
 
     def _definition(self, tool: Tool[..., Any]) -> str:
         """Return a tool as the head of a function with its docstring."""
-        lines = [f"def {tool.signature}:"]
+        lines = [f"def {on_one_line(tool.signature)}:"]
         documentation = _documentation(tool).replace('"""', "'''")
         if "\n" in documentation:
             documentation += "\n"
+        elif documentation.endswith(('"', "\\")):
+            documentation += " "
         if documentation:
             lines.append(indent(f'"""{documentation}"""', "    "))
         lines += [f"    # {text}" for text in (*_takes(tool), self._returns(tool)) if text]
@@ -205,29 +209,32 @@ class Guide:
 
     def _entry(self, tool: Tool[..., Any]) -> str:
         """Return a tool as an item of a list: its signature, then what it does and returns."""
-        about = "" if _is_undescribed(tool) else tool.description.strip()
+        about = "" if _is_undescribed(tool) else _lines(tool.description)
         about = " | ".join(filter(None, (about, self._returns(tool))))
-        return "\n".join([f"- {tool.signature}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)])
+        return "\n".join(
+            [f"- {on_one_line(tool.signature)}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)]
+        )
 
     def _returns(self, tool: Tool[..., Any]) -> str:
         if not self.assist_tool_chaining or tool.return_schema is None:
             return ""
-        return f"Returns: {type_text(tool.return_schema)}"
+        return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
     def _failure(self, result: ExecutionResult) -> str:
         details = result.error_output.strip()
-        if result.error and result.error not in details:
+        if result.error and result.error.rpartition("\n")[2] not in details:
             details = _joined(details, result.error)
         details = details or "The program failed."
-        if self.error_hint is None and details.endswith("```"):
-            # It ends with a program to copy, which small models do less often after more words.
+        if self.error_hint is None and details.endswith("\n```"):
+            # It ends with a program to copy, which small models do less often after more words. What is not ours has no
+            # fence at the beginning of a line.
             parts = [f"ERROR: {details}"]
         else:
             parts = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
         printed = result.output.strip()
         if printed:
             shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
-            parts.append(f"Printed before the error:\n{shown}")
+            parts.append(f"Printed before the error:\n{indent(shown, '    ')}")
         return "\n\n".join(parts)
 
 
@@ -247,23 +254,18 @@ def _joined(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _only_reads(tool: Tool[..., Any]) -> bool:
-    verb, *others = tool.name.split("_")
-    return tool.idempotent or (verb in _READING and _WRITING.isdisjoint(others))
-
-
 def _is_undescribed(tool: Tool[..., Any]) -> bool:
     return tool.description in {"", f"Tool: {tool.name}"}
 
 
 def _documentation(tool: Tool[..., Any]) -> str:
     """Return the docstring, after the description and before the parameters that it does not mention."""
-    text = tool.docstring.strip()
+    text = _lines(tool.docstring)
     if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
-        text = tool.description.strip()
+        text = _lines(tool.description)
     properties: dict[str, dict[str, object]] = tool.parameters.get("properties", {})
     missing = [
-        f"    {name}: {about}"
+        f"    {on_one_line(name)}: {_lines(about)}"
         for name in tool.parameter_names
         if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
     ]
@@ -279,8 +281,17 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
             continue
         text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
         if f"{name}: {text}" not in tool.signature and text != "Any":
-            yield f"Takes {name}: {text}"
+            yield on_one_line(f"Takes {name}: {text}")
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else without_surrogates(text)
+
+
+def _lines(text: str) -> str:
+    """Return a text with no ends of lines but newlines."""
+    return "\n".join(text.strip().splitlines())
 
 
 def _words(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+    return " ".join(text.split())

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import Final, cast
 
-__all__ = ["mapping", "resolved", "sample_arguments"]
+__all__ = ["is_plain", "mapping", "resolved", "sample_arguments"]
 
 _Schema = Mapping[str, object]
 
@@ -25,6 +25,9 @@ _NUMBERS: Final[Mapping[object, float]] = {"integer": 1, "number": 1.5}
 _DEPTH: Final = 4
 _MOST_ITEMS: Final = 4
 _LARGEST: Final = 1e15
+_MAX_TEXT: Final = 60
+_MAX_PARTS: Final = 8
+_MAX_VALUE: Final = 300
 
 
 def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequence[str] | None = None) -> str:
@@ -35,7 +38,11 @@ def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequ
     properties = mapping(parameters.get("properties"))
     required = _list(parameters.get("required"))
     wanted = [name for name in names if name in required]
-    values = [repr(_value(name, mapping(properties.get(name)), parameters, _DEPTH)) for name in wanted]
+    schemas = {name: mapping(properties.get(name)) for name in wanted}
+    values = [repr(_value(name, schema, parameters, _DEPTH)) for name, schema in schemas.items()]
+    # Where there is too much to copy, nothing is in anything.
+    for at, (name, schema) in enumerate(schemas.items()):
+        values[at] = values[at] if len(values[at]) <= _MAX_VALUE else repr(_value(name, schema, parameters, 0))
     places = [*(names if positional is None else positional)]
     in_place = next(
         (number for number, name in enumerate(wanted) if places[number : number + 1] != [name]), len(wanted)
@@ -43,9 +50,15 @@ def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequ
     return ", ".join([*values[:in_place], *map("{}={}".format, wanted[in_place:], values[in_place:])])
 
 
+def is_plain(text: object) -> bool:
+    """Return whether a program for a model to copy may have this text in it: a short line that ends no block."""
+    return isinstance(text, str) and len(text) <= _MAX_TEXT and text.isprintable() and "```" not in text
+
+
 def mapping(value: object) -> _Schema:
     """Return a schema as one, and anything else as the schema that says nothing."""
-    return cast("_Schema", value) if isinstance(value, Mapping) else {}
+    # What it nearly always is, without asking for an abstract class.
+    return cast("_Schema", value) if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def resolved(schema: _Schema, root: _Schema) -> _Schema:
@@ -69,12 +82,16 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
     """Return a documented value, the first of an enumeration, or one made up from the type."""
     about = schema.get("description")
     schema = resolved(schema, root)
-    listed = [*_list(schema.get("examples")), *_list(schema.get("enum"))] or [
-        schema[k] for k in ("const",) if k in schema
+    listed = [
+        *_list(schema.get("examples")),
+        *_list(schema.get("enum")),
+        *(schema[k] for k in ("const",) if k in schema),
     ]
-    if listed:
-        return listed[0]
-    kind = schema.get("type", "string")
+    for documented in listed:
+        if _is_short(documented, _DEPTH):
+            return documented
+    kinds = _list(schema.get("type")) or [schema.get("type", "string")]
+    kind = next((each for each in kinds if isinstance(each, str) and each != "null"), None)
     if kind == "string":
         text = _string(name, schema, about)
         return text.encode() if schema.get("contentEncoding") == "base64" else text
@@ -85,8 +102,24 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
         wanted = (
             _list(schema.get("required")) or parts
         )  # what may be left out is, also for types that contain themselves
-        return {key: _value(key, mapping(part), root, depth - 1) for key, part in parts.items() if key in wanted}
+        kept = [(key, part) for key, part in parts.items() if key in wanted and is_plain(key)][:_MAX_PARTS]
+        return {key: _value(key, mapping(part), root, depth - 1) for key, part in kept}
     return _number(schema, _NUMBERS[kind]) if kind in _NUMBERS else True if kind == "boolean" else None
+
+
+def _is_short(value: object, depth: int) -> bool:
+    """Return whether a value that somebody documented is one that an example may have in it."""
+    if isinstance(value, str):
+        return is_plain(value)
+    if isinstance(value, int | float):
+        return abs(value) <= _LARGEST
+    if isinstance(value, dict):
+        pairs = cast("dict[object, object]", value)
+        value = [*pairs, *pairs.values()]
+    if isinstance(value, list):
+        parts = cast("list[object]", value)
+        return depth > 0 and len(parts) <= _MAX_PARTS and all(_is_short(part, depth - 1) for part in parts)
+    return value is None
 
 
 def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object]:
@@ -123,8 +156,9 @@ def _bound(schema: _Schema, keyword: str, otherwise: float) -> float:
 
 def _string(name: str, schema: _Schema, about: object) -> str:
     quoted = _QUOTED.search(about) if isinstance(about, str) else None
-    if quoted:
+    if quoted and is_plain(quoted[2]):
         return quoted[2]
-    text = _STRINGS.get(str(schema.get("format")), f"some {name.strip('_').replace('_', ' ')}")
+    text = f"some {name.strip('_').replace('_', ' ')}" if is_plain(name) else "some text"
+    text = _STRINGS.get(str(schema.get("format")), text)
     most = schema.get("maxLength")
     return text[:most] if isinstance(most, int) else text

@@ -7,6 +7,9 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
+from ez_ptc.sandbox.worker.quoting import MAX_QUOTED, quoted
+from ez_ptc.sandbox.worker.quoting import literal as literal_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 
@@ -23,8 +26,8 @@ _NAMED: Final = re.compile(rf"^[ \t]*(\w+) ?= ?(?P<with>{_LITERAL})[ \t]*$", re.
 _NOT_ALONE: Final = re.compile(r"\b(?:or|not|else)\b|\"\"\"|'''")
 _MOST_ROWS: Final = 1_000
 _MOST_VALUES: Final = 10
-_LONGEST_SHOWN: Final = 60
 _LONGEST: Final = 1_000
+_MAX_LITERAL: Final = 120
 _GREATEST: Final = 10**15
 _NUMBERS: Final = frozenset({bool, float, int})
 _MOST_KEYS: Final = 200
@@ -67,14 +70,15 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
 def _explained(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Unmet:
     key, literal = compared.key, compared.literal
     values = list[object](dict.fromkeys(row[key] for row in rows))
-    never = f"{key!r} is never {literal!r}"
+    never = f"{quoted(key)} is never {quoted(literal)}"
     for value in values:
-        if _alike(value, literal):
-            return Unmet(f"{never}, but {value!r}", _replaced(code, compared.literal_at, repr(value)))
+        written = literal_text(value) if isinstance(value, str) else repr(value)
+        if _alike(value, literal) and len(written) <= _MAX_LITERAL:
+            return Unmet(f"{never}, but {quoted(value)}", _replaced(code, compared.literal_at, written))
     for other in rows[0]:
         if _is_name(other) and any(_is_same(row.get(other), literal) for row in rows):
-            return Unmet(f"{never}, but {other!r} is", _replaced(code, compared.key_at, other))
-    shown = [text for value in values if len(text := repr(value)) <= _LONGEST_SHOWN]
+            return Unmet(f"{never}, but {quoted(other)} is", _replaced(code, compared.key_at, other))
+    shown = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
     more = ", …" if len(shown) > _MOST_VALUES else ""
     return Unmet(f"{never}; it is {', '.join(shown[:_MOST_VALUES])}{more}" if shown else never, "")
 
@@ -104,7 +108,8 @@ def _is_plain(value: object) -> bool:
 
 def _is_name(key: str) -> bool:
     """Return whether a key can be read as an attribute too."""
-    return key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
+    is_written = key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
+    return is_written and len(key) <= MAX_QUOTED
 
 
 def _is_same(value: object, literal: str | int) -> bool:

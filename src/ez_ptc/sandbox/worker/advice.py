@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .lookups import beginning, filtered, named, words
+from .lookups import beginning, filtered, named, names_effect, words
+from .quoting import item_text, name_list, name_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,8 +30,8 @@ __all__ = [
 
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
-_MOST_NAMES = 40
-_KEY = re.compile(r"""\[["'](\w+)["']\]""")
+_MOST_CHOICES = 10
+_TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _WORDED = re.compile("inf|nan", re.IGNORECASE)
 _SAME = 0.85
 """From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
@@ -88,10 +89,17 @@ def _replaced(text: str, found: Sequence[Mistake], quote: str) -> str:
         if line != last_line or (before is not None and (line, last_column) > before):
             return ""
         whole = lines[line - 1]
-        new = _KEY.sub(rf"[{quote}\1{quote}]", new)
+        new = _TEXT.sub(lambda found: _requoted(found, quote), new)
         lines[line - 1] = whole[:column] + new.encode() + whole[last_column:]
         before = line, column
     return b"".join(lines).decode()
+
+
+def _requoted(found: re.Match[str], quote: str) -> str:
+    """Return a text in other quotes where it is a key that is a name, and as it is anywhere else."""
+    text, around = found[0], found.string[found.start() - 1 : found.end() + 1]
+    is_key = text[1:-1].isidentifier() and around == f"[{text}]"
+    return f"{quote}{text[1:-1]}{quote}" if is_key else text
 
 
 def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
@@ -101,21 +109,21 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     meant = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
     tools = [each for each in meant if each in shapes]
     every = [*tools, *(tool for tool in shapes if tool not in tools)]
-    more = f", and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
-    parts = [f"the tools are: {', '.join(every[:_MOST_NAMES])}{more}"]
+    parts = [f"the tools are: {name_list(every)}"]
     if meant:
-        texts = (shapes[each].signature if each in shapes else each for each in meant)
+        texts = (shapes[each].signature if each in shapes else name_text(each) for each in meant)
         parts.insert(0, f"did you mean {' or '.join(texts)}?")
     parts += [source for each in tools for source in sources(shapes[each], shapes)]
     return "; ".join(parts)
 
 
 def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
-    """Say which tools return what a tool needs."""
+    """Say which tools return what a tool needs; and what to write to have it, where that calls nothing but readers."""
     for name, shape, own in shapes.sources(tool):
-        item = f'item["{own}"]'
-        use = f"{tool.tool}({item})" if len(tool.positional) == 1 else item
-        loop = f": for item in {shape.call}: {use}" if shape.returns.kind == "list" else f", as {own!r}"
+        item = item_text("item", own)
+        use = f"{tool.tool}({item})" if len(tool.positional) == 1 and tool.read_only else item
+        is_loop = shape.returns.kind == "list" and shape.read_only
+        loop = f": for item in {shape.call}: {use}" if is_loop else f", as {quoted(own)}"
         yield f"{name} is in what {shape.call} returns{loop}"
 
 
@@ -157,12 +165,12 @@ def _name_problems(node: ast.Call, tool: Shape, known: dict[str, Parameter], giv
     if not tool.takes_any_name:
         problems += [_unknown(name, known, given) for name in given if name not in known]
     missing = (name for name, each in known.items() if each.is_required and not each.type.nullable)
-    return [*problems, *(f"missing argument {name!r}" for name in missing if name not in given)]
+    return [*problems, *(f"missing argument {quoted(name)}" for name in missing if name not in given)]
 
 
 def _unknown(name: str, known: Iterable[str], given: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, [each for each in known if each not in given], n=1, cutoff=0.6)
-    return f"unknown argument {name!r}" + (f" (did you mean {near[0]!r}?)" if near else "")
+    return f"unknown argument {quoted(name)}" + (f" (did you mean {quoted(near[0])}?)" if near else "")
 
 
 def _about(tool: Shape, shapes: Shapes) -> str:
@@ -178,15 +186,18 @@ def _value_mistakes(
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
         begin = beginning(node, *called, {}) if problem and parameter.is_required else ""
-        hint = "" if parameter.is_required else f"leave {name} out where none is meant, and filter the results with if"
+        # Less is asked of a reader only: what has an effect would have it on more.
+        if not parameter.is_required and called[0].read_only:
+            hint = f"leave {name} out where none is meant, and filter the results with if"
     elif kind.kind in {"list", "set"}:
         item = f"item[{name!r}]" if kind.item is not None and name in kind.item.keys else "item"
         problem = f"takes one {name} ({wanted}), got a list: call it once for each"
-        hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
+        if called[0].read_only and not names_effect(node, called[1]):
+            hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
     elif kind.kind == "record":
         problem = f"{name!r} wants {wanted}, got a whole record"
-        part = f'{ast.unparse(value)}["{name}"]' if name in kind.keys else ""
-        hint = f"pass one key of it: {part or ', '.join(kind.keys)}"
+        part = f'{ast.unparse(value)}["{name}"]' if name in kind.keys and not names_effect(value, called[1]) else ""
+        hint = f"pass one key of it: {part or name_list(kind.keys)}"
         put_right = fix(value, part) if part else None
     elif kind.kind == "dict":
         problem = f"{name!r} wants {wanted}, got a dict"
@@ -207,7 +218,8 @@ def _misplaced(
     if is_key and other in tool.named and other not in given and scope.of(value).kind and not scope.of(value).choices:
         text = f"{other}={ast.unparse(value)}"
         error = f"TypeError: {tool.tool}: {parameter.name!r} got what is called {other!r}"
-        yield Mistake(node.lineno, error, f"write {text}; {_about(*called)}", fix(value, text))
+        hint = "" if names_effect(value, called[1]) else f"write {text}; "
+        yield Mistake(node.lineno, error, f"{hint}{_about(*called)}", fix(value, text))
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:
@@ -226,9 +238,11 @@ def _constant_problem(value: object, parameter: Parameter) -> str:
     if type(value) is not str:
         return ""
     if wanted.kind in _NUMBERS and not any(each.isdigit() for each in value) and not _WORDED.search(value):
-        return f"{parameter.name!r} wants {wanted.kind}, got str {value!r}"
+        return f"{parameter.name!r} wants {wanted.kind}, got str {quoted(value)}"
     if not wanted.choices:
         return ""
     if value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
         return ""
-    return f"{parameter.name!r} wants {' or '.join(map(repr, wanted.choices))}, got {value!r}"
+    choices = [*map(quoted, wanted.choices[:_MOST_CHOICES])]
+    more = len(wanted.choices) - len(choices)
+    return f"{parameter.name!r} wants {' or '.join(choices)}{f' or {more} others' if more else ''}, got {quoted(value)}"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from .advice import Mistake, call_mistakes, fix, meant, which_names
 from .inference import Scope, bound_names, changed, children, every
-from .lookups import all_of, beginning, identity, list_of, looked_up, named_lookup, where_else
+from .lookups import all_of, beginning, identity, list_of, looked_up, named_lookup, names_effect, where_else
+from .quoting import item_text, literal, name_list, on_one_line, quoted
 from .shapes import UNKNOWN
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = ["ENOUGH", "mistakes"]
 
 ENOUGH = 50
 """So many are looked for: what to write instead takes its time to find, and the program's time runs."""
+_MOST_TEXT = 100
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
@@ -161,8 +163,8 @@ class _Check:
         if not key or not name or scope.of(method.value).kind != "set" or name not in self._counted:
             return
         text = ast.unparse(given)
-        better = f'{text}["{key}"]' if method.attr == "add" else f'[each["{key}"] for each in {text}]'
-        self._add(node, "TypeError: unhashable type: 'Record'", f'{_UNHASHABLE}["{key}"]', fix(given, better))
+        better = item_text(text, key) if method.attr == "add" else f"[{item_text('each', key)} for each in {text}]"
+        self._add(node, "TypeError: unhashable type: 'Record'", item_text(_UNHASHABLE, key), fix(given, better))
 
     @cached_property
     def _counted(self) -> set[str]:
@@ -185,7 +187,9 @@ class _Check:
             hint = which_names(name, before, self._shapes)
             passed = self._passed.get(id(node))
             begin = beginning(*passed, self._shapes, dict(_constants(self._nodes))) if passed else ""
-            self._add(node, f"NameError: name {name!r} is not defined", hint, self._instead_of(node, before), begin)
+            self._add(
+                node, f"NameError: name {quoted(name)} is not defined", hint, self._instead_of(node, before), begin
+            )
 
     def _instead_of(self, node: ast.Name, before: list[str]) -> Fix | None:
         """Return the fix for a name that is nowhere, among the names that are bound before it."""
@@ -205,31 +209,36 @@ class _Check:
             return
         kind, text = scope.of(value), ast.unparse(value)
         if kind.kind == "record":
-            self._look_for_key(node, value, key.value, f"KeyError: {key.value!r}", scope)
+            self._look_for_key(node, value, key.value, f"KeyError: {quoted(key.value)}", scope)
         elif not kind.tool or not isinstance(node, ast.Subscript):
             return
         elif kind.kind == "list":
             hint = f"{_told(kind)} a list: loop over it, or take one item of it"
-            self._add(node, f"TypeError: {text} is a list and has no {key.value!r}", hint)
+            self._add(
+                node, f"TypeError: {on_one_line(text, _MOST_TEXT)} is a list and has no {quoted(key.value)}", hint
+            )
         elif kind.kind in _SCALARS:
-            error, whole = f"TypeError: {text} is {kind.kind} and has no {key.value!r}", self._shapes[kind.tool]
-            about = f"{kind.tool}() returns {whole.signature.rpartition('->')[2].strip()}"
+            problem = f"{on_one_line(text, _MOST_TEXT)} is {kind.kind} and has no {quoted(key.value)}"
+            error, whole = f"TypeError: {problem}", self._shapes[kind.tool]
+            about = f"{kind.tool}() returns {on_one_line(whole.signature.rpartition('->')[2].strip(), _MOST_TEXT)}"
             if whole.returns.kind == kind.kind:
                 self._add(node, error, f"{about}: take it as it is", fix(node, text))
                 return
-            better = looked_up(key.value, text, kind, self._shapes)
+            better = "" if names_effect(value, self._shapes) else looked_up(key.value, text, kind, self._shapes)
             if better:
-                self._add(node, error, f"{about}; {key.value!r} of it is {better}", fix(node, better))
+                self._add(node, error, f"{about}; {quoted(key.value)} of it is {better}", fix(node, better))
             else:
                 self._add(node, error, f"{about}; what you go over are its keys: use .items(), or do not loop")
 
     def _look_at_attribute(self, node: ast.Attribute, scope: Scope) -> None:
         kind = UNKNOWN if self._asks_first else scope.of(node.value)
         if kind.kind == "record" and not hasattr(dict, node.attr) and not node.attr.startswith("__"):
-            self._look_for_key(node, node.value, node.attr, f"AttributeError: this record has no {node.attr!r}", scope)
+            self._look_for_key(
+                node, node.value, node.attr, f"AttributeError: this record has no {quoted(node.attr)}", scope
+            )
         elif kind.kind == "list" and kind.tool and not hasattr(list, node.attr):
             hint = f"{_told(kind)} a list: loop over it, or take one item of it"
-            self._add(node, f"AttributeError: 'list' object has no attribute {node.attr!r}", hint)
+            self._add(node, f"AttributeError: 'list' object has no attribute {quoted(node.attr)}", hint)
 
     def _is_at_hand(self, name: str, node: ast.expr) -> bool:
         """Return whether a name is bound where something stands: before it, and in the loop that binds it."""
@@ -245,14 +254,17 @@ class _Check:
             return
         near = difflib.get_close_matches(key, kind.keys, n=3, cutoff=0.6)
         near += [own for own in kind.keys if own not in near and _is_part(own, key)]
-        listed = f"the keys are: {', '.join([*near, *(each for each in kind.keys if each not in near)])}"
+        listed = f"the keys are: {name_list([*near, *(each for each in kind.keys if each not in near)])}"
         text = ast.unparse(value)
         if near:
-            self._add(node, error, listed, fix(node, f'{text}["{near[0]}"]'))
+            self._add(node, error, listed, fix(node, item_text(text, near[0])))
             return
         other = scope.holding(key)
         if other and self._is_at_hand(other, node):
-            self._add(node, error, f"{listed}; {key!r} is in {other}", fix(node, f'{other}["{key}"]'))
+            self._add(node, error, f"{listed}; {quoted(key)} is in {other}", fix(node, item_text(other, key)))
+            return
+        if names_effect(value, self._shapes):
+            self._add(node, error, listed)
             return
         elsewhere, replacement = where_else(key, text, kind, self._shapes)
         self._add(node, error, "; ".join([listed, *elsewhere]), fix(node, replacement) if replacement else None)
@@ -303,7 +315,8 @@ def _constants(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         value = node.value if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(value, ast.Constant) and type(value.value) in {int, str}:
-            yield from ((target.id, repr(value.value)) for target in node.targets if isinstance(target, ast.Name))
+            written = literal(value.value) if isinstance(value.value, str) else repr(value.value)
+            yield from ((target.id, written) for target in node.targets if isinstance(target, ast.Name))
 
 
 def _named_keys(node: ast.AST) -> Iterator[str]:

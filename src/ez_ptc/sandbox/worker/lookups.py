@@ -8,6 +8,7 @@ import difflib
 import keyword
 from typing import TYPE_CHECKING
 
+from .quoting import item_text, name_text, quoted
 from .shapes import singular
 
 if TYPE_CHECKING:
@@ -25,24 +26,24 @@ __all__ = [
     "looked_up",
     "named",
     "named_lookup",
+    "names_effect",
     "where_else",
     "words",
 ]
 
-_VERBS = frozenset({"all", "find", "get", "list", "search"})
-# What begins so is called for what it returns: it may be proposed for each of many rows.
-_READING = (
-    _VERBS
-    | {"calculate", "compute", "count", "describe", "estimate", "fetch", "has", "is", "locate", "look"}
-    | {"lookup", "query", "read", "show", "track", "view"}
-)
-# What gets or creates is called for more than what it returns.
-_WRITING = frozenset({"add", "and", "create", "delete", "insert", "make", "or", "remove", "save", "set", "update"})
+# What a name says of asking, besides what it asks for.
+_VERBS = frozenset({"all", "fetch", "find", "get", "list", "lookup", "read", "search"})
 _IDENTITIES = ("_id", "_code", "_key", "_number")
 _SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
 _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.expr_context)
 _ROWS = ("item", "each", "found", "one_of_them")
 _MOST_LOOPS = 3
+
+
+def names_effect(node: ast.AST, shapes: Shapes) -> bool:
+    """Return whether a tool that is not declared a reader is in an expression: then no hint has it in a call."""
+    readers = shapes.readers
+    return any(isinstance(each, ast.Name) and readers.get(each.id) is False for each in ast.walk(node))
 
 
 def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
@@ -52,22 +53,22 @@ def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[st
     for shape, own in shapes.returning(key):
         if shape.tool == kind.tool:
             continue
-        told.append(f"{own!r} is in what {shape.call} returns")
+        told.append(f"{quoted(own)} is in what {shape.call} returns")
         needed = _one_needed(shape)
         way = ""
         if needed is not None and needed.name in kind.keys and _reads_one(shape):
-            way = f'{shape.tool}({text}["{needed.name}"])["{own}"]'
+            way = item_text(f"{shape.tool}({item_text(text, needed.name)})", own)
         elif _reads_all(shape):
             shared = identity(_record(shape.returns))
-            way = _found(shape, own, shared, f'{text}["{shared}"]') if shared in kind.keys else ""
+            way = _found(shape, own, shared, item_text(text, shared)) if shared in kind.keys else ""
         if way and not replacement:
             replacement = way
             told[-1] += f": {way}"
     for shape in shapes.values() if not told else ():
         needed = _one_needed(shape)
-        if _noun(shape) == key and needed is not None and needed.name in kind.keys and _only_reads(shape):
-            replacement = f'{shape.tool}({text}["{needed.name}"])'
-            told.append(f"the {key} come from {shape.tool}: {replacement}")
+        if _noun(shape) == key and needed is not None and needed.name in kind.keys and shape.read_only:
+            replacement = f"{shape.tool}({item_text(text, needed.name)})"
+            told.append(f"the {name_text(key)} come from {shape.tool}: {replacement}")
             break
     return told, replacement
 
@@ -79,8 +80,9 @@ def _noun(shape: Shape) -> str:
 def _found(shape: Shape, own: str, identity: str, value: str) -> str:
     """Return what reads a key of the one row that has a value; a whole row where `own` is ""; "" where it cannot."""
     row = _free(value)
-    wanted = f'{row}["{own}"]' if own else row
-    return f'next({wanted} for {row} in {shape.tool}() if {row}["{identity}"] == {value})' if _is_plain(value) else ""
+    wanted = item_text(row, own) if own else row
+    condition = f"{item_text(row, identity)} == {value}"
+    return f"next({wanted} for {row} in {shape.tool}() if {condition})" if _is_plain(value) else ""
 
 
 def _is_plain(text: str) -> bool:
@@ -116,10 +118,11 @@ def _reads_all(tool: Shape) -> bool:
 def list_of(name: str, shapes: Shapes) -> str:
     """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
     for tool in shapes.values():
-        if _only_reads(tool) and words(tool.tool) == words(name) and len(tool.positional) == 1:
+        if tool.read_only and words(tool.tool) == words(name) and len(tool.positional) == 1:
             for key, shape, own in shapes.sources(tool):
                 if _reads_all(shape):
-                    return f'[{tool.tool}({key}) for {key} in sorted({{item["{own}"] for item in {shape.call}}})]'
+                    keys = f"sorted({{{item_text('item', own)} for item in {shape.call}}})"
+                    return f"[{tool.tool}({key}) for {key} in {keys}]"
     return ""
 
 
@@ -129,7 +132,7 @@ def looked_up(key: str, text: str, kind: Type, shapes: Shapes) -> str:
     for shape, own in shapes.returning(key):
         needed, record = _one_needed(shape), _record(shape.returns)
         if _reads_one(shape) and needed is not None and needed.type.kind == kind.kind:
-            ways.append(f'{shape.tool}({text})["{own}"]')
+            ways.append(item_text(f"{shape.tool}({text})", own))
         elif _reads_all(shape) and identity(record) and record.keys[identity(record)].kind == kind.kind:
             ways.append(_found(shape, own, identity(record), text))
     return ways[0] if len(ways) == 1 else ""
@@ -139,7 +142,7 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
     """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does; or ""."""
     given = named(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
     verb, _, wanted = call.func.id.partition("_") if isinstance(call.func, ast.Name) else ("", "", "")
-    if not given or verb not in _READING:
+    if not given or verb not in _VERBS:
         return ""
     value = ast.unparse(call.args[0])
     for shape in shapes.values():
@@ -148,7 +151,7 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
         if own not in _record(kind).keys or own == given:
             continue
         if _reads_one(shape) and needed is not None and needed.name == given:
-            return f'{shape.tool}({value})["{own}"]'
+            return item_text(f"{shape.tool}({value})", own)
         if _reads_all(shape) and given in _record(kind).keys:
             return _found(shape, own, given, value)
     for shape in shapes.values():
@@ -161,7 +164,7 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
     extra = {str(each.arg): each.value for each in call.keywords if each.arg not in tool.named}
     kind = tool.returns.item
-    if not _only_reads(tool) or tool.returns.kind != "list" or kind is None or not kind.keys:
+    if not tool.read_only or tool.returns.kind != "list" or kind is None or not kind.keys:
         return ""
     values = [ast.unparse(value) for value in extra.values()]
     if len(call.args) > len(tool.positional) or not all(map(_is_plain, values)):
@@ -170,7 +173,7 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     conditions: list[str] = []
     for name, value in extra.items():
         key, sign = (name, "==") if name in kind.keys else _compared(name)
-        place = f'{row}["{key}"]' if key in kind.keys else where_else(key, row, kind, shapes)[1]
+        place = item_text(row, key) if key in kind.keys else where_else(key, row, kind, shapes)[1]
         if not place:
             return ""
         conditions.append(f"{place} {sign} {ast.unparse(value)}")
@@ -207,9 +210,10 @@ def _is_free(name: str) -> bool:
 def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str:
     """Return the loops that get what a failed call was given as a literal, and the call in them; "" where none can.
 
-    `known` is what to write for values that are there, by the names of parameters. What may have an effect is called
-    for one row only, which the task has to name.
+    `known` is what to write for values that are there, by the names of parameters.
     """
+    if not tool.read_only:
+        return ""
     given = dict(zip((each.name for each in tool.positional), call.args, strict=False))
     given |= {str(each.arg): each.value for each in call.keywords}
     for name, shape, own in shapes.sources(tool):
@@ -218,20 +222,14 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
         literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
         row = _row_of(shape)
-        values = {key: _written(value, known) for key, value in given.items()} | {name: f'{row}["{own}"]'}
+        values = {key: _written(value, known) for key, value in given.items()} | {name: item_text(row, own)}
         if not all(values.values()):
             continue
         by_name = {str(each.arg) for each in call.keywords}
         arguments = (f"{key}={text}" if key in by_name else text for key, text in values.items())
-        lines = [f"{tool.tool}({', '.join(arguments)})"]
-        if _only_reads(tool):
-            lines = [f"result = {lines[0]}"]
-        elif "name" in _record(shape.returns).keys:
-            lines = [f'if {row}["name"] == "...":', *lines]
-        else:
-            return ""
         if loops:
-            return "\n".join("    " * depth + line for depth, line in enumerate([*loops, *lines]))
+            lines = [*loops, f"result = {tool.tool}({', '.join(arguments)})"]
+            return "\n".join("    " * depth + line for depth, line in enumerate(lines))
     return ""
 
 
@@ -264,21 +262,16 @@ def _one_needed(tool: Shape) -> Parameter | None:
 
 
 def _reads_list(tool: Shape) -> bool:
-    return _only_reads(tool) and tool.returns.kind == "list"
+    return tool.read_only and tool.returns.kind == "list"
 
 
 def _reads_one(tool: Shape) -> bool:
-    return _only_reads(tool) and tool.returns.kind == "record"
-
-
-def _only_reads(tool: Shape) -> bool:
-    verb, *others = tool.tool.split("_")
-    return verb in _READING and _WRITING.isdisjoint(others)
+    return tool.read_only and tool.returns.kind == "record"
 
 
 def _row_of(shape: Shape) -> str:
     name = singular(shape.tool.rpartition("_")[2])
-    return name if name and not keyword.iskeyword(name) else "item"
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "item"
 
 
 def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
@@ -292,6 +285,6 @@ def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
         if len(needed) != 1 or not found:
             break
         _, source, own = found[0]
-        loops.insert(0, f'for {_row_of(shape)} in {shape.tool}({_row_of(source)}["{own}"]):')
+        loops.insert(0, f"for {_row_of(shape)} in {shape.tool}({item_text(_row_of(source), own)}):")
         shape = source
     return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import io
 import linecache
 import types
 from typing import TYPE_CHECKING
@@ -54,8 +55,9 @@ def parse_program(text: str, number: int = 1) -> ast.Module:
         SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
     """
     filename = _filename(number)
-    # Each line with its end, as linecache has them: tracebacks count on it when they point at a column.
-    lines = (text if text.endswith("\n") else text + "\n").splitlines(keepends=True)
+    # Each line with its end, as linecache has them: tracebacks count on it when they point at a column. A text has more
+    # ends of lines than a program.
+    lines = io.StringIO(text if text.endswith("\n") else text + "\n", newline=None).readlines()
     linecache.cache[filename] = (len(text), None, lines, filename)
     tree = compile(text, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     if not isinstance(tree, ast.Module) or not tree.body:

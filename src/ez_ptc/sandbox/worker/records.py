@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from .quoting import name_list, quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,7 +20,7 @@ class Record(dict[str, object]):
     def __getattr__(self, name: str) -> object:
         if name in self:
             return self[name]
-        message = f"this record has no {name!r}; it has: {', '.join(map(str, self)) or 'nothing'}"
+        message = f"this record has no {quoted(name)}; it has: {name_list(self) or 'nothing'}"
         raise AttributeError(message, name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -19,11 +19,13 @@ from .check import ENOUGH
 from .lines import unfolded
 from .lookups import beginning, fetching
 from .program import EmptyProgramError, is_program
+from .quoting import MAX_LINE, indented, item_text, literal, name_list, name_text, on_one_line, quoted
+from .readers import reads_only
 from .shapes import Shapes
 from .stubs import ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from types import FrameType, TracebackType
 
     from .advice import Mistake
@@ -35,13 +37,17 @@ _MOST_TEXT = 20_000
 _MOST_TOLD = 5
 _MOST_PROPOSED = 5_000
 """Characters of a corrected program: a longer one is not copied, and would be cut."""
-_MOST_NAMES = 40
-_LONGEST = 100
+_LONGEST = 80
 _GREATEST = 10**15
+_MOST_HINT = 3_000
+_CORRECTED = "Run this corrected program instead, if it does what is asked:"
+_BEGUN = "Where the task does not say that value, begin like this:"
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
 # A program's own classes may answer otherwise, or not at all.
 _TYPE_NAME = vars(type)["__name__"].__get__
 _EXIT_CODE = vars(SystemExit)["code"].__get__
+# The class of an exception at the beginning of a line; it may be called as it likes, but not as what we say is.
+_CLASS = re.compile(r"(?!Hint\b)[\w.<>]+(?::|\n|\Z)")
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
@@ -52,7 +58,7 @@ def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
     except MemoryError:
         raise
     except BaseException:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
-        line = f"{_TYPE_NAME(type(error))} (its text cannot be shown)"
+        line = f"{name_text(_TYPE_NAME(type(error)))} (its text cannot be shown)"
         return line, line + "\n"
 
 
@@ -70,48 +76,61 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
         return message, message + "\n"
     hint = _hint(error, shapes, namespace)
     shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-    _keep_program_frames(shown)
+    _keep_apart(shown)
     text = "".join(shown.format())
-    line = "".join(shown.format_exception_only()).strip()
-    proposal = ""
+    line = "".join(shown.format_exception_only()).rstrip()
+    proposed = ""
     if issubclass(type(error), SyntaxError):
         wrong = cast("SyntaxError", error)
-        said = f"{type(error).__name__}: {wrong.msg}"
-        line = f"{said} (line {wrong.lineno})" if wrong.lineno else said
-        text = f"{text.rstrip().removesuffix(said)}{line}\n"
+        where = f" (line {wrong.lineno})" if wrong.lineno else ""
+        line = "".join(piece for piece in shown.format_exception_only() if not piece.startswith(" ")).rstrip() + where
+        text = f"{text.rstrip()}{where}\n"
         better = "" if hint else _unfolded(wrong)
-        hint, proposal = (_ON_LINES, _proposal(better)) if better else (hint, "")
+        if better:
+            hint, proposed = _ON_LINES, _proposed(_CORRECTED, better, shapes, namespace)
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
-        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposal or _beginning(error, shapes)}"
+        hint = on_one_line(hint, _MOST_HINT)
+        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposed or _beginning(error, shapes, namespace)}"
     return line, text
 
 
-def describe_mistakes(found: Sequence[Mistake], text: str) -> tuple[str, str]:
+def describe_mistakes(
+    found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+) -> tuple[str, str]:
     """Return ``(error, text)`` of what was found before the program ran: the first mistake; some, and how to do it."""
     # As bytes, since a text has more ends of lines than a program.
     lines = text.encode().splitlines()
-    told = [f"{each.error}\nHint: {each.hint}" for each in found[:_MOST_TOLD]]
+    told = [
+        f"{on_one_line(each.error, MAX_LINE)}\nHint: {on_one_line(each.hint, _MOST_HINT)}"
+        for each in found[:_MOST_TOLD]
+    ]
     shown = [
-        f"  line {each.line}: {lines[each.line - 1].decode().strip()[:200]}\n{said}\n"
+        f"  line {each.line}: {on_one_line(lines[each.line - 1].decode().strip(), 200)}\n{said}\n"
         for each, said in zip(found, told, strict=False)
     ]
-    shown.append(proposal(found, text))
-    return told[0], _cut(
-        "".join(["The program was checked and has not run: nothing was called.\n", *shown]), _MOST_TEXT
-    )
+    shown.append(proposal(found, text, shapes, taken))
+    return told[0], "".join(["The program was checked and has not run: nothing was called.\n", *shown])
 
 
-def proposal(found: Sequence[Mistake], text: str) -> str:
-    """Return the program with its mistakes put right, or how one may begin, as a model is told it; or ""."""
+def proposal(found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str:
+    """Return the program with its mistakes put right, or how one may begin, as a model is told it; or "".
+
+    Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
+    """
     better = corrected(text, found) if 0 < len(found) < ENOUGH else ""
-    if better and len(better) <= _MOST_PROPOSED:
-        return _proposal(better)
-    return _begun(next((each.begin for each in found if each.begin), ""))
+    begin = next((each.begin for each in found if each.begin), "")
+    return _proposed(_CORRECTED, better, shapes, taken) or _proposed(_BEGUN, begin, shapes, taken)
 
 
-def _proposal(program: str) -> str:
-    return f"Run this corrected program instead, if it does what is asked:\n```python\n{program.strip()}\n```\n"
+def _proposed(introduction: str, program: str, shapes: Shapes, taken: Collection[str]) -> str:
+    """Return a program in a block for a model to copy; "" where it may do more than read, or would end the block."""
+    program = program.strip()
+    if not program or len(program) > _MOST_PROPOSED or "```" in program:
+        return ""
+    readers = shapes.readers
+    names = {name for name in taken if name not in readers and not name.startswith("__")}
+    return f"{introduction}\n```python\n{program}\n```\n" if reads_only(program, readers, names) else ""
 
 
 def _unfolded(error: SyntaxError) -> str:
@@ -126,24 +145,39 @@ def install() -> None:
     def show_in_thread(found: threading.ExceptHookArgs) -> None:
         if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
             name = found.thread.name if found.thread else "?"
-            sys.stderr.write(f"Exception in thread {name}:\n{describe(found.exc_value, Shapes({}), {})[1]}")
+            sys.stderr.write(
+                f"Exception in thread {on_one_line(name, MAX_LINE)}:\n{describe(found.exc_value, Shapes({}), {})[1]}"
+            )
 
     def show_in_logging(self: logging.Handler, record: logging.LogRecord) -> None:
         del self
         error = sys.exception()
         if error is not None:
-            sys.stderr.write(f"Logging error in {record.msg!r}:\n{describe(error, Shapes({}), {})[1]}")
+            sys.stderr.write(f"Logging error in {quoted(record.msg)}:\n{describe(error, Shapes({}), {})[1]}")
 
     threading.excepthook = show_in_thread
     logging.Handler.handleError = show_in_logging
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]}\n[...]\n{text[-most // 2 :]}"
+    # On the same line: no part of what an exception says begins one.
+    return text if len(text) <= most else f"{text[: most // 2]} [...] {text[-most // 2 :]}"
 
 
-def _keep_program_frames(shown: traceback.TracebackException) -> None:
-    """Drop the frames that are not the program's: ours, and the insides of the standard library."""
+class _Apart(traceback.TracebackException):
+    """Tells what an exception says with all its lines indented that no class begins: what else begins one is ours."""
+
+    def format_exception_only(self, **options: Any) -> Generator[str]:
+        """Yield where a syntax error is, what the exception says, and its notes."""
+        is_said = False
+        for piece in super().format_exception_only(**options):
+            begins = piece.startswith(" ") or (not is_said and _CLASS.match(piece))
+            yield (indented(piece) if begins else indented(f"\n{piece}")[1:]) + "\n"
+            is_said = is_said or not piece.startswith(" ")
+
+
+def _keep_apart(shown: traceback.TracebackException) -> None:
+    """Keep apart what is not ours, and drop the frames that are not the program's: ours, and those of libraries."""
     pending: list[traceback.TracebackException | None] = [shown]
     while pending:
         part = pending.pop()
@@ -151,6 +185,7 @@ def _keep_program_frames(shown: traceback.TracebackException) -> None:
             continue
         own = [frame for frame in part.stack if is_program(frame.filename)]
         part.stack = traceback.StackSummary.from_list(own)
+        part.__class__ = _Apart
         pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
 
 
@@ -175,14 +210,6 @@ def _syntax_hint(error: SyntaxError, _shapes: Shapes, _namespace: Mapping[str, o
     return "a program has no return: make the value its last expression, or print it" if is_return else ""
 
 
-def _names(names: Iterable[object], wanted: object = "") -> str:
-    found = [name if isinstance(name, str) else repr(name) for name in names]
-    near = difflib.get_close_matches(str(wanted), found, n=3, cutoff=0.5) if wanted else []
-    ordered = near + [name for name in found if name not in near]
-    more = f", and {len(ordered) - _MOST_NAMES} more" if len(ordered) > _MOST_NAMES else ""
-    return _cut(", ".join(ordered[:_MOST_NAMES]) + more, 1_000)
-
-
 def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     found: object = getattr(error, "obj", None)
     if found is None:
@@ -190,7 +217,7 @@ def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]
     if not isinstance(found, dict):
         return ""
     keys = cast("dict[object, object]", found)
-    return f"the keys are: {_names(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
+    return f"the keys are: {name_list(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
 
 
 def _subscripted(tb: TracebackType | None) -> object:
@@ -238,13 +265,13 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
     wanted = error.name or ""
     if isinstance(found, dict):
         keys = cast("dict[object, object]", found)
-        quoted = f'["{wanted}"]' if wanted in keys else '["key"]'
-        return f"this is a dict: use {quoted}; its keys are: {_names(keys, wanted)}"
+        part = item_text("", wanted if wanted in keys else "key")
+        return f"this is a dict: use {part}; its keys are: {name_list(keys, wanted)}"
     if isinstance(found, list):
         return "this is a list: take one item of it, or loop over it"
     public = [name for name in dir(found) if not name.startswith("_") or wanted.startswith("_")]
-    near = difflib.get_close_matches(wanted, public, n=3, cutoff=0.6)
-    return f"{type(found).__name__} has: {', '.join(near)}" if near else ""
+    near = difflib.get_close_matches(wanted[:_LONGEST], public, n=3, cutoff=0.6)
+    return f"{name_text(_TYPE_NAME(type(found)))} has: {name_list(near)}" if near else ""
 
 
 def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
@@ -254,17 +281,18 @@ def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | N
     return (node, tool) if isinstance(node, ast.Call) and tool is not None else None
 
 
-def _beginning(error: BaseException, shapes: Shapes) -> str:
+def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str:
     """Return the begin of a program that reads what the failed call was given as a literal."""
     failed = _failed_call(error, shapes) if isinstance(error, ToolError) else None
     frame = _failing(error.__traceback__)[1]
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
-        return f"Begin like this instead:\n```python\n{calls}\n```\n" if calls else ""
+        return _proposed("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
         return ""
     values = {**frame.f_globals, **frame.f_locals}.items()
-    return _begun(beginning(*failed, shapes, {name: repr(value) for name, value in values if _is_short(value)}))
+    known = {name: literal(value) if type(value) is str else repr(value) for name, value in values if _is_short(value)}
+    return _proposed(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
 
 
 def _is_short(value: object) -> bool:
@@ -272,16 +300,13 @@ def _is_short(value: object) -> bool:
     return (type(value) is str and len(value) <= _LONGEST) or (type(value) is int and abs(value) < _GREATEST)
 
 
-def _begun(loops: str) -> str:
-    return f"Where the task does not say that value, begin like this:\n```python\n{loops}\n```\n" if loops else ""
-
-
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     """Say how the tool is called that refused its arguments, and where others come from than were made up."""
     failed = _failed_call(error, shapes)
     tool = failed[1] if failed else None
-    text = str(error)
-    tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), tool)
+    if tool is None:
+        text = str(error)
+        tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), None)
     if tool is None:
         return ""
     parts = [f"the tool is {tool.signature}"] if isinstance(error, TypeError) else []
@@ -291,14 +316,14 @@ def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
     own = [name for name in namespace if not name.startswith("__") and name not in shapes]
-    near = difflib.get_close_matches(wanted, [*shapes, *own, *vars(builtins)], n=3, cutoff=0.6)
+    near = difflib.get_close_matches(wanted[:_LONGEST], [*shapes, *own, *vars(builtins)], n=3, cutoff=0.6)
     # From 3.12 on CPython's own text has the suggestion.
-    parts = [f"did you mean {' or '.join(near)}?"] if near and sys.version_info < (3, 12) else []
+    parts = [f"did you mean {' or '.join(map(name_text, near))}?"] if near and sys.version_info < (3, 12) else []
     if wanted in sys.stdlib_module_names:
         parts = [f"write `import {wanted}` first"]
-    parts.append(f"the tools are: {_names(shapes, wanted) or 'none'}")
+    parts.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
     if own:
-        parts.append(f"names defined so far: {_names(own, wanted)}")
+        parts.append(f"names defined so far: {name_list(own, wanted)}")
     return "; ".join(parts)
 
 
@@ -308,13 +333,17 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
         return f"the tool is {tool.signature}"
     if str(error).startswith("string indices must be integers"):
         found = _subscripted(error.__traceback__)
-        return f"this is the str {_cut(repr(found), 100)}, which has no keys" if isinstance(found, str) else ""
+        return f"this is the str {quoted(found)}, which has no keys" if isinstance(found, str) else ""
     if "unhashable type: 'Record'" in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     match = _CALL_PROBLEM.match(str(error))
     name = match[1].rpartition(".")[2] if match else ""
     function = namespace.get(name)
-    return f"the signature is {name}{inspect.signature(function)}" if callable(function) else ""
+    return (
+        f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
+        if callable(function)
+        else ""
+    )
 
 
 # The first that fits: an error of a tool is of a built-in kind too.

@@ -20,6 +20,7 @@ from . import chance, strands, values
 from .aio import settle
 from .check import mistakes
 from .program import SETTLE, compile_program, parse_program, run_compiled
+from .quoting import MAX_LINE, on_one_line
 from .report import describe, describe_mistakes, ended_well, proposal
 from .shapes import Shapes
 from .streams import Output
@@ -158,7 +159,7 @@ class Runtime:
             found = self._mistakes(tree, text) if self._names_tool(text) else []
             if found:
                 self._running = False
-                error, trace = describe_mistakes(found, text)
+                error, trace = describe_mistakes(found, text, self._shapes(), self._namespace)
                 return {"t": "done", "error": error, "trace": trace, "kind": "error"}
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             _wait_for_threads()
@@ -173,7 +174,7 @@ class Runtime:
             why = str(error)
         except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             why = describe(error, Shapes({}), {})[0]
-        message = f"TypeError: the value of the program's last expression: {why}"
+        message = f"TypeError: the value of the program's last expression: {on_one_line(why, MAX_LINE)}"
         return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
@@ -181,13 +182,18 @@ class Runtime:
         if len(text) > _MOST_CHECKED:
             return []
         there = vars(sys.modules["builtins"])
-        tools = self._tools
-        texts = {name: text for name, text in tools.texts.items() if tools.has(name, self._namespace.get(name))}
         try:
-            return mistakes(tree, Shapes(texts), lambda name: name in there or name in self._namespace)
+            return mistakes(tree, self._shapes(), lambda name: name in there or name in self._namespace)
         except (RecursionError, ValueError):
             # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
             return []
+
+    def _shapes(self) -> Shapes:
+        """Return the shapes of the tools whose names are still theirs."""
+        tools = self._tools
+        return Shapes(
+            {name: told for name, told in tools.described.items() if tools.has(name, self._namespace.get(name))}
+        )
 
     def _meant(self, error: BaseException, tree: ast.Module, text: str) -> str:
         """Return the program put right that names no tool, and so was not checked, but may have meant one.
@@ -197,19 +203,19 @@ class Runtime:
         if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
             return ""
         try:
-            return proposal(self._mistakes(tree, text), text)
+            return proposal(self._mistakes(tree, text), text, self._shapes(), self._namespace)
         except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
             return ""
 
     def _names_tool(self, text: str) -> bool:
-        return any(map(text.__contains__, self._tools.texts))
+        return any(map(text.__contains__, self._tools.described))
 
     def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
         if ended_well(error):
             return {"t": "done", "value": None}
         kind = "memory" if issubclass(type(error), MemoryError) else "error"
         try:
-            line, trace = describe(error, Shapes(self._tools.texts), self._namespace)
+            line, trace = describe(error, self._shapes(), self._namespace)
         except MemoryError:
             line, trace = "MemoryError", "MemoryError\n"
         return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["UNKNOWN", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
+from .quoting import MAX_QUOTED
+
+__all__ = ["UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
 _COMMON = frozenset(
     {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
@@ -20,6 +22,13 @@ _SETS = frozenset({"set", "frozenset"})
 _LISTS = frozenset({"list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
 _DICTS = frozenset({"dict", "Mapping"})
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
+_MAX_SIGNATURE = 1_000
+
+Described = tuple[str, str, bool]
+"""A tool's signature and what it returns, as a model reads them, and whether it is declared a reader.
+
+What it returns is "" where that is what the signature says.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ class Shape:
     takes_more: bool
     takes_any_name: bool
     returns: Type
+    read_only: bool = False
 
     @property
     def call(self) -> str:
@@ -73,21 +83,26 @@ class Shape:
 class Shapes(Mapping[str, Shape]):
     """The shapes of the tools by name, each read when it is asked for; those that cannot be read are not there."""
 
-    def __init__(self, texts: Mapping[str, tuple[str, str]]) -> None:
-        """Take each tool's signature and what it returns, as texts."""
-        self._texts = texts
+    def __init__(self, described: Mapping[str, Described]) -> None:
+        """Take what the host says of each tool."""
+        self._described = described
         self._read: dict[str, Shape | None] = {}
+
+    @property
+    def readers(self) -> dict[str, bool]:
+        """Whether each tool is declared a reader, also of those whose shape cannot be read."""
+        return {name: read_only for name, (_, _, read_only) in self._described.items()}
 
     def __getitem__(self, name: str) -> Shape:
         if name not in self._read:
-            self._read[name] = read_shape(name, *self._texts[name])
+            self._read[name] = read_shape(name, self._described[name])
         shape = self._read[name]
         if shape is None:
             raise KeyError(name)
         return shape
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._texts if name in self)
+        return (name for name in self._described if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -95,8 +110,10 @@ class Shapes(Mapping[str, Shape]):
     def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
         """Yield the tools whose records have what is called `key`, and what the records call it.
 
-        What `list_rooms` calls `number` is a `room_number`.
+        What `list_rooms` calls `number` is a `room_number`. What is too long to be a name is none.
         """
+        if len(key) > MAX_QUOTED:
+            return
         for shape in self.values():
             kind = shape.returns
             record = kind.item if kind.kind == "list" and kind.item is not None else kind
@@ -125,20 +142,15 @@ def singular(noun: str) -> str:
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else ""
 
 
-def read_shape(tool: str, signature: str, returned: str) -> Shape | None:
-    """Return a tool's shape, or None where its signature is no Python.
-
-    Args:
-        tool: Its name.
-        signature: As a model reads it.
-        returned: What it returns, in the notation that a model reads; "" for what the signature says.
-    """
+def read_shape(tool: str, described: Described) -> Shape | None:
+    """Return the shape of the tool of that name, or None where its signature is no Python of one line."""
+    signature, returned, read_only = described
     try:
         head = ast.parse(f"def {signature}: ...").body[0]
         shown = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body if returned else None
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    if not isinstance(head, ast.FunctionDef):
+    if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return None
     names = head.args
     positional = [*names.posonlyargs, *names.args]
@@ -154,12 +166,13 @@ def read_shape(tool: str, signature: str, returned: str) -> Shape | None:
     named = {each.name: each for each in (*ordered[len(names.posonlyargs) :], *keywords)}
     return Shape(
         tool=tool,
-        signature=signature,
+        signature=signature[:_MAX_SIGNATURE],
         positional=ordered,
         named=named,
         takes_more=names.vararg is not None,
         takes_any_name=names.kwarg is not None,
         returns=_type(head.returns if shown is None else shown, tool),
+        read_only=read_only,
     )
 
 

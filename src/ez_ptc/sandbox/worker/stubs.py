@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, cast
 
 from . import values
+from .quoting import MAX_LINE, name_text, on_one_line
 from .records import Record
 from .strands import count_threads, current, fork
 from .wire import TooLargeError
@@ -19,6 +20,7 @@ from .wire import TooLargeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .shapes import Described
     from .wire import Link, Pending
 
 __all__ = ["ToolError", "Tools"]
@@ -37,6 +39,8 @@ class ToolError(Exception):
 
 @functools.cache
 def _error_class(name: str, base: str) -> type[ToolError]:
+    # A report begins a line with the name, whatever the host calls its classes.
+    name = name if name.isidentifier() else "ToolError"
     found = getattr(builtins, base, None)
     if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
         return ToolError if name == "ToolError" else type(name, (ToolError,), {"__module__": "builtins"})
@@ -74,7 +78,7 @@ class Tools:
         self.made = 0  # calls of this program
         self._most = 0
         self._program: object = None
-        self.texts: dict[str, tuple[str, str]] = {}  # what is said of them: the signature, and what is returned
+        self.described: dict[str, Described] = {}  # what the host says of them, by name
         self._tools: dict[object, str] = {}  # the names, by function
         self._names: dict[str, str] = {}  # as JSON, of those that have been called
         self.closed: BaseException | None = None
@@ -88,24 +92,24 @@ class Tools:
 
     def has(self, name: str, value: object) -> bool:
         """Return whether a name still is the tool's; a program of a session may have given it to something else."""
-        return isinstance(value, FunctionType) and self._tools.get(value) == name
+        return type(value) is FunctionType and self._tools.get(value) == name
 
     def forget(self) -> list[str]:
         """Have no tools any more; return their names."""
-        names = list(self.texts)
-        self.texts.clear()
+        names = list(self.described)
+        self.described.clear()
         self._tools.clear()
         return names
 
-    def functions(self, grants: Iterable[tuple[str, str, str, bool, str]]) -> dict[str, object]:
+    def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
         """Return the functions to put into the program's namespace, by name.
 
         Args:
-            grants: One ``[name, signature, documentation, is_async, returned]`` a tool.
+            grants: One ``[name, signature, documentation, is_async, returned, read_only]`` a tool.
         """
         found: dict[str, object] = {}
-        for name, signature, documentation, is_async, returned in grants:
-            self.texts[name] = signature, returned
+        for name, signature, documentation, is_async, returned, read_only in grants:
+            self.described[name] = signature, returned, read_only
             tool = self._async_function(name) if is_async else self._function(name)
             self._tools[tool] = name
             tool.__name__ = tool.__qualname__ = name
@@ -157,7 +161,7 @@ class Tools:
             positional = values.text([encode(value) for value in args])
             named = values.text({key: encode(value) for key, value in kwargs.items()}) if kwargs else "{}"
         except values.CannotCrossError as error:
-            message = f"an argument of {name}: {error}"
+            message = f"an argument of {name}: {on_one_line(str(error), MAX_LINE)}"
             raise TypeError(message) from None
         self._flush()
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
@@ -233,6 +237,6 @@ def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:
         return parts[0], parts[1:]
     message = (
         "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
-        f"got {type(branch).__name__}: pass the function and its arguments, do not call it"
+        f"got {name_text(type(branch).__name__)}: pass the function and its arguments, do not call it"
     )
     raise TypeError(message)

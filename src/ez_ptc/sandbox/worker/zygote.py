@@ -33,7 +33,7 @@ _NOWHERE_FD = 1
 _REHEARSALS = 12
 """How often the path of a program is walked before the first fork: CPython specialises code that has run often."""
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
-_TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]")
+_TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]", False)
 _MOST_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
 _REHEARSED = """

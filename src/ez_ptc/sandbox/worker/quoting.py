@@ -1,0 +1,121 @@
+"""Foreign text in a sentence of ours: identifiers bare, all else in quotes; on one line, and bounded.
+
+Keys, values and names come from tools, which have them from strangers: none may be taken for a sentence of ours. What
+is longer than a name, as the text of an exception, is indented: what begins a line is ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "MAX_LINE",
+    "MAX_QUOTED",
+    "indented",
+    "item_text",
+    "literal",
+    "name_list",
+    "name_text",
+    "on_one_line",
+    "quoted",
+]
+
+MAX_LINE = 300
+"""Characters of a line that is ours but for what is in it."""
+MAX_QUOTED = 60
+"""Characters of a value in a sentence, without its quotes."""
+_MAX_NAMES = 40
+_MAX_LIST = 1_000
+_MAX_COMPARED = 1_000
+"""Names that are compared with a wanted one: each takes its time, and the program's time runs."""
+_MAX_BITS = 512
+_FENCES = ("```", "~~~")
+_MARGIN = "    "
+# A class derived from one of these may have a `__repr__` of its own, which is not to run.
+_PLAIN = frozenset({bool, type(None), float, complex, date, datetime, time, timedelta, UUID, Decimal})
+_CLASS_NAME = vars(type)["__name__"].__get__
+
+
+def quoted(value: object) -> str:
+    """Return a value as Python writes it, cut to 60 characters and its quotes.
+
+    None of a value's own code runs: what is of no built-in type is the name of its class.
+    """
+    kind = type(value)
+    if issubclass(kind, str):
+        return _cut(literal(str.__getitem__(cast("str", value), slice(MAX_QUOTED + 1))))
+    if kind is bytes:
+        return _cut(repr(cast("bytes", value)[: MAX_QUOTED + 1]))
+    if kind is int and cast("int", value).bit_length() <= _MAX_BITS:
+        return _cut(repr(value))
+    if kind is tuple:
+        return _cut(f"({', '.join(map(quoted, islice(cast('tuple[object, ...]', value), 5)))})")
+    return _cut(repr(value)) if kind in _PLAIN else f"<{name_text(_CLASS_NAME(kind))}>"
+
+
+def literal(text: str) -> str:
+    """Return text as a program writes it, whole: on one line, printable, and with nothing in it that ends a block."""
+    return _without_fences(repr(str.__str__(text)))
+
+
+def item_text(of: str, key: str) -> str:
+    """Return the text that reads a key: `row["city"]`."""
+    return f'{of}["{key}"]' if key.isidentifier() else f"{of}[{literal(key)}]"
+
+
+def name_text(name: object) -> str:
+    """Return a name as it stands in a sentence: bare where Python could write it so."""
+    if type(name) is str and len(name) <= MAX_QUOTED and name.isidentifier():
+        return name
+    return quoted(name)
+
+
+def name_list(names: Iterable[object], wanted: object = "") -> str:
+    """Return names with commas between them, those first that are like `wanted`, and how many more there are."""
+    found = list(names)
+    if type(wanted) is str and wanted:
+        texts = [name for name in found[:_MAX_COMPARED] if type(name) is str and len(name) <= MAX_QUOTED]
+        near = difflib.get_close_matches(wanted[:MAX_QUOTED], texts, n=3, cutoff=0.5)
+        found = [*near, *(name for name in found if type(name) is not str or name not in near)]
+    listed, length = list[str](), 0
+    for name in found[:_MAX_NAMES]:
+        listed.append(name_text(name))
+        length += len(listed[-1])
+        if length > _MAX_LIST:
+            break
+    more = len(found) - len(listed)
+    return f"{', '.join(listed)}, and {more} more" if more else ", ".join(listed)
+
+
+def on_one_line(text: str, most: int | None = None) -> str:
+    """Return text that is ours but for what is in it, as a signature or an expression: on one line, cut to `most`."""
+    text = _without_fences(text if most is None else text[: most + 1])
+    if not text.isprintable():
+        text = "".join([each if each.isprintable() else repr(each)[1:-1] for each in text])
+    return text if most is None or len(text) <= most else f"{text[:most]}…"
+
+
+def indented(text: str) -> str:
+    """Return text all of whose lines but the first are indented, whatever ends them."""
+    return f"\n{_MARGIN}".join(str.splitlines(text))
+
+
+def _without_fences(text: str) -> str:
+    """Return text whose fences are written as a string can have them: they would end the block around it."""
+    for fence in _FENCES if "```" in text or "~~~" in text else ():
+        text = text.replace(fence, f"\\x{ord(fence[0]):x}" * len(fence))
+    return text
+
+
+def _cut(written: str) -> str:
+    """Return what was written, or so much of it that it is a bit longer than a name, with its quote at the end."""
+    most = MAX_QUOTED + 2
+    return written if len(written) <= most else f"{written[:MAX_QUOTED]}…{written[-1]}"

@@ -1,0 +1,72 @@
+"""Which tools only read: those that are declared so, and the guess from a name where nobody has said.
+
+The guess chooses words, and what the worked example in a prompt calls, which a model copies the form of. Nothing is
+proposed to be run by it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["demonstrable", "seems_to_read"]
+
+_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_READING: Final = frozenset(
+    {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "list", "locate", "lookup"}
+    | {"read", "search"}
+)
+# Of what these give back something has to be known: one also shows a message, or tracks what somebody did.
+_SHOWING: Final = frozenset({"look", "query", "show", "track", "view"})
+_SHOWN: Final = frozenset(
+    {
+        "alert",
+        "banner",
+        "click",
+        "dialog",
+        "event",
+        "expense",
+        "message",
+        "notification",
+        "popup",
+        "time",
+        "usage",
+        "vote",
+    }
+)
+_EFFECTS: Final = """
+    accept ack acknowledge activate add adjust alter and append apply approve archive assign attach away ban block
+    book broadcast buy cancel change charge claim clear close commit confirm consume create deactivate decrement
+    deduct delete deploy deposit dequeue destroy disable discard dispatch drop edit empty enable enqueue ensure
+    erase exec execute expire fill finish fire fix flush forget grant hide increment init insert install invite
+    invoke kick kill launch lock login logout make mark merge modify move mute new next notify or overwrite patch
+    pause pay ping pop prune publish purge push put reboot redeem refresh refund register reject remove rename renew
+    reopen repair replace reply reserve reset resolve restart restore resume retry revert revoke rewrite rid
+    rollback rotate sale save sell send set share shutdown sign spend start stop submit subscribe suspend swap sync
+    take terminate then touch transfer trigger truncate unblock uninstall unlock unsubscribe update upgrade upload
+    upsert use vote wipe withdraw write
+"""
+_CHANGING: Final = frozenset(_EFFECTS.split())
+
+
+def demonstrable(tools: Sequence[Tool[..., Any]]) -> list[Tool[..., Any]]:
+    """Return the tools that an example may call: the declared readers, then those that seem to be some."""
+    return sorted(filter(seems_to_read, tools), key=lambda tool: tool.read_only is None)
+
+
+def seems_to_read(tool: Tool[..., Any]) -> bool:
+    """Return whether a tool is declared a reader, or says by its name that it is one where nothing is declared."""
+    if tool.read_only is not None:
+        return tool.read_only
+    words = tool.name.split("_") if tool.name.islower() else [word.lower() for word in _WORD.findall(tool.name)]
+    verb, *others = words or [""]
+    if not _CHANGING.isdisjoint(others):
+        return False
+    if verb in _SHOWING:
+        return tool.return_schema is not None and _SHOWN.isdisjoint(word.removesuffix("s") for word in others)
+    return verb in _READING
