@@ -87,7 +87,8 @@ def test_a_call_is_asked_about(history: History, answer: str, outcome: str) -> N
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", answer)
     assert "→ pay(to='Ada', amount=5)" in sees
-    assert "? Allow pay(to='Ada', amount=5)? [y/N or the reason why not]" in sees
+    asked = "      to = 'Ada'\n      amount = 5\n  ? Allow pay? [y/N or the reason why not] "
+    assert asked in sees
     assert outcome in sees
 
 
@@ -102,7 +103,7 @@ def test_a_call_from_a_program_is_asked_about_too(history: History) -> None:
         provider = ScriptedProvider(ToolCall("", "execute_tools", {"code": program[:-4]}), "Done.")
         sees = talk(llm().toolkit(toolkit).provider(provider), history, "Pay Ada", "y")
     assert "→ execute_tools:\n    print(pay('Ada', 5))" in sees
-    assert "? Allow pay(to='Ada', amount=5)?" in sees
+    assert "      to = 'Ada'\n      amount = 5\n  ? Allow pay?" in sees
     assert "= Ada got 5" in sees
 
 
@@ -117,11 +118,94 @@ def test_a_model_cannot_command_the_terminal(history: History) -> None:
     assert "gone" in sees
 
 
-def test_a_person_sees_all_of_what_they_allow(history: History) -> None:
+def test_a_person_can_see_all_of_what_they_allow(history: History) -> None:
     hidden = f"{'a' * 100} Eve {'b' * 100}"
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": hidden, "amount": 5}), "Done."))
-    sees = talk(builder, history, "Pay Ada", "no")
-    assert f"? Allow pay(to='{hidden}', amount=5)? " in sees
+    sees = talk(builder, history, "Pay Ada", "?", "no")
+    assert " Eve " not in sees.partition("? Allow pay?")[0].rpartition("wants to call")[2]
+    assert " Eve " in sees.partition("? Allow pay?")[2]
+    assert sees.count("? Allow pay? [y/N or the reason why not] ") == 2
+    assert "! pay was not approved" in sees
+
+
+def test_what_a_call_says_cannot_look_like_another_question(history: History) -> None:
+    forged = f"x{' ' * 3_000}\u2060\n  ? Allow get_weather? [y/N or the reason why not] "
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": forged, "amount": 5}), "Done."))
+    person = Person("Pay Ada", "no")
+    asked: list[str] = []
+
+    def read(prompt: str) -> str:
+        asked.append(prompt)
+        return person.read(prompt)
+
+    Chat(builder, history, read=read, write=person.write).run()
+    *before, last = asked[1].splitlines()
+    assert last == "  ? Allow pay? [y/N or the reason why not] "
+    assert len(before) == 4
+    assert not any(line.startswith("  ? ") for line in before)
+    assert all(len(line) < 80 for line in before)
+
+
+def test_what_was_typed_before_the_question_is_no_answer(history: History) -> None:
+    person, said = Person("Pay Ada", "y", "no"), list[str]()
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
+    Chat(
+        builder,
+        history,
+        read=person.read,
+        write=person.write,
+        forget=lambda: said.append(person.read("(typed ahead) ")),
+    ).run()
+    assert said == ["y"]
+    assert "! pay was not approved" in person.sees
+
+
+def test_the_end_of_input_is_no_yes(history: History) -> None:
+    builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Pity."))
+    assert "! pay was not approved" in talk(builder, history, "Pay Ada")
+
+
+def test_an_answer_that_comes_after_the_exchange_was_stopped_does_not_count(history: History) -> None:
+    person, asked, stopped = Person("Pay Ada"), threading.Event(), threading.Event()
+    paid: list[str] = []
+
+    @ez_tool(requires_approval=True)
+    def send(to: str) -> str:
+        """Send it."""
+        paid.append(to)
+        return to
+
+    def read(prompt: str) -> str:
+        if "? Allow" in prompt:
+            asked.set()
+            stopped.wait(60)
+            return "y"
+        if asked.is_set():
+            stopped.set()
+        return person.read(prompt)
+
+    def write(text: str) -> None:
+        person.write(text)
+        if "→ send" in text:
+            asked.wait(60)
+            raise KeyboardInterrupt
+
+    builder = llm().tool(send).provider(ScriptedProvider(ToolCall("", "send", {"to": "Eve"}), "Done."))
+    Chat(builder, history, read=read, write=write).run()
+    assert "! stopped" in person.sees
+    assert paid == []
+
+
+@pytest.mark.parametrize("result", [10**5_000, "\x1b[2J", "a\u202eb\rc", {"\x1b": "\ud800"}], ids=range(4))
+def test_a_result_is_one_harmless_line(history: History, result: object) -> None:
+    @ez_tool
+    def get(n: int) -> object:
+        """Get it."""
+        return result
+
+    sees = talk(llm().tool(get).provider(ScriptedProvider(ToolCall("", "get", {"n": 1}), "Done.")), history, "Get it")
+    assert not any(each in sees for each in "\x1b\u202e\r\ud800")
+    assert "Done." in sees
 
 
 BOTH = [ToolCall("", "pay", {"to": name, "amount": 5}) for name in ("Ada", "Eve")]

@@ -114,6 +114,12 @@ def test_json_has_the_whole_result(run: Run, capsys: pytest.CaptureFixture[str])
     assert (call["name"], call["args"], call["result"]) == ("today", [], "2026-01-31")
 
 
+def test_json_has_what_json_has_no_form_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("{'\\ud800': '\\ud800', 'n': 10**5_000, 1: float('-inf')}", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["return_value"] == {"\ufffd": "\ufffd", "n": "<an integer of 16610 bits>", "1": "-Infinity"}
+
+
 def test_json_has_the_error_and_the_exit_code_says_it_too(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print(nothing)", "--json") == 1
     result = json.loads(capsys.readouterr().out)
@@ -124,6 +130,23 @@ def test_json_has_the_error_and_the_exit_code_says_it_too(run: Run, capsys: pyte
 def test_a_program_that_takes_too_long_is_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("while True:\n    pass", "--timeout", "0.2") == 1
     assert "0.2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("timeout", ["inf", "nan", "-inf", "0", "-1", "1e300", "31622400", "-0.0", "1e-400"])
+def test_a_time_that_no_program_can_have_is_explained(
+    timeout: str, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("print(1)", "--timeout", timeout) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("ez-ptc: --timeout: expected seconds, more than 0 and at most a year, got ")
+    assert captured.err.count("\n") == 1
+    assert not captured.out
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_a_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "program.py").write_bytes(b"\xef\xbb\xbfprint(double(4))\r\n")
+    assert main(["run", "program.py", "--tools", "my_tools:toolkit"]) == 0
+    assert capsys.readouterr().out == "8\n"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 from typing import Final
 
 from ez_ptc._extras import import_extra
+from ez_ptc.cli.terminal import escape_unencodable, harmless
 from ez_ptc.errors import EzPtcError
 
 __all__ = ["main"]
@@ -23,13 +24,14 @@ def main(arguments: list[str] | None = None) -> int:
     command could not be carried out: then standard error says why and what to do.
     """
     try:
+        escape_unencodable()
         for module in ("cyclopts", "rich.console"):
             import_extra(module, extra="cli")
         from ez_ptc.cli.commands import run_command
 
         return run_command(arguments)
     except EzPtcError as error:
-        print(f"ez-ptc: {error}", file=sys.stderr)
+        print(f"ez-ptc: {harmless(str(error))}", file=sys.stderr)
         return _COULD_NOT
     except KeyboardInterrupt:
         print("ez-ptc: interrupted", file=sys.stderr)

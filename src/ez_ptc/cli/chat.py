@@ -8,14 +8,16 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from ez_ptc.cli.calls import call_text, printable
+from ez_ptc.cli.calls import argument_lines, ascii_name, call_text, full_text
 from ez_ptc.cli.run import CommandError, load_toolkit
+from ez_ptc.cli.terminal import drop_typed_ahead, harmless, printable
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.history import History
 from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
+from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,21 +61,29 @@ def run_chat(
         except OSError as error:
             message = f"conversations cannot be kept in {path}: {error}; give another file with --history"
             raise CommandError(message) from error
-        return Chat(builder, kept, read=input, write=_write).run(resume)
+        return Chat(builder, kept, read=input, write=_write, forget=drop_typed_ahead).run(resume)
 
 
 class Chat:
     """A conversation of a person, who is asked by `read` and told by `write`, with a model.
 
-    Each exchange is saved to the history as soon as it has ended.
+    `forget` drops what the person has typed before a question was asked. Each exchange is saved to the history as soon
+    as it has ended.
     """
 
     def __init__(
-        self, builder: LLMPromptBuilder, history: History, *, read: Callable[[str], str], write: Callable[[str], None]
+        self,
+        builder: LLMPromptBuilder,
+        history: History,
+        *,
+        read: Callable[[str], str],
+        write: Callable[[str], None],
+        forget: Callable[[], None] = lambda: None,
     ) -> None:
         self._history: Final = history
         self._read: Final = read
         self._write: Final = write
+        self._forget: Final = forget
         self._builder = builder.approve(self._approved)
         self._id: str | None = None
         self._is_asking = False
@@ -121,7 +131,7 @@ class Chat:
             self._write("  press Enter to leave the question\n" if self._is_asking else "")
             self._builder = stream.continuation
         except (ProviderError, TurnLimitError) as error:
-            self._write(f"\n! {error}\n")
+            self._write(f"\n! {harmless(str(error))}\n")
             if not self._grow(error.continuation):
                 return
         finally:
@@ -130,7 +140,7 @@ class Chat:
         try:
             self._id = self._history.save(self._builder, id=self._id)
         except (HistoryError, OSError) as error:
-            self._write(f"! this is not kept: {error}\n")
+            self._write(f"! this is not kept: {harmless(str(error))}\n")
 
     def _grow(self, continuation: object) -> bool:
         """Go on with what was said before an error, if that is more than the question: it is asked anew."""
@@ -143,7 +153,7 @@ class Chat:
 
     def _tell(self, told: Told) -> None:
         if isinstance(told, TextDelta):
-            self._write(_harmless(told.text))
+            self._write(harmless(told.text))
         elif isinstance(told, ToolCallMessage):
             self._write(f"\n  → {_call(told.call)}\n")
         elif isinstance(told, ToolResultMessage):
@@ -161,18 +171,33 @@ class Chat:
                 return False
             self._is_asking = True
             try:
-                answer = self._read(f"\n  ? Allow {_call(call, in_full=True)}? [y/N or the reason why not] ").strip()
+                answer = self._answer_to(call)
             finally:
                 self._is_asking = False
         if answer.lower() in ("y", "yes"):
             return True
         return answer if answer.lower() not in ("", "n", "no") else False
 
+    def _answer_to(self, call: ToolCall) -> str:
+        """Ask whether a call may run: its arguments first, and what is asked last, on a line of its own."""
+        arguments = _arguments(call)
+        lines = ["", "  The model wants to call a tool; ? shows all of this:", *argument_lines(arguments)]
+        while True:
+            self._forget()
+            lines.append(f"  ? Allow {ascii_name(call.name)}? [y/N or the reason why not] ")
+            try:
+                answer = self._read("\n".join(lines)).strip()
+            except EOFError:
+                return ""
+            if answer != "?":
+                return answer
+            lines = [*full_text(arguments)]
+
 
 def _usage(builder: LLMPromptBuilder) -> str:
     """Return what each answer has taken, and all of them together."""
     lines = [
-        f"  {number}. {_harmless(turn.model)}: {_taken(turn.usage, turn.cost)}\n"
+        f"  {number}. {harmless(turn.model)}: {_taken(turn.usage, turn.cost)}\n"
         for number, turn in enumerate(builder.turns, start=1)
     ]
     return "".join([*lines, f"  in all: {_taken(builder.usage, builder.cost)}\n"])
@@ -184,25 +209,24 @@ def _taken(usage: Usage, cost: Decimal | None) -> str:
     return f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written, {price}"
 
 
-def _call(call: ToolCall, *, in_full: bool = False) -> str:
-    arguments = call.arguments
-    if isinstance(arguments, dict) and set(arguments) == {"code"}:
-        return f"{printable(call.name)}:\n{_indented(str(arguments['code']))}"
-    given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-    return call_text({"name": call.name, "args": (), "kwargs": given}, in_full=in_full)
+def _call(call: ToolCall) -> str:
+    arguments = _arguments(call)
+    if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
+        return f"{ascii_name(call.name)}:\n{_indented(program)}"
+    return call_text({"name": call.name, "args": (), "kwargs": arguments})
+
+
+def _arguments(call: ToolCall) -> dict[str, object]:
+    return call.arguments if isinstance(call.arguments, dict) else {"arguments": call.arguments}
 
 
 def _indented(program: str) -> str:
-    return "\n".join(f"    {_harmless(line)}" for line in program.strip().splitlines())
+    return "\n".join(f"    {harmless(line)}" for line in program.strip().splitlines())
 
 
 def _line(value: object) -> str:
-    text = _harmless(" ".join(str(value).split()))
+    text = printable(" ".join((value if isinstance(value, str) else shown(value)).split()))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-
-
-def _harmless(text: str) -> str:
-    return printable(text, kept="\n\t")
 
 
 def _write(text: str) -> None:

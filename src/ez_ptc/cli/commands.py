@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
-from cyclopts.validators import Number
 
 from ez_ptc.cli.version import installed_version
 
@@ -60,7 +59,7 @@ def run(
     /,
     *,
     tools: str,
-    timeout: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+    timeout: float | None = None,
     calls: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:

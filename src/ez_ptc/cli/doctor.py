@@ -7,6 +7,7 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from ez_ptc.cli.terminal import harmless
 from ez_ptc.cli.version import installed_version
 from ez_ptc.sandbox.process.isolation import check
 
@@ -61,7 +62,7 @@ def print_report(report: Report, console: Console) -> None:
     for layer in report.layers:
         table.add_row(_verdict(layer), layer.name, _NEEDED if layer.required else _WANTED, _about(layer))
     console.print(table)
-    console.print(", ".join(f"{name} {value}" for name, value in _versions().items()), style="dim")
+    console.print(harmless(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
     if report.sufficient:
         console.print("All that is required holds: programs can be run here.", style="green")
     else:
@@ -79,7 +80,7 @@ def _verdict(layer: Layer) -> Text:
 def _about(layer: Layer) -> Text:
     from rich.text import Text
 
-    text = Text(layer.detail)
+    text = Text(harmless(layer.detail))
     if not layer.held and layer.advice:
-        text.append(f"\nWhat to do: {layer.advice}", "bold")
+        text.append(f"\nWhat to do: {harmless(layer.advice)}", "bold")
     return text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
-from dataclasses import asdict
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
+from ez_ptc.formats.content import as_json as json_of
+from ez_ptc.sandbox.execution import Limits
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:
@@ -26,11 +30,13 @@ def run_program(file: str, tools: str, *, timeout: float | None, show_calls: boo
     """Run a program, print how it ended, and return 0 when it succeeded, else 1.
 
     Raises:
-        CommandError: The program or the toolkit is not there.
+        CommandError: The program or the toolkit is not there, or no program can have that time.
         SandboxError: No program can be run here.
     """
+    _check_timeout(timeout, Limits())
     program = _read(file)
     with load_toolkit(tools) as toolkit:
+        _check_timeout(timeout, toolkit.limits)
         result = toolkit.execute(program, timeout)
     if as_json:
         print(_as_json(result))
@@ -65,6 +71,14 @@ def load_toolkit(place: str) -> Toolkit:
     return found
 
 
+def _check_timeout(timeout: float | None, limits: Limits) -> None:
+    try:
+        replace(limits, timeout=limits.timeout if timeout is None else timeout)
+    except ValueError as error:
+        message = f"--timeout: expected seconds, more than 0 and at most a year, got {timeout}; give another number"
+        raise CommandError(message) from error
+
+
 def _import(name: str) -> object:
     if name.endswith(".py") or "/" in name:
         name_ = name.removesuffix(".py").strip("./").replace("/", ".")
@@ -84,7 +98,7 @@ def _import(name: str) -> object:
 def _read(file: str) -> str:
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return content.decode()
+        return content.decode("utf-8-sig")
     except OSError as error:
         message = f"the program cannot be read: {error.strerror or error}: {file}"
         raise CommandError(message) from error
@@ -98,16 +112,15 @@ def _print(result: ExecutionResult, *, show_calls: bool) -> None:
     if show_calls:
         for call in result.tool_calls:
             print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
-    sys.stdout.write(result.output)
+    write(sys.stdout, result.output)
     if result.success and not result.output and result.return_value is not None:
-        print(result.to_string())
-    sys.stderr.write(result.error_output)
+        write(sys.stdout, f"{result.to_string()}\n")
+    write(sys.stderr, result.error_output)
     if not result.success and result.error and result.error not in result.error_output:
-        print(result.error, file=sys.stderr)
+        write(sys.stderr, f"{result.error}\n")
 
 
 def _as_json(result: ExecutionResult) -> str:
-    """Return a result as JSON: bytes in base64, and the `repr` of what JSON has no form for."""
-    from pydantic_core import to_json
-
-    return to_json(asdict(result), indent=2, bytes_mode="base64", inf_nan_mode="strings", fallback=repr).decode()
+    """Return a result as JSON in ASCII: bytes in base64, and the `str` of what JSON has no form for."""
+    plain = {field.name: json_of(getattr(result, field.name)) for field in fields(result)}
+    return json.dumps(plain, indent=2).replace("\x7f", "\\u007f")

@@ -11,6 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.terminal import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -47,7 +48,7 @@ class Screen:
 
     def say(self, text: str, style: str = "") -> None:
         """Write a paragraph."""
-        self._console.print(Text(text, style))
+        self._console.print(Text(harmless(text), style))
 
     def recording(self, recording: Recording) -> None:
         """Say that what follows is a recorded run, and what of it is recorded."""
@@ -79,7 +80,7 @@ class Screen:
 
     def wrote(self, program: str) -> None:
         """Show a program."""
-        code = Syntax(program.strip(), "python", background_color="default", word_wrap=True)
+        code = Syntax(harmless(program.strip()), "python", background_color="default", word_wrap=True)
         self._console.print(Panel(code, title="the program", title_align="left", border_style="dim"))
 
     def called(self, call: Mapping[str, Any]) -> None:
@@ -89,11 +90,11 @@ class Screen:
 
     def failed(self, reason: str) -> None:
         """Show why a program gave no answer."""
-        self._console.print(Panel(Text(reason), title="it failed", title_align="left", border_style="red"))
+        self._console.print(Panel(Text(harmless(reason)), title="it failed", title_align="left", border_style="red"))
 
     def answer(self, text: str, *, right: bool, expected: Mapping[str, float]) -> None:
         """Show an answer, and whether it is right."""
-        self._console.print(Text(text or "no answer", "bold green" if right else "bold red"))
+        self._console.print(Text(harmless(text) or "no answer", "bold green" if right else "bold red"))
         if right:
             self._console.print(Text("✔ right: the database says the same", "green"))
         else:
