@@ -10,6 +10,7 @@ __all__ = ["SUBJECTS", "start"]
 
 SUBJECTS: Final[dict[str, str]] = {
     "ours": "",
+    "ours_declared": "",
     "ours_tool": "",
     "ez_ptc_0_4": "ez-ptc==0.4.0",
     "smolagents_code": "smolagents==1.26.0",

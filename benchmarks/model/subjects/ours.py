@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from benchmarks.model.subject import Outcome, Subject
-from ez_ptc import Toolkit, ez_tool
+from ez_ptc import Tool, Toolkit, ez_tool
 
 __all__ = ["Ours", "start"]
 
@@ -13,14 +13,14 @@ _NO_PROGRAM: Final = "There was no program in your answer. Answer with ONE ```py
 
 def start(functions: Sequence[Callable[..., object]]) -> Subject:
     """Return a toolkit over the functions."""
-    return Ours(functions, called=False)
+    return Ours([ez_tool(function) for function in functions], called=False)
 
 
 class Ours:
     """A toolkit as a subject; with `called`, as the one tool that it shows."""
 
-    def __init__(self, functions: Sequence[Callable[..., object]], *, called: bool) -> None:
-        self._toolkit = Toolkit([ez_tool(each) for each in functions], assist_tool_chaining=True)
+    def __init__(self, tools: Sequence[Tool[..., Any]], *, called: bool) -> None:
+        self._toolkit = Toolkit(tools, assist_tool_chaining=True)
         self._called = called
         self.system = "" if called else self._toolkit.prompt()
         self.tools: list[dict[str, Any]] = [self._toolkit.tool_schema("openai")] if called else []

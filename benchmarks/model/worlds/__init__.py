@@ -6,9 +6,14 @@ from itertools import cycle, islice
 from types import FunctionType
 from typing import Any, Final, Protocol, cast
 
-__all__ = ["WORLDS", "World", "many", "world"]
+__all__ = ["READERS", "WORLDS", "World", "many", "world"]
 
 WORLDS: Final = ("freight", "school")
+READERS: Final = frozenset(
+    {"get_absences", "get_customer", "get_grades", "get_rate", "list_courses", "list_parcels", "list_rooms"}
+    | {"list_students", "list_vans", "track_parcel"}
+)
+"""The tools that change nothing, for a subject that can be told so."""
 
 
 class World(Protocol):
