@@ -227,7 +227,7 @@ def test_nullable_in_a_default_is_no_keyword() -> None:
         ({"type": "array"}, "the schema of an object with one key for each, got the type 'array'"),
         ({"type": "object", "properties": ["city"]}, "`properties` of its parameters is a dict of schemas by name"),
         ({"type": "object", "properties": {}, "required": "city"}, "`required` of its parameters is a list of names"),
-        ({"properties": {"city": {"type": "text"}}}, r"no JSON Schema: .*\(at properties.city.type\)"),
+        ({"properties": {"city": {"type": "text"}}}, r"no JSON Schema: .*\(at 'properties.city.type'\)"),
         ({"properties": {"city": {"$ref": "#/$defs/none"}}}, "no JSON Schema: .*none"),
         ({"properties": {"city": {"pattern": "["}}}, "no JSON Schema"),
     ],

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.shown import shown, shown_name
 
 __all__ = [
     "check_function",
@@ -65,7 +65,7 @@ def check_toolkit(toolkit: object, mode: object) -> None:
         )
         raise TypeError(message)
     if mode not in _MODES:
-        message = f"the mode of a toolkit is 'tool' or 'prompt', got {mode!r}"
+        message = f"the mode of a toolkit is 'tool' or 'prompt', got {shown(mode)}"
         raise ValueError(message)
 
 
@@ -116,8 +116,9 @@ def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
     for model, price in cast("Iterable[tuple[str, object]]", prices.items()):
         if not isinstance(price, Price):
             message = (
-                f"the price of {model} is a Price, got {type(price).__name__}: write Price.of('2', '0.20', '10'), US "
-                f"dollars for a million tokens that are read, read from a cache, and written"
+                f"the price of {shown_name(model)} is a Price, got {type(price).__name__}: write "
+                f"Price.of('2', '0.20', '10'), US dollars for a million tokens that are "
+                f"read, read from a cache, and written"
             )
             raise TypeError(message)
     return prices
@@ -128,5 +129,5 @@ def check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_ALIKE)
         if near and name != near[0]:
-            message = f"there is no option {name!r}: did you mean {near[0]!r}?"
+            message = f"there is no option {shown(name)}: did you mean {near[0]!r}?"
             raise TypeError(message)

@@ -202,7 +202,7 @@ class History:
                 raise KeyError(self._unknown(id))
 
     def _unknown(self, id: str) -> str:  # noqa: A002 - what callers call it
-        return f"{self.path} has no conversation {id!r}: list() and search() say which there are"
+        return f"{self.path} has no conversation {shown(id)}: list() and search() say which there are"
 
     def _keep(self, database: sqlite3.Connection, id: str, title: str | None, entries: Sequence[Entry]) -> None:  # noqa: A002 - what callers call it
         named = title or _title_of(database, id) or _title(entries)

@@ -14,6 +14,7 @@ from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.schema.json_text import parse_arguments
+from ez_ptc.schema.shown import shown
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -287,7 +288,8 @@ def _not_given(entries: Sequence[Entry], problem: str) -> ProviderError:
     last = next(entry for entry in reversed(entries) if isinstance(entry, Answer))
     said = last.text if len(last.text) <= _MAX_QUOTED else f"{last.text[:_MAX_QUOTED]}…"
     message = (
-        f"{last.model or 'the model'} did not give the answer that was asked for: {problem}. It stopped with "
-        f"{last.stop_reason!r}, and said last: {said!r}. Ask again, or for a simpler type"
+        f"{shown(last.model) if last.model else 'the model'} did not give the answer that was asked for: "
+        f"{problem}. It stopped with {shown(last.stop_reason)}, and said last: {said!r}. "
+        f"Ask again, or for a simpler type"
     )
     return ProviderError(message)

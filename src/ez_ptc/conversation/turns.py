@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.conversation.prices import turn_usages
 from ez_ptc.errors import ProviderError, TurnLimitError
 from ez_ptc.messages import Answer, TextMessage, ToolResult, ToolResultMessage, Usage
+from ez_ptc.schema.shown import one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -193,8 +194,8 @@ def _is_malformed(answers: Sequence[Answer]) -> bool:
         return True
     says = last.details.get("finishMessage") or last.details.get("finishReason") or "it does not say why"
     message = (
-        f"{last.model or 'the model'} wanted to call a tool and wrote nothing that can be read, twice: {says}. "
-        f"Describe the tools more simply, give fewer of them, or choose another model"
+        f"{shown(last.model) if last.model else 'the model'} wanted to call a tool and wrote nothing that can be read, "
+        f"twice: {one_line(str(says))}. Describe the tools more simply, give fewer of them, or choose another model"
     )
     raise ProviderError(message)
 
@@ -223,7 +224,7 @@ def _exceeded(limits: TurnLimits, ran: int, answers: Sequence[Answer]) -> str | 
         return None
     each = turn_usages(answers, limits.prices)
     if unknown := [turn.model for turn in each if turn.cost is None]:
-        return f"{limits.cost} US dollars (the price of {unknown[0]!r} is not known: give it with .prices(...))"
+        return f"{limits.cost} US dollars (the price of {shown(unknown[0])} is not known: give it with .prices(...))"
     spent = sum(turn.cost for turn in each if turn.cost is not None)
     return f"{limits.cost} US dollars ({spent} were spent)" if spent > limits.cost else None
 

@@ -145,7 +145,9 @@ def _tool_choice(prompt: Prompt, names: Names) -> _Json | None:
     if choice in kinds:
         return kinds[choice]
     if choice not in {tool.name for tool in prompt.tools}:
-        message = f"tool_choice is {choice!r}, and there is no such tool: give 'auto', 'none', 'required' or a name"
+        message = (
+            f"tool_choice is {shown(choice)}, and there is no such tool: give 'auto', 'none', 'required' or a name"
+        )
         raise ProviderError(message)
     return {"type": "tool", "name": names.to_provider(choice)}
 

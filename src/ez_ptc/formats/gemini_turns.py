@@ -288,7 +288,9 @@ def _calling(prompt: Prompt, names: Names) -> _Json:
     modes = {"auto": "VALIDATED" if prompt.strict else "AUTO", "none": "NONE", "required": "ANY"}
     if choice not in modes:
         if choice not in {tool.name for tool in prompt.tools}:
-            message = f"tool_choice is {choice!r}, and there is no such tool: give 'auto', 'none', 'required' or a name"
+            message = (
+                f"tool_choice is {shown(choice)}, and there is no such tool: give 'auto', 'none', 'required' or a name"
+            )
             raise ProviderError(message)
         return {"mode": "ANY", "allowedFunctionNames": [names.to_provider(choice)]}
     return {} if modes[choice] == "AUTO" else {"mode": modes[choice]}

@@ -9,6 +9,7 @@ from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.keys import KeyRules, Keys, keys_of
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.spelling import NameRules, fitted
+from ez_ptc.schema.shown import shown
 
 __all__ = ["Names", "names_of"]
 
@@ -68,8 +69,8 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
         near = fitted(tool.name, rules)
         if not near:
             message = (
-                f"{tool.name!r}: the provider takes no such name for a tool: give it one with letters of the English "
-                "alphabet, @ez_tool(name=...)"
+                f"{shown(tool.name)}: the provider takes no such name for a tool: give it one with letters of the "
+                "English alphabet, @ez_tool(name=...)"
             )
             raise SchemaError(message)
         if near in received:
@@ -83,8 +84,8 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
 
 def _collision(first: str, second: str, near: str) -> str:
     if first == second:
-        return f"two tools are called {first!r}: give one another name, @ez_tool(name=...)"
+        return f"two tools are called {shown(first)}: give one another name, @ez_tool(name=...)"
     return (
-        f"the tools {first!r} and {second!r} are both called {near!r} at this provider, which takes few characters: "
-        "give one another name, @ez_tool(name=...)"
+        f"the tools {shown(first)} and {shown(second)} are both called {shown(near)} at this provider, which takes few "
+        "characters: give one another name, @ez_tool(name=...)"
     )

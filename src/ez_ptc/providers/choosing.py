@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -132,4 +133,4 @@ def _unknown(name: str) -> str:
     known = _known()
     near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
     hint = f": did you mean {near[0]!r}?" if near else "."
-    return f"there is no provider {name!r}{hint} There are: {', '.join(known)}"
+    return f"there is no provider {shown(name)}{hint} There are: {', '.join(known)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ez_ptc.errors import CodeError
 from ez_ptc.sandbox.worker import values
+from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -55,16 +56,16 @@ class Limits:
             value = getattr(self, name)
             what, kinds = ("a number", {int, float}) if name == "timeout" else ("a whole number", {int})
             if type(value) not in kinds or not value > 0:
-                message = f"Limits.{name} must be {what} more than 0, not {value!r}"
+                message = f"Limits.{name} must be {what} more than 0, not {shown(value)}"
                 raise ValueError(message)
         if type(self.grace) not in {int, float} or not self.grace >= 0:
-            message = f"Limits.grace must be a number from 0 on, not {self.grace!r}"
+            message = f"Limits.grace must be a number from 0 on, not {shown(self.grace)}"
             raise ValueError(message)
         if not self.timeout + self.grace <= _LONGEST:
-            message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {self.timeout!r}"
+            message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {shown(self.timeout)}"
             raise ValueError(message)
         if type(self.seed) not in {int, type(None)}:
-            message = f"Limits.seed must be a whole number or None, not {self.seed!r}"
+            message = f"Limits.seed must be a whole number or None, not {shown(self.seed)}"
             raise ValueError(message)
 
 

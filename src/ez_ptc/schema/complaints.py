@@ -115,7 +115,7 @@ class Complaints:
         missing = [name for name, field in self._fields.items() if field.required and name not in values]
         for name in unknown[: _AT_MOST + 1]:
             self._found.append(f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})")
-        self._found += [f"missing argument {name!r} ({self._fields[name].type_text})" for name in missing]
+        self._found += [f"missing argument {shown(name)} ({self._fields[name].type_text})" for name in missing]
         return values
 
     def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:

@@ -12,6 +12,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.complaints import Field
 from ez_ptc.schema.context import context_names
 from ez_ptc.schema.imported_calls import SchemaBinder
+from ez_ptc.schema.shown import one_line, shown
 from ez_ptc.schema.signatures import EMPTY, Parameter, Signature
 from ez_ptc.schema.stubs import type_text
 
@@ -100,13 +101,15 @@ class _Takes:
         surplus = [name for name in names if self.names is not None and name not in self.names]
         if surplus:
             message = (
-                f"{tool}: its schema has {surplus[0]!r}, which its function does not take: add it, or take **kwargs"
+                f"{tool}: its schema has {shown(surplus[0])}, which its function does not take: add it, or take "
+                f"**kwargs"
             )
             raise SchemaError(message)
         unknown = sorted(self.needed - set(names))
         if unknown:
             message = (
-                f"{tool}: its function needs {unknown[0]!r}, which its schema does not have: add it to `properties`"
+                f"{tool}: its function needs {shown(unknown[0])}, which its schema does not have: add it to "
+                f"`properties`"
             )
             raise SchemaError(message)
 
@@ -118,14 +121,16 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
     kind = parameters.setdefault("type", "object")
     if kind != "object":
-        message = f"{tool}: its parameters are the schema of an object with one key for each, got the type {kind!r}"
+        message = (
+            f"{tool}: its parameters are the schema of an object with one key for each, got the type {shown(kind)}"
+        )
         raise SchemaError(message)
     if not isinstance(parameters.setdefault("properties", {}), dict):
         message = f"{tool}: `properties` of its parameters is a dict of schemas by name"
         raise SchemaError(message)
     required = parameters.get("required", [])
     if not isinstance(required, list):
-        message = f"{tool}: `required` of its parameters is a list of names, got {required!r}"
+        message = f"{tool}: `required` of its parameters is a list of names, got {shown(required)}"
         raise SchemaError(message)
     for name in cast("list[str]", required):
         parameters["properties"].setdefault(name, {})  # which says that it may be anything
@@ -148,9 +153,9 @@ def _validator(tool: str, parameters: dict[str, Any]) -> jsonschema_rs.Validator
 
 def _reason(error: ValueError | None) -> str:
     if not isinstance(error, jsonschema_rs.ValidationError):
-        return str(error)
+        return one_line(str(error))
     path = ".".join(str(step) for step in error.instance_path)
-    return f"{error.message} (at {path})" if path else error.message
+    return one_line(f"{error.message} (at {shown(path)})" if path else error.message)
 
 
 def _without_nullable(part: object) -> Any:  # noqa: ANN401 - any part of a schema

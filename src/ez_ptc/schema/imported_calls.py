@@ -15,7 +15,7 @@ from ez_ptc.schema.arguments import BoundCall
 from ez_ptc.schema.complaints import Complaints, Field, where
 from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
 from ez_ptc.schema.json_text import parse_value
-from ez_ptc.schema.shown import shown, shown_with_type
+from ez_ptc.schema.shown import one_line, shown, shown_with_type
 from ez_ptc.schema.stubs import type_text
 
 __all__ = ["SchemaBinder"]
@@ -116,10 +116,10 @@ class SchemaBinder:
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Enum):
             return [f"{place} wants {_choices(kind.options, _at(values, path))}, got {got}"]
         if kind.name in _WRONG_TYPE:
-            return [f"{place} wants {self._wanted(error)}, got {got}"]
+            return [f"{place} wants {one_line(self._wanted(error))}, got {got}"]
         if kind.name == "not":
             return [f"{place} is of a form that is not allowed, got {got}"]
-        return [f"{place} {error.message.removeprefix('it ')}, got {got}"]
+        return [f"{place} {one_line(error.message.removeprefix('it '))}, got {got}"]
 
     def _wanted(self, error: jsonschema_rs.ValidationError) -> str:
         if len(error.instance_path) == 1:

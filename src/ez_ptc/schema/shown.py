@@ -1,14 +1,21 @@
-"""Values as the few characters of an error message; nothing of a value's own code runs."""
+"""Foreign text and values within sentences of ours: quoted, bounded, on one line; nothing of a value's own code runs.
 
-from collections.abc import Mapping
+Whatever a model, a tool or a server sent, and whatever a foreign library says of it, goes through one of these
+functions before it stands in a message.
+"""
+
+from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import Final, cast
 
-__all__ = ["shown", "shown_with_type"]
+__all__ = ["one_line", "shown", "shown_name", "shown_names", "shown_with_type"]
 
 _WIDTH: Final = 80
 _ITEMS: Final = 6
 _DEPTH: Final = 3
 _BITS: Final = 512
+_SENTENCE: Final = 200
+_NAMES: Final = 40
 _BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
 
 
@@ -30,6 +37,28 @@ def shown_with_type(value: object) -> str:
     if type(value) in (*_BRACKETS, dict):
         return f"{name} of {len(cast('list[object]', value))} {text}"
     return name if text == f"<{name}>" else f"{name} {text}"
+
+
+def shown_name(name: object) -> str:
+    """Write a name as it is where it is an identifier that is not too long, and else as `shown` does."""
+    return name if type(name) is str and name.isidentifier() and len(name) <= _WIDTH else shown(name)
+
+
+def shown_names(names: Collection[object]) -> str:
+    """Write the first 40 of some names, and how many more there are."""
+    texts = [shown_name(name) for name in islice(names, _NAMES)]
+    more = len(names) - len(texts)
+    return ", ".join(texts) + (f", and {more} more" if more else "")
+
+
+def one_line(text: str, most: int = _SENTENCE) -> str:
+    """Return what somebody else says, in at most so many characters and with none in it that cannot be seen."""
+    text = text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 def _written(value: object, depth: int) -> str:

@@ -48,7 +48,7 @@ class Options:
         for name in given:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0)
-                message = f"a tool has no option {name!r}: did you mean {near[0]!r}? There are {', '.join(known)}"
+                message = f"a tool has no option {shown(name)}: did you mean {near[0]!r}? There are {', '.join(known)}"
                 raise TypeError(message)
         return cls(**given)
 
@@ -162,7 +162,7 @@ def _timeout(tool: str, given: object) -> float | None:
         return None
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= _LONGEST_TIMEOUT:
         return float(given)
-    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {given!r}"
+    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {shown(given)}"
     raise SchemaError(message)
 
 
@@ -203,7 +203,8 @@ def _name(function: Callable[..., object], given: str | None) -> str:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = (
-            f"{name!r} is no name for a tool: give one of letters, digits and '_', as in ez_tool(name='find_order')"
+            f"{shown(name)} is no name for a tool: give one of letters, digits and '_', as in "
+            f"ez_tool(name='find_order')"
         )
         raise SchemaError(message)
 

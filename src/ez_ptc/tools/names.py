@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.shown import shown, shown_names
 
 __all__ = ["not_found", "python_name"]
 
@@ -18,7 +18,7 @@ _COMPARED: Final = 128
 def not_found(name: object, names: Collection[str]) -> str:
     """Return the sentence that lists the names there are, nearest first."""
     near = difflib.get_close_matches(str(name)[:_COMPARED], names, n=len(names) or 1, cutoff=0)
-    return f"there is no tool {shown(name)}; there are: {', '.join(near) or 'none'}"
+    return f"there is no tool {shown(name)}; there are: {shown_names(near) or 'none'}"
 
 
 def python_name(name: str) -> str:

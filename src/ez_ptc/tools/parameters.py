@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.shown import one_line, shown
 
 __all__ = ["ParameterType", "ToolParameter", "parameter_list", "parameters_schema"]
 
@@ -55,7 +56,7 @@ def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[st
     for each in parameters:
         _check(tool, each)
         if each.name in properties:
-            message = f"{tool}: two parameters are called {each.name!r}: give one another name"
+            message = f"{tool}: two parameters are called {shown(each.name)}: give one another name"
             raise SchemaError(message)
         properties[each.name] = _property(each)
     required = [each.name for each in parameters if each.required]
@@ -82,8 +83,8 @@ def _check(tool: str, parameter: object) -> None:
         if not isinstance(kind, ParameterType):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             names = ", ".join(each.name for each in ParameterType)
             message = (
-                f"{tool}: parameter {parameter.name!r} has the type {kind!r}: write ParameterType.STRING or another of "
-                f"its members ({names})"
+                f"{tool}: parameter {shown(parameter.name)} has the type {one_line(repr(kind))}: write "
+                f"ParameterType.STRING or another of its members ({names})"
             )
             raise SchemaError(message)
 

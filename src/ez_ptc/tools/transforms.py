@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ez_ptc.errors import ToolNotFoundError
+from ez_ptc.schema.shown import shown
 from ez_ptc.tools.names import not_found
 from ez_ptc.tools.tool import Tool
 
@@ -64,7 +65,7 @@ def with_approval(tools: _Tools, *names: str) -> list[Tool[..., Any]]:
 
 def _collection(names: Collection[str], option: str) -> Collection[str]:
     if isinstance(names, str):
-        message = f"{option} is a list of names: write {option}=[{names!r}]"
+        message = f"{option} is a list of names: write {option}=[{shown(names)}]"
         raise TypeError(message)
     return names
 

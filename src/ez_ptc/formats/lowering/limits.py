@@ -6,6 +6,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.schema.shown import shown
 
 __all__ = ["check_limits", "check_unions", "unions"]
 
@@ -96,7 +97,8 @@ class _Levels:
         if name in inside:
             if not self._recursive:
                 _refuse(
-                    self._tool, f"its schema contains itself ($ref to {name!r}), and strict mode takes none that does"
+                    self._tool,
+                    f"its schema contains itself ($ref to {shown(name)}), and strict mode takes none that does",
                 )
         elif self._deepest.get(name, -1) < level:
             self._deepest[name] = level

@@ -83,7 +83,7 @@ class References:
         return name
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        message = f"{self._tool}: its schema at {path}: {problem}"
+        message = f"{self._tool}: its schema at {shown(path)}: {problem}"
         raise SchemaError(message)
 
 

@@ -138,7 +138,7 @@ class _Upgrade:
         return {key: list(unique.values())} if unique else {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        where = f"its schema at {path}" if path else "its schema"
+        where = f"its schema at {shown(path)}" if path else "its schema"
         message = f"{self._tool}: {where}: {problem}"
         raise SchemaError(message)
 
