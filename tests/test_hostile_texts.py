@@ -17,24 +17,37 @@ from typing import Any, Literal, TypedDict, cast
 import pytest
 
 from ez_ptc import (
+    AnthropicProvider,
     EzPtcError,
+    GeminiProvider,
     History,
     Limits,
+    MistralProvider,
+    OpenAIChatProvider,
+    OpenAIProvider,
     ParameterType,
     Price,
+    Prompt,
     ScriptedProvider,
+    TextMessage,
     Tool,
     ToolCall,
+    ToolCallMessage,
     Toolkit,
     ToolParameter,
     ToolRegistry,
+    ToolResultMessage,
     ez_tool,
     llm,
 )
 from ez_ptc.conversation.saved import from_json
+from ez_ptc.formats import anthropic_turns, gemini_turns, openai_turns
 from ez_ptc.formats.catalog import FORMATS, describe_all, format_named
+from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer
+from ez_ptc.providers.provider import LLMProvider
 from tests.formats.shapes import Described
+from tests.providers.loopback import LoopbackServer, Reply
 
 MARK = "FOREIGN"
 # Without their quotes these would be sentences of ours.
@@ -133,6 +146,13 @@ def history(text: str) -> object:
 
 def conversing(*answers: Answer) -> str:
     return llm().provider(ScriptedProvider(*answers)).prompt("a")
+
+
+def asking(**settings: Any) -> str:
+    """Return what three providers refuse of a conversation."""
+    prompt = Prompt(entries=(TextMessage("a"),), model="m", **settings)
+    requests = (openai_turns.request, anthropic_turns.request, gemini_turns.request)
+    return " ".join(said(lambda _, request=request: request(prompt), "") for request in requests)
 
 
 def called(tool: Tool[..., Any], **arguments: object) -> object:
@@ -242,6 +262,13 @@ QUOTED: dict[str, Say] = {
         json.dumps({"version": 1, "entries": [{"type": "text", "role": text, "text": "a"}]})
     ),
     "a history's conversation": history,
+    "a tool to choose": lambda text: asking(tools=(book,), tool_choice=text),
+    "a result of no call": lambda text: check_order([TextMessage("a"), ToolResultMessage(text, 1)]),
+    "a call without its result": lambda text: check_order(
+        [TextMessage("a"), Answer(messages=(ToolCallMessage(text, "1", {}),))]
+    ),
+    "a limit": lambda text: cast("Any", llm()).limits(**{text: 1}),
+    "a limit's value": lambda text: llm().limits(turns=cast("Any", text)),
     "a model without a price": lambda text: (
         llm()
         .provider(ScriptedProvider(ToolCall("1", "book", {"room": 1}), model=text))
@@ -292,3 +319,42 @@ SAID: dict[str, Say] = {
 def test_what_a_foreign_library_or_server_says_is_bounded_and_on_one_line(case: Say) -> None:
     for text in TEXTS:
         check(said(case, text))
+
+
+# --- Providers --------------------------------------------------------------------------------------------------------
+
+
+def answered(reply: Reply) -> list[str]:
+    """Return what each provider says of a server's reply."""
+    with LoopbackServer(lambda _: reply) as server:
+        providers: list[Callable[[], LLMProvider]] = [
+            lambda: OpenAIChatProvider("m", base_url=server.url, api_key="k"),
+            lambda: OpenAIProvider("m", base_url=server.url, api_key="k"),
+            lambda: AnthropicProvider("m", base_url=server.url, api_key="k"),
+            lambda: GeminiProvider("m", base_url=server.url, api_key="k"),
+            lambda: MistralProvider("m", base_url=server.url, api_key="k"),
+        ]
+        return [said(lambda _, make=make: llm().provider(make()).prompt("a"), "") for make in providers]
+
+
+# All at once: each request takes its time.
+SERVED = "".join(TEXTS[4:-1])
+REPLIES: dict[str, Callable[[str], Reply]] = {
+    "a reason": lambda text: Reply(
+        body={"error": {"message": text, "type": text, "code": 400, "status": text}}, status=400
+    ),
+    "a reason that is no text": lambda text: Reply(body={"error": {"message": {text: [text]}}}, status=400),
+    "a page": lambda text: Reply(body=text.encode(errors="replace"), status=400),
+    "a page that is no error": lambda text: Reply(body=text.encode(errors="replace")),
+    "a key that is refused": lambda text: Reply(body={"error": {"message": text}}, status=401),
+    "an answer that is an error": lambda text: Reply(body={"error": {"message": text, "type": text, "code": text}}),
+    "an answer of another form": lambda text: Reply(
+        body={"choices": [{"message": {"tool_calls": text}}], "output": text, "content": text, "candidates": text}
+    ),
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
+def test_what_a_server_says_is_bounded_and_on_one_line(reply: Callable[[str], Reply]) -> None:
+    for message in answered(reply(SERVED)):
+        check(message)
