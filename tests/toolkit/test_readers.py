@@ -296,7 +296,8 @@ def test_no_example_is_made_of_a_tool_whose_name_may_say_an_effect(name: str) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["get_user", "list_open_orders", "find_flights", "searchProducts", "read_mail", "fetch"]
+    "name",
+    ["get_user", "list_open_orders", "find_flights", "searchProducts", "read_mail", "fetch", "is_open", "has_access"],
 )
 def test_a_name_that_says_reading_is_enough_for_an_example(name: str) -> None:
     assert f"{name}(" in example_program([named("delete_user"), named(name)], with_shapes=False)

@@ -18,8 +18,8 @@ __all__ = ["demonstrable", "seems_to_read"]
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _READING: Final = frozenset(
-    {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "list", "locate", "lookup"}
-    | {"read", "search"}
+    {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list", "locate"}
+    | {"lookup", "read", "search"}
 )
 # Of what these give back something has to be known: one also shows a message, or tracks what somebody did.
 _SHOWING: Final = frozenset({"look", "query", "show", "track", "view"})
