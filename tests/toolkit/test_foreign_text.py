@@ -117,6 +117,8 @@ VOICED: dict[str, str] = {
     "a cause": "try:\n    fetch_page('u')\nexcept ToolError as error:\n    raise ValueError('y') from error",
     "a context": "try:\n    fetch_page('u')\nexcept ToolError:\n    1 / 0",
     "a class of the program": "raise type(fetch_text().replace('\\ud800', ''), (ValueError,), {})('x')",
+    "a class that is called as an answer begins": "name = 'ERROR' if 'Hint' in fetch_text() else 'E'\n"
+    "raise type(name, (ValueError,), {})('x')",
     "a class's module": "raise type('E', (ValueError,), {'__module__': fetch_text()})('x')",
     "a group": "raise ExceptionGroup(fetch_text(), [ValueError(fetch_text())])",
     "a text that is no Python": "import ast\nast.literal_eval(fetch_text())",

@@ -30,7 +30,7 @@ __all__ = [
 
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
-_MOST_CHOICES = 10
+_MAX_CHOICES = 10
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _WORDED = re.compile("inf|nan", re.IGNORECASE)
 _SAME = 0.85
@@ -243,6 +243,6 @@ def _constant_problem(value: object, parameter: Parameter) -> str:
         return ""
     if value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
         return ""
-    choices = [*map(quoted, wanted.choices[:_MOST_CHOICES])]
+    choices = [*map(quoted, wanted.choices[:_MAX_CHOICES])]
     more = len(wanted.choices) - len(choices)
     return f"{parameter.name!r} wants {' or '.join(choices)}{f' or {more} others' if more else ''}, got {quoted(value)}"

@@ -28,7 +28,7 @@ __all__ = ["ENOUGH", "mistakes"]
 
 ENOUGH = 50
 """So many are looked for: what to write instead takes its time to find, and the program's time runs."""
-_MOST_TEXT = 100
+_MAX_TEXT = 100
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
@@ -214,13 +214,11 @@ class _Check:
             return
         elif kind.kind == "list":
             hint = f"{_told(kind)} a list: loop over it, or take one item of it"
-            self._add(
-                node, f"TypeError: {on_one_line(text, _MOST_TEXT)} is a list and has no {quoted(key.value)}", hint
-            )
+            self._add(node, f"TypeError: {on_one_line(text, _MAX_TEXT)} is a list and has no {quoted(key.value)}", hint)
         elif kind.kind in _SCALARS:
-            problem = f"{on_one_line(text, _MOST_TEXT)} is {kind.kind} and has no {quoted(key.value)}"
+            problem = f"{on_one_line(text, _MAX_TEXT)} is {kind.kind} and has no {quoted(key.value)}"
             error, whole = f"TypeError: {problem}", self._shapes[kind.tool]
-            about = f"{kind.tool}() returns {on_one_line(whole.signature.rpartition('->')[2].strip(), _MOST_TEXT)}"
+            about = f"{kind.tool}() returns {on_one_line(whole.signature.rpartition('->')[2].strip(), _MAX_TEXT)}"
             if whole.returns.kind == kind.kind:
                 self._add(node, error, f"{about}: take it as it is", fix(node, text))
                 return

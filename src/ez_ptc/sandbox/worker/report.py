@@ -39,7 +39,7 @@ _MOST_PROPOSED = 5_000
 """Characters of a corrected program: a longer one is not copied, and would be cut."""
 _LONGEST = 80
 _GREATEST = 10**15
-_MOST_HINT = 3_000
+_MAX_HINT = 3_000
 _CORRECTED = "Run this corrected program instead, if it does what is asked:"
 _BEGUN = "Where the task does not say that value, begin like this:"
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
@@ -47,7 +47,7 @@ _ON_LINES = "begin each statement on a line of its own, and indent what stands u
 _TYPE_NAME = vars(type)["__name__"].__get__
 _EXIT_CODE = vars(SystemExit)["code"].__get__
 # The class of an exception at the beginning of a line; it may be called as it likes, but not as what we say is.
-_CLASS = re.compile(r"(?!Hint\b)[\w.<>]+(?::|\n|\Z)")
+_CLASS = re.compile(r"(?!(?:Hint|ERROR)\b)[\w.<>]+(?::|\n|\Z)")
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
@@ -90,7 +90,7 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
             hint, proposed = _ON_LINES, _proposed(_CORRECTED, better, shapes, namespace)
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
-        hint = on_one_line(hint, _MOST_HINT)
+        hint = on_one_line(hint, _MAX_HINT)
         return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposed or _beginning(error, shapes, namespace)}"
     return line, text
 
@@ -102,8 +102,7 @@ def describe_mistakes(
     # As bytes, since a text has more ends of lines than a program.
     lines = text.encode().splitlines()
     told = [
-        f"{on_one_line(each.error, MAX_LINE)}\nHint: {on_one_line(each.hint, _MOST_HINT)}"
-        for each in found[:_MOST_TOLD]
+        f"{on_one_line(each.error, MAX_LINE)}\nHint: {on_one_line(each.hint, _MAX_HINT)}" for each in found[:_MOST_TOLD]
     ]
     shown = [
         f"  line {each.line}: {on_one_line(lines[each.line - 1].decode().strip(), 200)}\n{said}\n"

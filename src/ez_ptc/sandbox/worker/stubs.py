@@ -39,8 +39,6 @@ class ToolError(Exception):
 
 @functools.cache
 def _error_class(name: str, base: str) -> type[ToolError]:
-    # A report begins a line with the name, whatever the host calls its classes.
-    name = name if name.isidentifier() else "ToolError"
     found = getattr(builtins, base, None)
     if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
         return ToolError if name == "ToolError" else type(name, (ToolError,), {"__module__": "builtins"})
