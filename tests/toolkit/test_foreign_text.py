@@ -253,6 +253,24 @@ KEYS = [
 ]
 
 
+@pytest.mark.parametrize("read", ["f'{row[\"fetch_text_id\"]}'", "f\"{row['fetch_text_id']}\""])
+def test_a_foreign_key_calls_nothing_where_quotes_are_changed(read: str) -> None:
+    key = '" + fetch_text() + "_id'
+    keys: dict[str, Any] = {key: int}
+    row: Any = MAKE_TYPE("Row", keys)
+
+    def list_rows() -> Any:  # noqa: ANN401 - its type is given below
+        """List rows."""
+        return [{key: 7}]
+
+    with Toolkit([typed(list_rows, {"return": list[row]}), fetch_text]) as toolkit:
+        program = f"for row in list_rows():\n    print({read})"
+        told = toolkit.answer(program, toolkit.execute(program, 20))
+        proposed = toolkit.extract_code(told)
+        assert f"the keys are: {key!r}" in told
+        assert proposed is None or toolkit.execute(proposed, 20).output == "7\n"
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_a_proposal_with_foreign_keys_in_it_is_the_program_that_was_meant(key: str) -> None:
     keys: dict[str, Any] = {key: int, "city": str}
@@ -353,6 +371,14 @@ def test_a_foreign_tool_stays_in_its_place_of_a_prompt(make: Made) -> None:
         example = hostile[0].partition("A complete program")[2]
         program = example.partition("```python\n")[2].rpartition("\n```")[0]
         assert reads_only(program, {"get_it": True, "delete_all": False})
+
+
+@pytest.mark.parametrize("case", [case for case in TOLD if "description" not in case])
+def test_a_foreign_name_or_value_takes_no_further_line_of_a_prompt(case: str) -> None:
+    plain = prompts(TOLD[case], PLAIN)
+    for text in (text for text in TEXTS if len(text) < 1_000 and "\ud800" not in text):
+        for expected, told in zip(plain, prompts(TOLD[case], text), strict=True):
+            assert len(told.splitlines()) <= len(expected.splitlines())
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence")

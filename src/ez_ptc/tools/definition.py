@@ -12,7 +12,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.shown import one_line, shown
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
 
@@ -176,7 +176,7 @@ def _read_only(tool: str, given: object) -> bool | None:
 def _written_docstring(description: str, properties: Mapping[str, Any]) -> str:
     dicts = {name: cast("dict[str, object]", each) for name, each in properties.items() if isinstance(each, dict)}
     texts = {name: str(each.get("description") or "") for name, each in dicts.items()}
-    lines = [f"    {name}: {' '.join(text.split())}" for name, text in texts.items() if text]
+    lines = [f"    {one_line(name)}: {' '.join(text.split())}" for name, text in texts.items() if text]
     return "\n".join([description, "", "Args:", *lines]) if lines else description
 
 
