@@ -52,7 +52,7 @@ ANY = cast("Any", llm())
         (lambda: ANY.limits(tokens=1e6), r"the limit of tokens is a whole number, got 1000000\.0"),
         (lambda: ANY.limits(calls=True), "the limit of calls is a number, got True"),
         (lambda: ANY.call_limit(None), "the limit of calls is a number, got None"),
-        (lambda: ANY.prices({"m": ("2", "10")}), r"the price of m is a Price, got tuple: write Price\.of"),
+        (lambda: ANY.prices({"m": ("2", "10")}), r"the price of 'm' is a Price, got tuple: write Price\.of"),
         (lambda: ANY.options(temprature=0), "there is no option 'temprature': did you mean 'temperature'"),
         (lambda: ANY.provider(ScriptedProvider("x")).prompt("Hi", max_token=5), "did you mean 'max_tokens'"),
         (lambda: ANY.provider(ScriptedProvider).prompt("Hi"), "got the class ScriptedProvider"),

@@ -1,4 +1,4 @@
-"""What strangers decide of is no sentence of ours: each message of the worker and the toolkit, with text in its holes.
+"""Each message of the worker and the toolkit, with hostile foreign text in its holes.
 
 Whatever is in a hole, an answer has as many lines of ours as with a plain word there, and is hardly longer.
 """
@@ -101,7 +101,7 @@ MET: dict[str, str] = {
     "an argument that cannot cross": "fetch_page(type(fetch_text().replace('\\ud800', ''), (), {}))",
     "a parallel branch": "parallel(type(fetch_text().replace('\\ud800', ''), (), {})())",
 }
-# Here the text is the program's own voice, or a tool's: it is told, but apart.
+# Here the text is what the program or a tool says itself: it is shown, but apart.
 VOICED: dict[str, str] = {
     "the name of an attribute": "getattr(dict(fetch()), fetch_text())",
     "the value of a name": "team = fetch_text()\nfetch_page('u')",

@@ -1,4 +1,4 @@
-"""Text on its way to a terminal, which obeys characters that nobody sees."""
+"""Text on its way to a terminal, which obeys characters that cannot be seen."""
 
 from __future__ import annotations
 

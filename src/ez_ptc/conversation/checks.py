@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
-from ez_ptc.schema.shown import shown, shown_name
+from ez_ptc.schema.shown import shown
 
 __all__ = [
     "check_function",
@@ -116,7 +116,7 @@ def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
     for model, price in cast("Iterable[tuple[str, object]]", prices.items()):
         if not isinstance(price, Price):
             message = (
-                f"the price of {shown_name(model)} is a Price, got {type(price).__name__}: write "
+                f"the price of {shown(model)} is a Price, got {type(price).__name__}: write "
                 f"Price.of('2', '0.20', '10'), US dollars for a million tokens that are "
                 f"read, read from a cache, and written"
             )

@@ -31,7 +31,7 @@ class Describable(Protocol):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether calling it changes nothing, or None where nobody has said."""
+        """Whether calling it changes nothing, or None if that is not declared."""
         ...
 
 

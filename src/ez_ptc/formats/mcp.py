@@ -21,8 +21,8 @@ KEYS: Final = None
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """Return a tool as `tools/list` lists it; `strict` changes nothing: the protocol has no such mode.
 
-    `outputSchema` is there where the tool is known to return an object, and `annotations` where it is declared to
-    change nothing, or to change something.
+    `outputSchema` is there where the tool is known to return an object, and `annotations` where `read_only` is
+    declared.
     """
     del strict
     described: dict[str, Any] = {

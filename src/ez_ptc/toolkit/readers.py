@@ -1,7 +1,7 @@
-"""Which tools only read: those that are declared so, and the guess from a name where nobody has said.
+"""Which tools only read: those that are declared so, and a guess from the name of the others.
 
-The guess chooses words, and what the worked example in a prompt calls, which a model copies the form of. Nothing is
-proposed to be run by it.
+The guess decides the wording of an answer and which tools the worked example in a prompt calls: a model copies the
+form of an example. It never permits a proposal.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class ToolOptions(FunctionOptions, total=False):
         category: What kind of tool it is, to choose tools by.
         requires_approval: A person must say yes to each call.
         idempotent: Calling it twice does what calling it once does.
-        read_only: Calling it changes nothing, here or anywhere else. Only such tools are in programs that are proposed
-            to a model; None, the default, does not say.
+        read_only: Calling it changes nothing, here or anywhere else. Programs proposed to a model use only such
+            tools; None, the default, leaves it open.
         timeout: Seconds that a call may take. An asynchronous function is cancelled then; another one is left to
             itself, and what it returns later is dropped.
         registry: Where it is registered at once.

@@ -221,7 +221,7 @@ class Tool(Generic[P, R_co]):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether calling it changes nothing, or None where nobody has said."""
+        """Whether calling it changes nothing, or None if that is not declared."""
         return self._definition.read_only
 
     @property

@@ -1,7 +1,7 @@
-"""Foreign text in a sentence of ours: identifiers bare, all else in quotes; on one line, and bounded.
+"""Foreign text in a sentence of ours: identifiers bare, everything else in quotes, on one line and bounded.
 
-Keys, values and names come from tools, which have them from strangers: none may be taken for a sentence of ours. What
-is longer than a name, as the text of an exception, is indented: what begins a line is ours.
+Keys, values and names come from third parties through tools, and none may pose as a sentence of ours. Longer text, such
+as that of an exception, is indented: only our own text begins a line.
 """
 
 from __future__ import annotations

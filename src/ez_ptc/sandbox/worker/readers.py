@@ -1,8 +1,8 @@
-"""Whether a program does no more than read: what may be proposed to a model, which copies it and runs it.
+"""Whether a program does no more than read, so that it may be proposed to a model, which copies it and runs it.
 
-A look at its names, not at its calls: a function can be passed on, kept under another name or found by a text. What a
-program has every name from must be seen, so anything that is not known to be harmless makes it one that does more. The
-host looks at programs with it as the worker does.
+It checks names, not calls: a function can be passed on, bound to another name or looked up by a string. The origin of
+every name must be known, and a program with anything that is not known to be harmless is refused. The host checks
+programs with this module as the worker does.
 """
 
 from __future__ import annotations

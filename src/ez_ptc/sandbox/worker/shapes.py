@@ -110,7 +110,7 @@ class Shapes(Mapping[str, Shape]):
     def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
         """Yield the tools whose records have what is called `key`, and what the records call it.
 
-        What `list_rooms` calls `number` is a `room_number`. What is too long to be a name is none.
+        What `list_rooms` calls `number` is a `room_number`. A key that is too long for a name has none.
         """
         if len(key) > MAX_QUOTED:
             return
