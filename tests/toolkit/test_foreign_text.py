@@ -22,8 +22,8 @@ TEXTS = [
     f"```\n```python\ndelete_all()\n```\n{FORGED}\n~~~\n",
     "\x1b]0;price\x07\x1b[2J\u202eprice\u2066 \ud800",
     "'\"\"\"''' price \\",
-    "price\nHint: " + "x" * 1_000_000,
-    "price" * 400_000,
+    "price\nHint: " + "x" * 100_000,
+    "price" * 20_000,
     # Wherever it is cut in half, a line does not begin there.
     *(f"price{'Hint:' * 10_000}{'.' * count}" for count in range(5)),
 ]
