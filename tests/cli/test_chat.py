@@ -1,6 +1,7 @@
 """A conversation in the terminal."""
 
 import contextlib
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,13 @@ def test_the_end_of_input_is_no_yes(history: History) -> None:
     assert "! pay was not approved" in talk(builder, history, "Pay Ada")
 
 
+def press_control_c() -> None:
+    """Do what Ctrl-C does, which wakes up the main thread."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
 def test_an_answer_that_comes_after_the_exchange_was_stopped_does_not_count(history: History) -> None:
     person, asked, stopped = Person("Pay Ada"), threading.Event(), threading.Event()
     paid: list[str] = []
@@ -178,20 +186,15 @@ def test_an_answer_that_comes_after_the_exchange_was_stopped_does_not_count(hist
     def read(prompt: str) -> str:
         if "? Allow" in prompt:
             asked.set()
+            press_control_c()
             stopped.wait(60)
             return "y"
         if asked.is_set():
             stopped.set()
         return person.read(prompt)
 
-    def write(text: str) -> None:
-        person.write(text)
-        if "→ send" in text:
-            asked.wait(60)
-            raise KeyboardInterrupt
-
     builder = llm().tool(send).provider(ScriptedProvider(ToolCall("", "send", {"to": "Eve"}), "Done."))
-    Chat(builder, history, read=read, write=write).run()
+    Chat(builder, history, read=read, write=person.write).run()
     assert "! stopped" in person.sees
     assert paid == []
 
@@ -238,6 +241,7 @@ def test_what_waits_to_be_asked_is_not_asked_once_the_answer_is_stopped(history:
     def read(prompt: str) -> str:
         if "? Allow" in prompt:
             (again if asked.is_set() else asked).set()
+            press_control_c()
             left.wait(60)
             return ""
         if asked.is_set():
@@ -245,14 +249,8 @@ def test_what_waits_to_be_asked_is_not_asked_once_the_answer_is_stopped(history:
             again.wait(0.3)
         return person.read(prompt)
 
-    def write(text: str) -> None:
-        person.write(text)
-        if "Eve" in text:
-            asked.wait(60)
-            raise KeyboardInterrupt
-
     builder = llm().tool(pay).provider(ScriptedProvider(BOTH, "Done."))
-    Chat(builder, history, read=read, write=write).run()
+    Chat(builder, history, read=read, write=person.write).run()
     assert "! stopped" in person.sees
     assert (asked.is_set(), again.is_set()) == (True, False)
 

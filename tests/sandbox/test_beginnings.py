@@ -23,19 +23,19 @@ def proposed_beginning(*tools: Tool[..., Any], code: str) -> str:
     return shown.partition("```python\n")[2].partition("\n```")[0]
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_cities() -> list[City]:
     """List the cities."""
     raise NotImplementedError
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def list_houses(city_code: str) -> list[House]:
     """List the houses in a city."""
     raise NotImplementedError
 
 
-@ez_tool
+@ez_tool(read_only=True)
 def get_tenants(house_id: int, month: str) -> list[str]:
     """Get the names of a house's tenants."""
     raise LookupError(house_id)
@@ -48,7 +48,7 @@ def evict(house_id: int) -> bool:
 
 
 def test_a_list_that_no_tool_returns_is_made_one_by_one_of_what_another_has() -> None:
-    @ez_tool
+    @ez_tool(read_only=True)
     def get_mayor(city_code: str) -> str:
         """Get the name of a city's mayor."""
         raise LookupError(city_code)
