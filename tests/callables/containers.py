@@ -195,7 +195,7 @@ CASES: Final[list[Case]] = [
         dict[date, Decimal],
         {
             "type": "object",
-            "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+            "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal"}]},
             "propertyNames": {"format": "date"},
         },
         valid=[({"2024-05-06": "1.5"}, {date(2024, 5, 6): Decimal("1.5")})],

@@ -133,7 +133,7 @@ ADDRESS = {"type": "object", "properties": {"street": STRING}, "required": ["str
 PARCEL = {"type": "object", "properties": {"grams": INTEGER}, "required": ["grams"]}
 TEA = {"type": "object", "properties": {"name": STRING}, "required": ["name"]}
 ROUTE = {"type": "string", "enum": ["air", "sea"]}
-DECIMAL = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+DECIMAL = {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal"}]}
 INTEGERS = {"type": "array", "items": INTEGER}
 
 CASES: Final[list[Case]] = [

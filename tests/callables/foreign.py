@@ -289,7 +289,8 @@ CASES: Final[list[Case]] = [
         Renamed,
         record({"firstName": STRING, "lastName": {**STRING, "default": "x"}}, "firstName"),
         valid=[({"firstName": "a"}, Renamed("a"))],
-        invalid=[({"first_name": "a"}, "it.firstName")],
+        lenient=[({"first_name": "a", "lastName": "b"}, Renamed("a", "b"))],
+        invalid=[({"name": "a"}, "it.firstName", "it.name")],
     ),
     takes(
         Named,

@@ -241,7 +241,8 @@ CASES: Final[list[Case]] = [
         Aliased,
         record({"firstName": STRING, "theAge": {**INTEGER, "default": 1}}, "firstName"),
         valid=[({"firstName": "A", "theAge": 3}, Aliased.model_validate({"firstName": "A", "theAge": 3}))],
-        invalid=[({"first_name": "A"}, "it.firstName")],
+        lenient=[({"first_name": "A", "age": 3}, Aliased.model_validate({"firstName": "A", "theAge": 3}))],
+        invalid=[({"name": "A"}, "it.firstName", "it.name")],
     ),
     takes(
         Populated,

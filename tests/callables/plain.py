@@ -70,7 +70,7 @@ CASES: Final[list[Case]] = [
     ),
     takes(
         complex,
-        STRING,
+        {**STRING, "format": "complex"},
         valid=[("1+2j", 1 + 2j), ("3j", 3j)],
         objects=[1j, (2, 2 + 0j)],
         invalid=["x", None, True, [1, 2]],

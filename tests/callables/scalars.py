@@ -87,7 +87,7 @@ CASES: Final[list[Case]] = [
     ),
     takes(
         Decimal,
-        {"anyOf": [{"type": "number"}, {"type": "string"}]},
+        {"anyOf": [{"type": "number"}, {"type": "string", "format": "decimal"}]},
         valid=[("1.10", Decimal("1.10")), (5, Decimal(5)), (0.5, Decimal("0.5"))],
         objects=[Decimal("2.50")],
         invalid=["dear", None, [], {}, "1,5", True],
@@ -183,7 +183,7 @@ CASES: Final[list[Case]] = [
     ),
     takes(
         Annotated[Decimal, Field(gt=0, decimal_places=2)],
-        {"anyOf": [{"type": "number", "exclusiveMinimum": 0.0}, {"type": "string"}]},
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0.0}, {"type": "string", "format": "decimal"}]},
         valid=[("1.10", Decimal("1.10"))],
         invalid=["0", "1.234", "-1"],
     ),

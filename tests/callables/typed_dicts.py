@@ -97,7 +97,7 @@ CASES: Final[list[Case]] = [
             [GREEN],
             ({}, "it.name", "it.grams"),
             ({"name": 1, "grams": "x"}, "it.name", "it.grams"),
-            ({"nmae": "green", "grams": 5}, "it.name"),
+            ({"nmae": "green", "grams": 5}, "it.name", "it.nmae"),
         ],
     ),
     takes(

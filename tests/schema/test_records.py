@@ -79,8 +79,8 @@ def read(cls: type) -> Record:
 
 def test_a_class_of_attrs_is_read() -> None:
     assert read(Tea).fields == (
-        RecordField("name", "name", str),
-        RecordField("weight", "weight", int, 5),
+        RecordField("name", "name", str, attribute="_name"),
+        RecordField("weight", "weight", int, 5, attribute="grams"),
         RecordField("tags", "tags", list[str], UNKNOWN),
         RecordField("upper", "upper", str, "x", converts=True),
     )

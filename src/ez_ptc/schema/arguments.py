@@ -1,18 +1,23 @@
 """The arguments of one call, checked against a function's parameters and made into the types that it asks for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Final, NoReturn, cast
 
 from pydantic import ValidationError
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.complaints import Complaints, Field
 from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
-from ez_ptc.schema.mending import mended
+from ez_ptc.schema.mending import Mended, mended
 from ez_ptc.schema.places import Places
+from ez_ptc.schema.validation import TooCostlyError, Validation
 
 __all__ = ["ArgumentBinder", "BoundCall"]
+
+_TOO_COSTLY: Final = (
+    "the arguments take too long to check for their size: send fewer values at a time, or nest them less deeply"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class ArgumentBinder:
     `fields` are its parameters in order, `positional` the names of those that may be passed by position, `nullable`
     those that become None when they are left out although they have no default. `contexts` has those that the host
     fills, with what they get from a host that passes no context, `by_position_only` those that must be passed by
-    position, with their defaults. `validate` is pydantic's validation of a dict of all arguments, `places` says what it
+    position, with their defaults. `validation` checks and converts a dict of all arguments, `places` says what it
     wants where.
     """
 
@@ -44,7 +49,7 @@ class ArgumentBinder:
     contexts: Mapping[str, object]
     by_position_only: Mapping[str, object]
     nullable: tuple[str, ...]
-    validate: Callable[[dict[str, Any]], dict[str, Any]]
+    validation: Validation
     places: Places
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
@@ -54,26 +59,28 @@ class ArgumentBinder:
         TypeError for a host that passes no context where one is needed.
         """
         given = self._joined(args, kwargs) if args else cast("dict[str, object]", kwargs)
-        if not given.keys() <= self.fields.keys():
-            self._refuse(args, kwargs)
         sentences: tuple[str, ...] = ()
-        try:
-            values = self.validate(given)
-        except ValidationError as error:
-            values, sentences = self._mended(args, kwargs, error)
-        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
-            self._refuse(args, kwargs)
+        if given is not None and given.keys() <= self.fields.keys():
+            try:
+                values = self.validation.quick(given)
+            except ValidationError as error:
+                values, sentences = self._mended(args, kwargs, error)
+            except TooCostlyError:
+                self._refuse(_TOO_COSTLY)
+            except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+                values, sentences = self._mended(args, kwargs, None)
+        else:
+            values, sentences = self._mended(args, kwargs, None)
         for name in self.nullable:
             values.setdefault(name, None)
         if self.contexts:
             values.update(filled_contexts(self.tool, self.contexts, context))
         return self._bound(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
 
-    def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+    def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
+        """Return all arguments by name; None where there are too many, or one is given twice."""
         joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
-        if len(joined) != len(args) + len(kwargs):  # too many, or one of them twice
-            self._refuse(args, kwargs)
-        return joined
+        return joined if len(joined) == len(args) + len(kwargs) else None
 
     def _bound(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
         last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
@@ -82,41 +89,37 @@ class ArgumentBinder:
         return BoundCall(args, values, sentences)
 
     def _mended(
-        self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError
+        self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
     ) -> tuple[dict[str, object], tuple[str, ...]]:
-        values: dict[str, object] = {**dict(zip(self.positional, args, strict=False)), **kwargs}
-        try:
-            mending = mended(values, error, self.validate, self.places)
-        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
-            self._refuse(args, kwargs)
-        if mending.result is None:
-            self._refuse(args, kwargs)
-        return mending.result, mending.sentences
-
-    def _refuse(self, args: Sequence[object], kwargs: Mapping[str, object]) -> NoReturn:
-        """Say everything that is wrong, of what could not be mended."""
-        complaints = Complaints(self.fields)
+        """Put right what can be. Raises ArgumentsError that says everything that is wrong."""
+        complaints = Complaints(self.fields, self.places.names_at)
         values = complaints.of_names(self.positional, args, kwargs)
+        mending: Mended | None = None
         try:
-            self._complain(complaints, values)
+            mending = self.validation.within(lambda given: mended(given, error, self.validation, self.places), values)
+            if mending.error is not None:
+                complaints.of_values(mending.error, mending.values)
+        except TooCostlyError:
+            self._refuse(*complaints.problems(), _TOO_COSTLY)
         except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
             self._complain_of_each(complaints, values)
         problems = complaints.problems()
+        if problems or mending is None or mending.result is None:
+            self._refuse(*problems)
+        return mending.result, mending.sentences
+
+    def _refuse(self, *problems: str) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems) from None
-
-    def _complain(self, complaints: Complaints, values: dict[str, object]) -> None:
-        try:
-            self.validate(values)
-        except ValidationError as error:
-            mending = mended(values, error, self.validate, self.places)
-            if mending.error is not None:
-                complaints.of_values(mending.error, mending.values)
 
     def _complain_of_each(self, complaints: Complaints, values: Mapping[str, object]) -> None:
         # Missing arguments have been told of, and those of pydantic's errors that are about them are left out.
         for name, value in values.items():
             try:
-                self._complain(complaints, {name: value})
+                mending = mended({name: value}, None, self.validation, self.places)
+                if mending.error is not None:
+                    complaints.of_values(mending.error, mending.values)
+            except TooCostlyError:
+                self._refuse(*complaints.problems(), _TOO_COSTLY)
             except Exception as error:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
                 complaints.of_raised(name, value, error)

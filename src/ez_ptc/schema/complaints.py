@@ -3,20 +3,20 @@
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ez_ptc.schema.shown import shown, shown_with_type
+from ez_ptc.schema.shown import one_line, shown, shown_name, shown_names, shown_with_type
 
-__all__ = ["Complaints", "Field", "located", "where"]
+__all__ = ["Complaints", "Field", "first_of", "located", "where"]
 
 _AT_MOST: Final = 10
-_WORTH_DETAIL: Final = 500
 _MESSAGE_WIDTH: Final = 200
 _PATH_WIDTH: Final = 2 * _MESSAGE_WIDTH
 _NEAR: Final = 0.6
@@ -68,9 +68,14 @@ _WANTED: Final[Mapping[str, str]] = {
     "uuid_type": "UUID",
 }
 _WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
+# A validator of ours around a type, and of anybody's around the type that it ends in.
+_WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
+_ENUM: Final = re.compile(r"enum\[(\w+)\]")
 _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
 _VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
 _KEYS: Final = 100
+_WORTH_DETAIL: Final = 2_000
+_MOST_WRAPPED: Final = 20
 _ITEMS: Final = (list, tuple, set, frozenset)
 
 _Path = tuple[int | str, ...]
@@ -89,15 +94,23 @@ class Field:
 class Complaints:
     """Gathers what is wrong with one call's arguments, names first."""
 
-    def __init__(self, fields: Mapping[str, Field]) -> None:
+    def __init__(self, fields: Mapping[str, Field], names_at: Callable[[_Path], Sequence[str]] | None = None) -> None:
+        """Begin with none; `names_at` says which fields there are at a path within an argument."""
         self._fields = fields
+        self._names_at = names_at
         self._found: list[str] = []
+        self._more = 0
 
     def problems(self) -> tuple[str, ...]:
         """Return the sentences, at most ten and a word on the others."""
-        found = self._found
-        more = [f"and {len(found) - _AT_MOST} more"] if len(found) > _AT_MOST else []
-        return (*found[:_AT_MOST], *more)
+        return (*self._found, f"and {self._more} more") if self._more else tuple(self._found)
+
+    def _add(self, write: Callable[[], str]) -> None:
+        # What is not shown is not written either: looking for near names takes its time.
+        if len(self._found) < _AT_MOST:
+            self._found.append(write())
+        else:
+            self._more += 1
 
     def of_names(
         self, positional: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
@@ -105,24 +118,25 @@ class Complaints:
         """Complain of unknown, repeated, surplus and missing arguments; return the others by name."""
         values: dict[str, object] = dict(zip(positional, args, strict=False))
         if len(args) > len(positional):
-            self._found.append(f"takes {_counted(len(positional), 'argument')} by position, got {len(args)}")
+            self._add(lambda: f"takes {_counted(len(positional), 'argument')} by position, got {len(args)}")
         unknown = [name for name in kwargs if name not in self._fields]
         for name in kwargs:
             if name in values:
-                self._found.append(f"{shown(name)} is given twice, by position and by name")
+                self._add(partial("{} is given twice, by position and by name".format, shown(name)))
             elif name in self._fields:
                 values[name] = kwargs[name]
         missing = [name for name, field in self._fields.items() if field.required and name not in values]
-        for name in unknown[: _AT_MOST + 1]:
-            self._found.append(f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})")
-        self._found += [f"missing argument {shown(name)} ({self._fields[name].type_text})" for name in missing]
+        for name in unknown:
+            self._add(partial(self._unknown, name, values, unknown, missing))
+        for name in missing:
+            self._add(partial("missing argument {} ({})".format, shown(name), self._fields[name].type_text))
         return values
 
     def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:
         """Complain of every value that pydantic refused; `values` are those it was given."""
         if error.error_count() > _WORTH_DETAIL:
-            takes = ", ".join(f"{name}: {field.type_text}" for name, field in self._fields.items())
-            self._found.append(f"more than {_WORTH_DETAIL} values are of the wrong type; it takes {_cut(takes)}")
+            takes = ", ".join(f"{shown_name(name)}: {field.type_text}" for name, field in self._fields.items())
+            self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {one_line(takes)}")
             return
         details = error.errors(include_url=False)
         found = [(located(each, values), each) for each in details if not _is_missing_argument(each)]
@@ -132,18 +146,27 @@ class Complaints:
             if (path := unions.meeting(places)) is not None:
                 by_path[path].append(each)
         for path, errors in by_path.items():
-            if unions.are_all_wrong(path):
-                wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
-                self._found.append(self._other_type(path, wanted, _at(path, values)))
-            else:
-                self._found.append(self._sentence(path, errors[0]))
+            self._add(partial(self._of_place, path, errors, unions, values))
+
+    def _of_place(
+        self, path: _Path, errors: Sequence[ErrorDetails], unions: "_Unions", values: Mapping[str, object]
+    ) -> str:
+        if unions.are_all_wrong(path):
+            wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
+            return self._other_type(path, wanted, _at(path, values))
+        return self._sentence(path, errors[0])
 
     def of_raised(self, name: str, value: object, error: Exception) -> None:
         """Complain of a value at which a type's own validation failed, and did not say what was wrong."""
         words: object = error.args[0] if error.args else ""
-        said = f": {_cut(words)}" if type(words) is str and words else ""
+        said = f": {one_line(words)}" if type(words) is str and words else ""
         reason = f"{type(error).__name__}{said}"
-        self._found.append(f"{name!r} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})")
+        self._add(lambda: f"{name!r} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})")
+
+    def _unknown(
+        self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
+    ) -> str:
+        return f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})"
 
     def _instead(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -155,7 +178,7 @@ class Complaints:
         near = missing if is_renamed else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
         if near:
             return f"did you mean {near[0]!r}?"
-        return f"it takes {_cut(', '.join(self._fields))}" if self._fields else "it takes no arguments"
+        return f"it takes {shown_names(self._fields)}" if self._fields else "it takes no arguments"
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
         place = where(path)
@@ -163,20 +186,28 @@ class Complaints:
             return f"{place} is missing{_misspelt(path[-1], error['input'])}"
         if error["type"] == "string_unicode":
             return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
-        if error["type"] == "extra_forbidden":
-            return f"{place} is unknown"
+        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            return f"{place} is unknown{self._known_name(path)}"
         wanted = self._wanted(path, error)
         if wanted is None:
             return f"{place}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
         reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
-        return self._other_type(path, wanted, error["input"]) + (f" ({_cut(str(reason))})" if reason else "")
+        return self._other_type(path, wanted, error["input"]) + (f" ({one_line(str(reason))})" if reason else "")
+
+    def _known_name(self, path: _Path) -> str:
+        *around, name = path
+        names = self._names_at(tuple(around)) if self._names_at is not None else ()
+        near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
+        if near:
+            return f" (did you mean {near[0]!r}?)"
+        return f" (it takes {shown_names(names)})" if names else ""
 
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
-            return f"{where(path)} wants one {_cut(wanted)}, got a {type(value).__name__} of {count}: {instead}"
-        return f"{where(path)} wants {_cut(wanted)}, got {shown_with_type(value)}"
+            return f"{where(path)} wants one {one_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+        return f"{where(path)} wants {one_line(wanted)}, got {shown_with_type(value)}"
 
     def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
         wanted = _wanted_by(error)
@@ -232,6 +263,12 @@ class _Unions:
         return fitting[0] if len(fitting) == 1 else None
 
 
+def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return as many sentences as anybody reads, and how many more there are."""
+    more = len(sentences) - _AT_MOST
+    return (*sentences[:_AT_MOST], f"and {more} more") if more > 0 else tuple(sentences)
+
+
 def located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
     """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
 
@@ -271,9 +308,13 @@ def _at(path: _Path, values: Mapping[str, object]) -> object:
 
 def _branch_text(branch: str) -> str:
     """Return the type in the name that pydantic gives a branch, which names validators and constraints as well."""
-    while (found := _VALIDATED.match(branch)) is not None:
+    while (found := _VALIDATED.fullmatch(branch)) is not None:
         branch = found["inner"] or found["function"]
-    return branch.removeprefix("constrained-")
+    for _ in range(_MOST_WRAPPED):
+        branch, count = _WRAPPED.subn(r"\1", branch)
+        if not count:
+            break
+    return _ENUM.sub(r"\1", branch.replace("constrained-", "")).replace(",", ", ").replace(",  ", ", ")
 
 
 def _misspelt(key: object, siblings: object) -> str:
@@ -281,7 +322,7 @@ def _misspelt(key: object, siblings: object) -> str:
         return ""
     keys = [each for each in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(each) is str]
     near = difflib.get_close_matches(key, [each for each in keys if len(each) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
-    return f" (did {near[0]!r} mean it?)" if near else ""
+    return f" (did you write {near[0]!r} instead?)" if near else ""
 
 
 def _is_missing_argument(error: ErrorDetails) -> bool:
@@ -301,8 +342,8 @@ def _wanted_by(error: ErrorDetails) -> str | None:
 def _pydantic_words(error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if message.startswith("Input "):
-        return f" {_cut(message.removeprefix('Input '))}"
-    return f": {_cut(message)}"
+        return f" {one_line(message.removeprefix('Input '))}"
+    return f": {one_line(message)}"
 
 
 def where(path: Sequence[int | str]) -> str:
@@ -317,7 +358,3 @@ def where(path: Sequence[int | str]) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"at most {number} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MESSAGE_WIDTH else f"{text[: _MESSAGE_WIDTH - 1]}…"

@@ -4,9 +4,10 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import Annotated, Any, Final, NewType, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Final, NewType, NoReturn, TypeVar, Union, get_args, get_origin
 
-from ez_ptc.schema.resolving import innermost, names_around, resolved_leniently
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.resolving import alias_value, innermost, names_around, resolved_leniently
 
 __all__ = ["NO_CONTEXT", "Context", "context_default", "context_names", "filled_contexts", "is_context", "takes_none"]
 
@@ -16,6 +17,14 @@ T = TypeVar("T")
 class _Marker:
     def __repr__(self) -> str:
         return "Context"
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> NoReturn:
+        """Refuse to be described within a type: there, the model would fill it, and nobody would notice."""
+        message = (
+            "Context marks parameters of the function itself, and not what lies within their types: make it a "
+            "parameter, as in `def pay(order: Order, user: Context[User])`"
+        )
+        raise SchemaError(message)
 
 
 class _NoContext:
@@ -53,7 +62,7 @@ def is_context(annotation: object) -> bool:
     if origin in _QUALIFIERS:
         return is_context(arguments[0])
     if _is_alias(origin or annotation):
-        return is_context(cast("Any", origin or annotation).__value__)
+        return is_context(alias_value(origin or annotation))
     return isinstance(annotation, NewType) and is_context(annotation.__supertype__)
 
 
@@ -65,7 +74,7 @@ def takes_none(annotation: object) -> bool:
     if origin in (Union, UnionType):
         return any(map(takes_none, arguments))
     if _is_alias(origin or annotation):
-        return takes_none(cast("Any", origin or annotation).__value__)
+        return takes_none(alias_value(origin or annotation))
     return annotation is None or annotation is type(None)
 
 

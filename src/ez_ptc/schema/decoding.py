@@ -1,189 +1,231 @@
-"""What JSON has no form for: bytes come as base64 text, an iterable as a list, a member of an Enum by its value."""
+"""Core schemas that validate what came as JSON, also where pydantic expects Python's own values.
 
-import base64
-import binascii
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
-from typing import Any, Final, Literal, cast
+Pydantic knows two modes. Its JSON mode wants text, but arguments come as values: a provider's SDK has parsed them, and
+a program passes Python's own. So the Python mode is used, and changed where it would refuse what the schema says.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Flag
+from typing import Any, Final, cast
 
 from pydantic import EncodedBytes
-from pydantic_core import (
-    CoreSchema,
-    PydanticKnownError,
-    PydanticSerializationError,
-    SchemaValidator,
-    core_schema,
-    to_jsonable_python,
-)
+from pydantic_core import CoreSchema, core_schema
 
+from ez_ptc.schema.core_schemas import Node, mapped, mapped_inside
+from ez_ptc.schema.decoders import Chosen, ErrorType, JsonKey, Number, Renamed, Sum, chosen, from_base64, no_number
 from ez_ptc.schema.json_text import check_value
+from ez_ptc.schema.patterns import check_expression, linear_pattern
 
-__all__ = ["decoding_validator"]
+__all__ = ["decoded"]
 
-_ErrorType = Literal["int_type", "float_type", "complex_type", "time_delta_type"]
-
-# Parts of a core schema that hold values or instructions, not further schemas.
-_NO_SCHEMAS: Final = frozenset({"metadata", "default", "expected", "serialization", "config", "cls", "members"})
 # To Python a truth value is a number, to JSON it is none.
-_NUMBERS: Final[Mapping[str, _ErrorType]] = {
+_NUMBERS: Final[Mapping[str, ErrorType]] = {
     "int": "int_type",
     "float": "float_type",
     "complex": "complex_type",
     "timedelta": "time_delta_type",
 }
-# The other alphabet of base64, which some write.
-_URL_SAFE: Final = str.maketrans("-_", "+/")
-_PLAIN: Final = (str, int, float, bool, type(None))
+_TIMES: Final = frozenset({"date", "datetime", "time", "timedelta"})
+_STRICT_IN_JSON: Final = frozenset(
+    {"any", "bool", "dict", "float", "int", "list", "literal", "model", "model-fields", "none", "str", "typed-dict"}
+)
+"""Kinds that JSON has; of others even strict mode takes what stands for them in JSON."""
+_KEYS_AS_TEXT: Final = frozenset(
+    {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
+)
+"""Kinds of keys that pydantic reads from text."""
+_RECORDS: Final = frozenset({"dataclass", "model", "typed-dict"})
+_FIELDS: Final = frozenset({"dataclass-args", "model-fields", "typed-dict"})
+_ANYTHING_GOES: Final = ("function-before", "function-wrap")
+# What pydantic compiles a regular expression with.
+_EXPRESSIONS: Final = ("pattern_str_validator", "pattern_bytes_validator", "pattern_either_validator")
 
 
-def decoding_validator(schema: CoreSchema) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return the validation of a type that decodes what JSON has no form for.
+def decoded(schema: CoreSchema) -> CoreSchema:
+    """Return the core schema of a type so that it takes what its JSON Schema says.
 
-    Text where bytes are wanted is decoded as base64, as the JSON Schema says; bytes stay what they are. An iterable
-    becomes a list, so that its items are checked before the function runs and not while it does. A `Literal` with
-    members of an Enum takes their values too, and an Enum the JSON of values that are not plain. A truth value is no
-    number, and half a surrogate pair no text. What may be anything is still what JSON may carry, if it is a dict or a
-    list: no deeper than is allowed.
+    - Text where bytes are wanted is decoded as base64; bytes stay what they are.
+    - An iterable becomes a list, so that its items are checked before the function runs and not while it does.
+    - A `Literal` with members of an Enum takes their values, and an Enum the JSON of values that are not plain.
+    - Keys of dicts are text in JSON, whatever they are in Python.
+    - Strict mode is what pydantic's JSON mode makes of it: text for a date, a list for a set.
+    - A record takes its fields by their names in JSON and in Python, and no other keys where its class does not say so.
+    - A truth value is no number, NaN and infinity are none unless the annotation allows them, and half a surrogate pair
+      is no text. What may be anything is still no deeper than JSON may be.
+
+    Raises UnboundedPatternError for a pattern that may take exponential time.
     """
-    changed = _changed(schema)
-    try:
-        # Else pydantic uses the validators that nested models were built with, which do not decode.
-        validator = SchemaValidator(cast("CoreSchema", changed), _use_prebuilt=False)
-    except TypeError:  # pydantic-core before 2.30 has no such validators
-        validator = SchemaValidator(cast("CoreSchema", changed))
-    return validator.validate_python
+    return cast("CoreSchema", mapped(schema, _Change()))
 
 
-def _changed(part: object) -> object:
-    """Return a part of a core schema with another validation of some types, or the part itself."""
-    if isinstance(part, dict):
-        return _changed_fields(cast("dict[str, object]", part))
-    if not isinstance(part, list | tuple):
-        return part
-    items = cast("Sequence[object]", part)
-    changed = [_changed(each) for each in items]
-    if all(new is old for new, old in zip(changed, items, strict=True)):
-        return items
-    return tuple(changed) if isinstance(items, tuple) else changed
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Changes the schemas within one class, whose settings these are."""
+
+    is_strict: bool = False
+    has_python_patterns: bool = False
+    allows_infinity: bool | None = None
+    allows_other_keys: bool = False
+    is_key: bool = False
+
+    def __call__(self, node: Node) -> Node | None:
+        """Return what validates in place of a schema, or None where it stays."""
+        ref: str | None = node.get("ref")
+        changed = self._of_kind(node)
+        before = self._before(node)
+        if before is None:
+            return changed
+        # What refers to the schema is to find what is called first.
+        inner = {key: value for key, value in (changed or mapped_inside(node, self)).items() if key != "ref"}
+        return cast("Node", core_schema.no_info_before_validator_function(before, cast("CoreSchema", inner), ref=ref))
+
+    def _before(self, node: Node) -> Callable[[object], object] | None:
+        """Return what is to be done with a value before pydantic sees it."""
+        kind: str = node["type"]
+        is_strict = self._is_strict(node)
+        before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(kind)
+        if kind in _TIMES and is_strict:
+            before = no_number
+        elif kind in _NUMBERS and not is_strict:
+            before = Number(_NUMBERS[kind])
+        elif kind == "literal":
+            before = chosen(cast("list[object]", node["expected"]), "literal_error")
+        elif kind == "enum":
+            before = _member(node, is_strict=is_strict)
+        elif kind == "function-plain" and _function_name(node) in _EXPRESSIONS:
+            before = check_expression
+        elif kind in _RECORDS and (names := _other_names(node)):
+            before = Renamed(names)
+        return before
+
+    def _of_kind(self, node: Node) -> Node | None:
+        kind: str = node["type"]
+        if kind == "lax-or-strict" and self._is_strict(node):
+            lax = mapped(node["lax_schema"], self)
+            return {**lax, "ref": node["ref"]} if "ref" in node else lax
+        if kind == "union":
+            return {**node, "choices": sorted(mapped(node["choices"], self), key=_is_decoded)}
+        if kind == "str":
+            # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
+            node = {"min_length": 0, **self._with_linear_pattern(node)}
+        elif kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
+            node = {**node, "allow_inf_nan": False}
+        elif kind == "generator":
+            node = {**node, "type": "list"}
+        elif "keys_schema" in node:
+            return self._lax(self._with_keys(node))
+        return node if _decodes_itself(node) else self._of_class(node)
+
+    def _of_class(self, node: Node) -> Node:
+        """Return a schema with those in it changed by the settings of its class, if it is one of a class."""
+        kind: str = node["type"]
+        config: Node | None = node.get("config")
+        within = self
+        if kind in _ANYTHING_GOES and not getattr(node["function"]["function"], "keeps_keys", False):
+            # It may take other keys, and make those of the class of them.
+            within = replace(self, allows_other_keys=True)
+        elif config is not None:
+            within = _Change(
+                is_strict=config.get("strict", False),
+                has_python_patterns=config.get("regex_engine") == "python-re",
+                allows_infinity=config.get("allow_inf_nan"),
+                allows_other_keys=self.allows_other_keys or "extra_fields_behavior" in config,
+            )
+            node = {**node, "config": {key: value for key, value in config.items() if key != "regex_engine"}}
+            if kind == "dataclass" and within.is_strict:
+                node["strict"] = False
+        if kind not in _FIELDS:
+            return self._lax(mapped_inside(node, within))
+        if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
+            node = {**node, "extra_behavior": "forbid"}
+        return mapped_inside(node, replace(within, allows_other_keys=False))
+
+    def _with_keys(self, node: Node) -> Node:
+        keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=self.is_strict))
+        if not _is_read_from_text(node["keys_schema"]):
+            keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
+        return {**mapped_inside(node, self), "keys_schema": keys}
+
+    def _with_linear_pattern(self, node: Node) -> Node:
+        pattern: str | re.Pattern[str] | None = node.get("pattern")
+        engine = node.get("regex_engine", "python-re" if self.has_python_patterns else None)
+        if isinstance(pattern, re.Pattern) or (pattern is not None and engine == "python-re"):
+            return {**node, "pattern": linear_pattern(pattern), "regex_engine": "rust-regex"}
+        return node
+
+    def _is_strict(self, node: Node) -> bool:
+        return node.get("strict", self.is_strict)
+
+    def _lax(self, node: Node) -> Node:
+        """Return a schema that is not strict where JSON has no such kind."""
+        stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
+        is_strict = self.is_key or (self._is_strict(node) and not stays)
+        return {**node, "strict": False} if is_strict else node
 
 
-def _changed_fields(fields: dict[str, object]) -> object:
-    kind = fields.get("type")
-    if isinstance(kind, str) and (decode := _decoder(kind, fields)) is not None:
-        # What refers to the schema is to find what decodes.
-        inner = {key: value for key, value in fields.items() if key != "ref"}
-        ref = cast("str | None", fields.get("ref"))
-        return core_schema.no_info_before_validator_function(decode, cast("CoreSchema", inner), ref=ref)
-    if kind == "str":
-        # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
-        return {"min_length": 0, **fields}
-    if _decodes_itself(fields):
-        return fields
-    # Only a schema has a type that is text; a dict of fields by name may have a field of any name.
-    skipped = _NO_SCHEMAS if isinstance(kind, str) else ()
-    changed = {key: value if key in skipped else _changed(value) for key, value in fields.items()}
-    if kind == "generator":
-        return {**changed, "type": "list"}
-    if kind == "union":
-        return {**changed, "choices": sorted(cast("list[object]", changed["choices"]), key=_is_decoded)}
-    return fields if all(changed[key] is fields[key] for key in fields) else changed
+def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None:
+    cls: object = node.get("cls")
+    if isinstance(cls, type) and issubclass(cls, Flag):
+        return Sum(cls)
+    members = cast("list[object]", node["members"])
+    return Chosen(members, "enum") if is_strict else chosen(members, "enum")
 
 
-def _decoder(kind: str, fields: dict[str, object]) -> Callable[[object], object] | None:
-    """Return what is to be done with a value before pydantic sees it."""
-    if kind == "bytes":
-        return _decoded
-    if kind == "any":
-        return check_value
-    if kind in _NUMBERS:
-        return None if fields.get("strict") else _Number(_NUMBERS[kind])
-    if kind == "literal":
-        return _chosen(cast("list[object]", fields["expected"]), "literal_error")
-    return _chosen(cast("list[object]", fields["members"]), "enum") if kind == "enum" else None
+def _is_closed_enumeration(node: Node) -> bool:
+    # Its values are made members before pydantic sees them.
+    return node["type"] == "enum" and not issubclass(node["cls"], Flag)
+
+
+def _other_names(node: Node) -> dict[str, str]:
+    """Return the other names of a record's fields, in Python and where it is written, with those in JSON."""
+    inner: Node = node
+    while "fields" not in inner or inner["type"] == "dataclass":
+        if not isinstance(inner.get("schema"), dict):
+            return {}
+        inner = inner["schema"]
+    fields: Any = inner["fields"]
+    listed = cast("dict[str, Node]", fields).items() if isinstance(fields, dict) else None
+    named = list(listed) if listed is not None else [(str(each["name"]), each) for each in cast("list[Node]", fields)]
+    names: dict[str, str] = {}
+    taken = {_json_name(name, field) for name, field in named}
+    for name, field in named:
+        json_name = _json_name(name, field)
+        others = {name, field.get("serialization_alias")} - taken - {None}
+        names.update((other, json_name) for other in others if isinstance(json_name, str))
+    return names
+
+
+def _json_name(name: str, field: Node) -> object:
+    """Return the one name that a field is read by, or the first of several; None where it is read from further in."""
+    alias: Any = field.get("validation_alias")
+    while isinstance(alias, list) and alias and isinstance(alias[0], list):
+        alias = cast("Any", alias[0])
+    if isinstance(alias, list):
+        steps = cast("list[object]", alias)
+        return steps[0] if len(steps) == 1 else None
+    return name if alias is None else alias
+
+
+def _is_read_from_text(schema: Node) -> bool:
+    while schema["type"].startswith("function-") and "schema" in schema:
+        schema = schema["schema"]
+    return schema["type"] in _KEYS_AS_TEXT
+
+
+def _function_name(node: Node) -> str:
+    return getattr(node["function"]["function"], "__name__", "")
 
 
 def _is_decoded(choice: object) -> bool:
     """Whether a branch of a union decodes text: text that another branch wants is not for it."""
     schema: Any = cast("tuple[object, str]", choice)[0] if isinstance(choice, tuple) else choice
     function: object = schema.get("function")
-    return isinstance(function, dict) and cast("dict[str, object]", function).get("function") is _decoded
+    return isinstance(function, dict) and cast("dict[str, object]", function).get("function") is from_base64
 
 
-def _decodes_itself(fields: dict[str, object]) -> bool:
-    function = fields.get("function")
+def _decodes_itself(node: Node) -> bool:
+    function = node.get("function")
     called = cast("dict[str, object]", function).get("function") if isinstance(function, dict) else None
     return isinstance(getattr(called, "__self__", None), EncodedBytes)
-
-
-class _Number:
-    """Refuses truth values where a number is wanted."""
-
-    def __init__(self, error: _ErrorType) -> None:
-        self._error: _ErrorType = error
-
-    def __repr__(self) -> str:  # what pydantic calls it in an error
-        return "number"
-
-    def __call__(self, value: object) -> object:
-        if value is True or value is False:
-            raise PydanticKnownError(self._error)
-        return value
-
-
-def _chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "_Chosen | None":
-    """Return what turns JSON into one of the values, or None where pydantic does so itself."""
-    members = [each for each in expected if isinstance(each, Enum | bytes)]
-    if error == "enum" and all(type(_value_of(each)) in (str, bool, type(None)) for each in members):
-        return None
-    forms = [(_form(_value_of(each)), each) for each in members]
-    values = list(map(_value_of, expected))
-    has_numbers = any(type(each) in (int, float) for each in values)
-    is_told_apart = has_numbers and not any(type(each) is bool for each in values)
-    return _Chosen(forms, error if is_told_apart else None, values) if forms or is_told_apart else None
-
-
-def _value_of(expected: object) -> object:
-    return cast("object", expected.value) if isinstance(expected, Enum) else expected
-
-
-class _Chosen:
-    """Turns the JSON of a value into the member or the bytes, and refuses truth values that stand for no number."""
-
-    def __init__(
-        self,
-        members: Sequence[tuple[object, object]],
-        error: Literal["literal_error", "enum"] | None,
-        values: list[object],
-    ) -> None:
-        self._members = members
-        self._error: Literal["literal_error", "enum"] | None = error
-        self._values = values
-
-    def __repr__(self) -> str:  # what pydantic calls it in an error
-        return "chosen"
-
-    def __call__(self, value: object) -> object:
-        if self._error is not None and (value is True or value is False):
-            raise PydanticKnownError(self._error, {"expected": " or ".join(map(repr, self._values))})
-        chosen = (member for known, member in self._members if type(known) is type(value) and known == value)
-        return next(chosen, value)
-
-
-def _form(value: object) -> object:
-    """Return a member's value as JSON has it."""
-    if isinstance(value, _PLAIN):
-        return value
-    try:
-        return to_jsonable_python(value)
-    except PydanticSerializationError:
-        return value
-
-
-def _decoded(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return base64.b64decode(value.translate(_URL_SAFE), validate=True)
-    except (binascii.Error, ValueError):
-        message = "base64 text is wanted"
-        raise ValueError(message) from None

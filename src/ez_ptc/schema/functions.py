@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin
 
 from pydantic import Field as ModelField
+from pydantic import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
@@ -12,12 +13,13 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments import ArgumentBinder
 from ez_ptc.schema.complaints import Field
 from ez_ptc.schema.context import context_default, takes_none
-from ez_ptc.schema.decoding import decoding_validator
+from ez_ptc.schema.patterns import UnboundedPatternError
 from ez_ptc.schema.places import Places
 from ez_ptc.schema.plain import PlainType, plain_type
 from ez_ptc.schema.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
 from ez_ptc.schema.twins import own_text, twin_maker
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
+from ez_ptc.schema.validation import Validation
 
 __all__ = ["FunctionSchema", "function_schema"]
 
@@ -64,7 +66,7 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
             },
             by_position_only={each.name: each.default for each in signature.parameters if not each.by_name},
             nullable=tuple(each.name for each in inputs if each.becomes_none),
-            validate=decoding_validator(described.core),
+            validation=_validation(tool, described.core),
             places=Places(described.core),
         ),
     )
@@ -152,6 +154,11 @@ class _Described:
             return cls._of(tool, usable, namespace)
 
     @classmethod
+    def single(cls, tool: str, each: _Input, namespace: dict[str, Any]) -> "_Described":
+        """Describe one parameter. Raises what `of` finds out with."""
+        return cls._of(tool, [each], namespace)
+
+    @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
         twin = twin_maker(namespace)
         others = {each.name: each.entry(twin) for each in inputs if each.plain is None}
@@ -160,6 +167,9 @@ class _Described:
         adapter = record_adapter(tool, others, namespace)
         core = adapter.core_schema
         record: Any = core["schema"] if core["type"] == "definitions" else core
+        if "fields" not in record:
+            message = "Self is the class of a method, and there is none here"
+            raise TypeError(message)
         record = {**record, "fields": _core_fields(inputs, record["fields"])}
         whole: Any = {**core, "schema": record} if core["type"] == "definitions" else record
         return cls(inputs, whole, json_schema(adapter))
@@ -177,6 +187,14 @@ class _Described:
         return {**parameters, "$defs": self.schema["$defs"]} if "$defs" in self.schema else parameters
 
 
+def _validation(tool: str, core: CoreSchema) -> Validation:
+    try:
+        return Validation(core)
+    except UnboundedPatternError as error:
+        message = f"{tool}: {error}"
+        raise SchemaError(message) from None
+
+
 def _core_fields(
     inputs: Iterable[_Input], others: Mapping[str, core_schema.TypedDictField]
 ) -> dict[str, core_schema.TypedDictField]:
@@ -192,7 +210,10 @@ def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
     if each.plain is not None:
         return True
     try:
-        json_schema(record_adapter(tool, {each.name: each.entry(twin_maker(namespace))}, namespace))
+        _Described.single(tool, each, namespace)
+    except SchemaError as error:
+        message = f"{tool}: parameter {each.name!r}: {error}"
+        raise SchemaError(message) from None
     except REFUSALS as error:
         if not each.has_default:
             raise _refusal(tool, each.parameter, error) from error
@@ -201,8 +222,10 @@ def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
 
 
 def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
-    # Of what pydantic says only the first sentence is about the type, the rest about pydantic's own settings.
-    reason = str(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
+    # Of what pydantic says only the first sentence is about the type, the rest about pydantic's own settings; where one
+    # schema within another is wrong, the last line says why.
+    line = 0 if isinstance(error, PydanticUserError) else -1
+    reason = "".join(str(error).strip().splitlines()[line:][:1]).strip().partition(". ")[0] or type(error).__name__
     text = annotation_text(parameter.annotation)
     return SchemaError(f"{tool}: parameter {parameter.name!r} cannot be of type {text} ({reason}): {_INSTEAD}")
 

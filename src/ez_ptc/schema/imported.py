@@ -12,6 +12,8 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.complaints import Field
 from ez_ptc.schema.context import context_names
 from ez_ptc.schema.imported_calls import SchemaBinder
+from ez_ptc.schema.imported_failures import Compiler, Failures
+from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.shown import one_line, shown
 from ez_ptc.schema.signatures import EMPTY, Parameter, Signature
 from ez_ptc.schema.stubs import type_text
@@ -21,10 +23,12 @@ __all__ = ["ImportedSchema", "imported_schema"]
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 # Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
 _DRAFTS: Final = (
-    jsonschema_rs.Draft202012Validator,
-    jsonschema_rs.Draft7Validator,
-    jsonschema_rs.Draft4Validator,
+    (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),
+    (jsonschema_rs.Draft7Validator, "http://json-schema.org/draft-07/schema#"),
+    (jsonschema_rs.Draft4Validator, "http://json-schema.org/draft-04/schema#"),
 )
+# The first takes linear time. What it does not know is matched by the other, within so many steps for each character.
+_ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=1_000))
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -52,6 +56,7 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
     takes = _Takes.of(tool, function)
     takes.check(tool, names)
     texts = {name: _type_text(parameters, properties[name]) for name in names}
+    validator, failures = _compiled(tool, parameters)
     return ImportedSchema(
         parameters,
         Signature(
@@ -67,8 +72,8 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
                 name: _filler(properties[name]) for name in names if name in takes.needed and name not in required
             },
             takes_others=_takes_others(parameters),
-            validator=_validator(tool, parameters),
-            root=parameters,
+            validator=validator,
+            failures=failures,
         ),
     )
 
@@ -118,6 +123,9 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
         message = f"{tool}: its parameters are a JSON Schema as a dict, got {type(schema).__name__}"
         raise SchemaError(message)
+    if is_too_deep(schema):
+        message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
+        raise SchemaError(message)
     parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
     kind = parameters.setdefault("type", "object")
     if kind != "object":
@@ -137,15 +145,18 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     return parameters
 
 
-def _validator(tool: str, parameters: dict[str, Any]) -> jsonschema_rs.Validator:
+def _compiled(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
+    """Return what validates by a schema, and what finds out where something is not valid."""
     schema = _without_nullable(parameters)
-    choices = (jsonschema_rs.validator_cls_for(schema),) if "$schema" in schema else _DRAFTS
+    drafts = [(jsonschema_rs.validator_cls_for(schema), "")] if "$schema" in schema else _DRAFTS
     refusal: ValueError | None = None
-    for choice in choices:
-        try:
-            return choice(cast("dict[str, Any]", schema), mask="it", offline=True)
-        except ValueError as error:  # a ValidationError is one too
-            refusal = refusal or error
+    for draft, uri in drafts:
+        for engine in _ENGINES:
+            compiler = Compiler(draft, uri, engine)
+            try:
+                return compiler.validator(schema), Failures(schema, compiler)
+            except ValueError as error:  # a ValidationError is one too
+                refusal = refusal or error
     reason = _reason(refusal)
     message = f"{tool}: its parameters are no JSON Schema: {reason}"
     raise SchemaError(message) from refusal

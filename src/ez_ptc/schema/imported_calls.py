@@ -1,20 +1,20 @@
 """The arguments of one call, checked against a JSON Schema that was given."""
 
-import copy
 import difflib
-import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn
 
 import jsonschema_rs
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments import BoundCall
-from ez_ptc.schema.complaints import Complaints, Field, where
+from ez_ptc.schema.complaints import Complaints, Field, first_of, where
 from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
-from ez_ptc.schema.json_text import parse_value
+from ez_ptc.schema.imported_failures import Failure, Failures
+from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep, parse_value
+from ez_ptc.schema.replacing import LEFT_OUT, replaced
 from ez_ptc.schema.shown import one_line, shown, shown_with_type
 from ez_ptc.schema.stubs import type_text
 
@@ -22,9 +22,13 @@ __all__ = ["SchemaBinder"]
 
 _AT_MOST: Final = 10
 _CHOICES: Final = 8
-_WORTH_DETAIL: Final = 500
+_MOST_FAILURES: Final = 500
+_MOST_MENDED: Final = 20_000
+_COMPARED: Final = 2
+"""Failures for which the nearest of the values that are allowed is looked for, which takes its time."""
+_COMPARED_LENGTH: Final = 200
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
-_Path = list[str | int]
+_Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class SchemaBinder:
     fillers: Mapping[str, object]
     takes_others: bool
     validator: jsonschema_rs.Validator
-    root: Mapping[str, Any]
+    failures: Failures
 
     @property
     def positional(self) -> tuple[str, ...]:
@@ -63,7 +67,7 @@ class SchemaBinder:
         problems, mended = list(complaints.problems()), ()
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])
-        if problems or not self.validator.is_valid(values):
+        if not self.validator.is_valid(values):
             values, mended = self._mended(values)
             problems += self._problems_of(values)
         if problems:
@@ -79,103 +83,90 @@ class SchemaBinder:
     def _mended(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         """Put right what models are known to get wrong; return the arguments and a sentence for each slip."""
         mended: list[str] = []
-        changed = copy.copy(values)
-        for error in self.validator.iter_errors(values):
-            path = error.instance_path
-            if error.kind.name not in _WRONG_TYPE:
+        changes: list[tuple[_Path, object]] = []
+        for path, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
+            changes.append((path, change))
+            mended.append(f"{where(path)} {sentence}")
+        return (replaced(values, changes), first_of(mended)) if changes else (values, ())
+
+    def _changes(self, failures: Sequence[Failure]) -> Iterator[tuple[_Path, object, str]]:
+        for failure in failures:
+            if failure.keyword not in _WRONG_TYPE or not failure.path:
                 continue
-            value = _at(values, path)
-            if value is None and self._may_be_left_out(path):
-                changed = cast("dict[str, object]", _without(changed, path))
-                mended.append(f"{where(path)} was null and is left out")
-            elif type(value) is str and type(parsed := parse_value(value)) in (list, dict):
-                changed = cast("dict[str, object]", _replaced(changed, path, parsed))
-                mended.append(f"{where(path)} was JSON text and is read")
-        return changed, tuple(mended)
+            if failure.value is None and self._may_be_left_out(failure.path):
+                yield failure.path, LEFT_OUT, "was null and is left out"
+            elif type(failure.value) is str and type(parsed := parse_value(failure.value)) in (list, dict):
+                yield failure.path, parsed, "was JSON text and is read"
 
     def _may_be_left_out(self, path: _Path) -> bool:
         # Whether a key further in is required is seen when the rest is checked again.
-        return isinstance(path[-1], str) and (len(path) > 1 or not self.fields[path[-1]].required)
+        *around, last = path
+        return isinstance(last, str) and (bool(around) or not self.fields[last].required)
 
     def _problems_of(self, values: dict[str, object]) -> list[str]:
-        found = itertools.islice(self.validator.iter_errors(values), _WORTH_DETAIL)
-        errors = [each for each in found if not _is_missing_argument(each)]
-        # Two keywords may refuse one value for one reason, as `type` and `enum` do.
-        problems = list(dict.fromkeys(problem for each in errors for problem in self._sentences(each, values)))
-        more = len(problems) - _AT_MOST
-        return [*problems[:_AT_MOST], f"and {more} more"] if more > 0 else problems
+        """Return a sentence for each of the first failures, and how many more there are."""
+        if self.validator.is_valid(values):
+            return []
+        failures = [each for each in self.failures.of(values, _MOST_FAILURES) if not _is_missing_argument(each)]
+        problems: dict[str, None] = {}
+        for number, failure in enumerate(failures):
+            if len(problems) >= _AT_MOST:
+                return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
+            # Two keywords may refuse one value for one reason, as `type` and `enum` do.
+            problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
+        return list(problems)
 
-    def _sentences(self, error: jsonschema_rs.ValidationError, values: object) -> list[str]:
-        path, kind = error.instance_path, error.kind
+    def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
+        path, kind = failure.path, failure.kind
         place = where(path or ["the arguments"])
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
             return [f"{where([*path, kind.property])} is missing"]
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
-            return [f"{where([*path, name])} is unknown" for name in kind.unexpected[:_AT_MOST]]
-        got = shown_with_type(_at(values, path))
+            return [_unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
+        got = shown_with_type(failure.value)
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Enum):
-            return [f"{place} wants {_choices(kind.options, _at(values, path))}, got {got}"]
-        if kind.name in _WRONG_TYPE:
-            return [f"{place} wants {one_line(self._wanted(error))}, got {got}"]
-        if kind.name == "not":
+            wanted = _choices(kind.options, failure.value, compare=compare)
+            return [f"{place} wants {wanted}, got {got}"]
+        if failure.keyword in _WRONG_TYPE:
+            return [f"{place} wants {one_line(self._wanted(failure))}, got {got}"]
+        if failure.keyword == "not":
             return [f"{place} is of a form that is not allowed, got {got}"]
-        return [f"{place} {one_line(error.message.removeprefix('it '))}, got {got}"]
+        said = one_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        return [f"{place} {said}, got {got}"]
 
-    def _wanted(self, error: jsonschema_rs.ValidationError) -> str:
-        if len(error.instance_path) == 1:
-            return self.fields[str(error.instance_path[0])].type_text
-        kind = error.kind
-        if isinstance(kind, jsonschema_rs.ValidationErrorKind.Type):
-            return type_text({"type": kind.types})
+    def _wanted(self, failure: Failure) -> str:
+        if len(failure.path) == 1:
+            return self.fields[str(failure.path[0])].type_text
+        if isinstance(failure.kind, jsonschema_rs.ValidationErrorKind.Type):
+            return type_text({"type": failure.kind.types})
         return "another type"
 
 
 def _why_no_json(values: dict[str, object]) -> str | None:
+    if is_too_deep(values):
+        return f"the arguments are not what JSON can carry: they are nested more than {MAX_DEPTH} levels deep"
     try:
         json.dumps(values, allow_nan=False)
-    except RecursionError:
-        reason = "they are nested too deeply"
-    except (TypeError, ValueError) as error:  # among others, for a dict that contains itself
-        reason = str(error)
-    else:
-        return None
-    return f"the arguments are not what JSON can carry: {reason}"
+    except (TypeError, ValueError) as error:
+        return f"the arguments are not what JSON can carry: {error}"
+    return None
 
 
-def _is_missing_argument(error: jsonschema_rs.ValidationError) -> bool:
-    return not error.instance_path and error.kind.name in ("required", "additionalProperties")
+def _unknown(path: _Path, name: str, schema: Mapping[str, Any]) -> str:
+    properties = schema.get("properties")
+    names = [str(key) for key in properties] if isinstance(properties, dict) else []
+    near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
+    return f"{where([*path, name])} is unknown{f' (did you mean {shown(near[0])}?)' if near else ''}"
 
 
-def _choices(options: Sequence[object], value: object) -> str:
-    """Write the values that are allowed, the nearest first where there are many."""
+def _is_missing_argument(failure: Failure) -> bool:
+    return not failure.path and failure.keyword in ("required", "additionalProperties")
+
+
+def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
+    """Write the values that are allowed; of many, the nearest or the first."""
     texts = [shown(option) for option in options]
-    near = difflib.get_close_matches(shown(value), texts, n=_CHOICES, cutoff=0) if len(texts) > _CHOICES else texts
-    more = f" or one of {len(texts) - len(near)} more" if len(texts) > len(near) else ""
-    return " | ".join(near) + more
-
-
-def _at(value: object, path: _Path) -> object:
-    for step in path:
-        value = cast("dict[str | int, object]", value)[step]
-    return value
-
-
-def _replaced(part: object, path: _Path, value: object) -> object:
-    """Return a copy of a value with another one at a place within it."""
-    if not path:
-        return value
-    first, *rest = path
-    changed = cast("dict[str | int, object]", copy.copy(part))
-    changed[first] = _replaced(changed[first], rest, value)
-    return changed
-
-
-def _without(part: object, path: _Path) -> object:
-    """Return a copy of a value without the key at a place within it."""
-    first, *rest = path
-    changed = cast("dict[str | int, object]", copy.copy(part))
-    if rest:
-        changed[first] = _without(changed[first], rest)
-    else:
-        del changed[first]
-    return changed
+    near = difflib.get_close_matches(shown(value), texts, n=_CHOICES, cutoff=0) if compare else texts
+    listed = near[:_CHOICES] if len(texts) > _CHOICES else texts
+    more = f" or one of {len(texts) - len(listed)} more" if len(texts) > len(listed) else ""
+    return " | ".join(listed) + more

@@ -10,7 +10,15 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.nesting import nested_deeper
 from ez_ptc.schema.shown import shown, shown_with_type
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "parse_arguments", "parse_value", "read_json"]
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "check_value",
+    "is_too_deep",
+    "parse_arguments",
+    "parse_value",
+    "read_json",
+]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
@@ -99,13 +107,22 @@ def _followed(text: str, decoder: json.JSONDecoder) -> object:
     return decoder.decode(text)
 
 
-def _check_depth(value: object) -> None:
-    level = [value]
+def is_too_deep(value: object) -> bool:
+    """Return whether lists and dicts are nested more than `MAX_DEPTH` levels deep, as in one that contains itself."""
+    level, count = [value], 0
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _children(outer)]
+        count += len(level)
         if not level:
-            return
-    _refuse(_too_deep())
+            return False
+        if count > MAX_CHARACTERS:  # no text has so many values: lists that several others share
+            break
+    return True
+
+
+def _check_depth(value: object) -> None:
+    if is_too_deep(value):
+        _refuse(_too_deep())
 
 
 def _children(value: object) -> list[object]:

@@ -1,20 +1,22 @@
 """What models are known to get wrong in a call's arguments, put right and recorded."""
 
-import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from ez_ptc.schema.complaints import located, where
+from ez_ptc.schema.complaints import first_of, located, where
 from ez_ptc.schema.json_text import parse_value
 from ez_ptc.schema.places import Places
+from ez_ptc.schema.replacing import LEFT_OUT, replaced
 from ez_ptc.schema.shown import shown
+from ez_ptc.schema.validation import Validation
 
 __all__ = ["Mended", "mended"]
 
 _ROUNDS: Final = 5
+_ROUNDS_OF_MANY: Final = 2
 _WORTH_MENDING: Final = 2_000
 # What pydantic says of text where a list or a dict is wanted.
 _LISTS: Final = frozenset(
@@ -45,7 +47,6 @@ _DICTS: Final = frozenset(
 _EITHER: Final = frozenset({"is_instance_of", "named_tuple_type"})
 
 _Path = tuple[int | str, ...]
-_LEFT_OUT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +59,29 @@ class Mended:
     sentences: tuple[str, ...]
 
 
-def mended(
-    values: dict[str, object],
-    error: ValidationError,
-    validate: Callable[[dict[str, Any]], dict[str, Any]],
-    places: Places,
-) -> Mended:
+def mended(values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places) -> Mended:
     """Put right what can be, and validate again, until there is nothing left to put right.
+
+    `error` is how the arguments were refused, None where they were not validated yet. Raises TooCostlyError.
 
     JSON text becomes the list or the dict that is wanted, null where there is a default is left out, and the name of an
     Enum's member becomes the member. Text that is wanted as text stays as it is. The arguments themselves are not
     changed, but copied where they are mended.
     """
     sentences: list[str] = []
-    for _ in range(_ROUNDS):
-        changes = list(_changes(values, error, places)) if error.error_count() <= _WORTH_MENDING else []
-        if not changes:
-            break
-        for path, value, sentence in changes:
-            values = cast("dict[str, object]", _replaced(values, path, value))
-            sentences.append(f"{where(path)} {sentence}")
+    for _ in range(_ROUNDS if validation.is_small(values) else _ROUNDS_OF_MANY):
+        if error is not None:
+            error = validation.in_detail(values, error, most=_WORTH_MENDING)
+            changes = list(_changes(values, error, places)) if error.error_count() <= _WORTH_MENDING else []
+            if not changes:
+                break
+            values = replaced(values, ((path, value) for path, value, _ in changes))
+            sentences += [f"{where(path)} {sentence}" for path, _, sentence in changes]
         try:
-            return Mended(values, validate(values), None, tuple(sentences))
+            return Mended(values, validation.quick(values), None, first_of(sentences))
         except ValidationError as refused:
             error = refused
-    return Mended(values, None, error, tuple(sentences))
+    return Mended(values, None, error, first_of(sentences))
 
 
 def _changes(
@@ -98,7 +97,7 @@ def _changes(
             continue
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
-                yield path, _LEFT_OUT, "came as null and is left out"
+                yield path, LEFT_OUT, "came as null and is left out"
         elif type(value) is str and (change := _change_of_text(value, path, kinds, places)) is not None:
             yield path, *change
 
@@ -123,16 +122,3 @@ def _at(values: object, path: _Path) -> tuple[bool, object]:
         except (LookupError, TypeError):
             return False, None
     return True, values
-
-
-def _replaced(part: object, path: _Path, value: object) -> object:
-    """Return a copy of a value with another one at a place within it, or without that place."""
-    if not path:
-        return value
-    first, *rest = path
-    changed: Any = list(cast("Sequence[object]", part)) if isinstance(part, tuple) else copy.copy(part)
-    if value is _LEFT_OUT and not rest:
-        del changed[first]
-    else:
-        changed[first] = _replaced(changed[first], tuple(rest), value)
-    return changed

@@ -29,19 +29,31 @@ class Places:
 
     def __init__(self, schema: _Schema) -> None:
         self._root = schema
+        self._definitions: dict[str, _Schema] = {each["ref"]: each for each in schema.get("definitions", ())}
+
+    def names_at(self, path: _Path) -> list[str]:
+        """Return the names of the fields of the records that may stand at a path, as JSON has them."""
+        fields = (inner for schema in self._schemas_at(path) for inner in _named_fields(schema))
+        return list(dict.fromkeys(str(_aliases(field)[0] or name) for name, field in fields))
 
     def at(self, path: _Path) -> Place:
         """Return what is wanted at a path of keys and indices, in any branch of a union."""
-        definitions = {each["ref"]: each for each in self._root.get("definitions", ())}
-        current: list[_Schema] = [self._root]
-        is_optional = False
+        found = self._found_at(path)
+        members = [member for schema in self._schemas_at(path) for member in _members(schema)]
+        return Place(members, any(map(_may_be_left_out, found)))
+
+    def _schemas_at(self, path: _Path) -> list[_Schema]:
+        found = (each.get("schema", each) if _is_field(each) else each for each in self._found_at(path))
+        return [opened for schema in found for opened in _opened(schema, self._definitions)]
+
+    def _found_at(self, path: _Path) -> list[_Schema]:
+        """Return the fields and the schemas that a path leads to."""
+        found: list[_Schema] = [self._root]
         for step in path:
-            opened = [each for schema in current for each in _opened(schema, definitions)]
+            inner = (each.get("schema", each) if _is_field(each) else each for each in found)
+            opened = [schema for each in inner for schema in _opened(each, self._definitions)]
             found = [each for schema in opened for each in _inner(schema, step)]
-            is_optional = any(map(_may_be_left_out, found))
-            current = [each.get("schema", each) if _is_field(each) else each for each in found]
-        wanted = [each for schema in current for each in _opened(schema, definitions)]
-        return Place([member for schema in wanted for member in _members(schema)], is_optional)
+        return found
 
 
 def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
@@ -64,10 +76,7 @@ def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Sc
 def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
     """Yield the fields, items or values of a schema that a step of a path leads to."""
     if schema["type"] in _FIELDS:
-        fields: Any = schema.get("fields", schema.get("arguments_schema", ()))
-        is_named = schema["type"] in ("model-fields", "typed-dict")
-        named: list[tuple[str, _Schema]] = [*fields.items()] if is_named else [(each["name"], each) for each in fields]
-        for number, (name, each) in enumerate(named):
+        for number, (name, each) in enumerate(_named_fields(schema)):
             if step in (name, number) or step in _aliases(each):
                 yield each
         return
@@ -77,6 +86,11 @@ def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
             yield cast("_Schema", items)
         elif isinstance(items, list) and isinstance(step, int) and items:
             yield items[min(step, len(cast("list[_Schema]", items)) - 1)]
+
+
+def _named_fields(schema: _Schema) -> list[tuple[str, _Schema]]:
+    fields: Any = schema.get("fields", schema.get("arguments_schema", ())) if schema["type"] in _FIELDS else ()
+    return [*fields.items()] if isinstance(fields, Mapping) else [(each["name"], each) for each in fields]
 
 
 def _is_field(schema: _Schema) -> bool:

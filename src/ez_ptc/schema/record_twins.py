@@ -9,6 +9,7 @@ import typing_extensions
 from pydantic import ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
+from ez_ptc.schema.decoders import renamed
 from ez_ptc.schema.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
@@ -63,10 +64,15 @@ def record_twin(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 class _Builder:
     """Turns the fields that a twin has validated into a value of the class."""
 
+    keeps_keys: Final = True
+    """Whether it leaves the keys of a record as they are, unlike other validators around one may do."""
+
     def __init__(self, record: Record) -> None:
         self._cls = record.cls
         self._keys = {field.key: field.argument for field in record.fields}
         self._places = [field.argument for field in record.fields] if record.is_array else []
+        attributes = {field.attribute or field.argument: field.key for field in record.fields}
+        self._names = {name: key for name, key in attributes.items() if name not in self._keys}
         self._skipped = len(_all_fields(record)) - len(record.fields)
 
     def __repr__(self) -> str:  # what pydantic calls it in an error
@@ -75,6 +81,8 @@ class _Builder:
     def __call__(self, value: object, validate: Callable[[object], Any]) -> object:
         if isinstance(value, self._cls):
             return value
+        if self._names and isinstance(value, dict):
+            value = renamed(cast("dict[object, object]", value), self._names)
         validated = validate(value)
         if self._places:
             given = zip(self._places, validated[self._skipped :], strict=True)

@@ -52,21 +52,25 @@ _CONSTRAINTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RecordField:
-    """A field: `key` is its name in JSON, `argument` the constructor's. `converts` says that the class converts it."""
+    """A field: `key` is its name in JSON, `argument` the constructor's, `attribute` an object's where it is another.
+
+    `converts` says that the class converts it.
+    """
 
     key: str
     argument: str
     hint: Any
     default: object = EMPTY
     converts: bool = False
+    attribute: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A class by its fields.
 
-    `tag` is a further key with the value that it must have. `is_closed` says that other keys are refused, `is_array`
-    that its JSON is an array of the fields in their order.
+    `tag` is a further key with the value that it must have. `is_closed` says that its schema names no other keys,
+    `is_array` that its JSON is an array of the fields in their order.
     """
 
     cls: type
@@ -161,7 +165,7 @@ def _attribute(cls: Any, attribute: Any, hints: Mapping[str, Any]) -> RecordFiel
     default = attribute.default
     if type(default).__module__.startswith("attr"):
         default = UNKNOWN if hasattr(default, "factory") else EMPTY
-    return RecordField(argument, argument, hint, default, converts)
+    return RecordField(argument, argument, hint, default, converts, None if name == argument else name)
 
 
 def _taken_by_converter(cls: Any, argument: str) -> Any:  # noqa: ANN401 - any form of type

@@ -9,10 +9,18 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Final, ForwardRef, cast, get_origin
 
-__all__ = ["innermost", "names_around", "resolved", "resolved_leniently"]
+__all__ = ["alias_value", "innermost", "names_around", "resolved", "resolved_leniently"]
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
+
+
+def alias_value(alias: Any) -> Any:  # noqa: ANN401 - any form of type
+    """Return what a type alias stands for, or Any where that cannot be said: it may use a name that is not there."""
+    try:
+        return alias.__value__
+    except Exception:  # noqa: BLE001 - it is an expression and may raise anything
+        return Any
 
 
 def innermost(function: _AnyCallable) -> _AnyCallable:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from ez_ptc.schema.definitions import inlined
 from ez_ptc.schema.generics import is_alias
+from ez_ptc.schema.resolving import alias_value
 from ez_ptc.schema.twins import is_record, twin
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
@@ -58,5 +59,5 @@ def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:
     inner = arguments[:1] if origin is Annotated else () if origin is Literal else arguments
     alias: Any = origin or annotation
     if is_alias(alias):
-        inner = (alias.__value__, *inner)
+        inner = (alias_value(alias), *inner)
     return any(_has_record(each, (*within, annotation)) for each in inner)

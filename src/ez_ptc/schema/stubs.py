@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, cast
 
+from ez_ptc.schema.shown import shown_name
+
 __all__ = ["closed_type_text", "type_text"]
 
 _PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
@@ -18,6 +20,10 @@ _FORMATS: Final = {
 }
 _CHOICES: Final = 8
 _DEPTH: Final = 8
+_MOST: Final = 2_000
+"""Parts of a schema that are written out; further ones may be anything."""
+_LONGEST: Final = 80
+_GREATEST: Final = 10**80
 
 _Schema = Mapping[str, object]
 
@@ -55,9 +61,11 @@ class _Writer:
         self._root = root
         self._most = choices
         self._inside: list[str] = []
+        self._left = _MOST
 
     def text(self, schema: object) -> str:
-        if not isinstance(schema, Mapping):
+        self._left -= 1
+        if not isinstance(schema, Mapping) or self._left < 0:
             return "Any"
         schema = cast("_Schema", schema)
         if isinstance(ref := schema.get("$ref"), str):
@@ -103,7 +111,8 @@ class _Writer:
         return " | ".join(dict.fromkeys(map(self.text, branches)))
 
     def _referred(self, ref: str) -> str:
-        name = ref.rpartition("/")[2] or "Any"
+        name = ref.rpartition("/")[2]
+        name = name if name.isidentifier() else "Any"
         if ref in self._inside or len(self._inside) == _DEPTH:
             return name
         target: object = self._root
@@ -126,9 +135,15 @@ def _choices(schema: _Schema, most: int) -> str | None:
     if not isinstance(values, list):
         return None
     choices = cast("list[object]", values)
-    if not 0 < len(choices) <= most or not all(type(choice) in (str, int, float, bool) for choice in choices):
+    if not 0 < len(choices) <= most or not all(map(_is_short, choices)):
         return None
     return " | ".join(map(repr, choices))
+
+
+def _is_short(choice: object) -> bool:
+    if type(choice) is str:
+        return len(choice) <= _LONGEST
+    return type(choice) in (bool, float) or (type(choice) is int and abs(choice) < _GREATEST)
 
 
 def _string(schema: _Schema) -> str:
@@ -139,5 +154,5 @@ def _string(schema: _Schema) -> str:
 
 
 def _key(name: object, required: list[object] | None) -> str:
-    text = name if isinstance(name, str) and name.isidentifier() else repr(str(name))
+    text = shown_name(str(name))
     return text if required is None or name in required else f"{text}?"

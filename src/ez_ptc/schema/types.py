@@ -77,10 +77,17 @@ class NativeJsonSchema(GenerateJsonSchema):
         return {**described, "contentEncoding": "base64"}
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Describe a decimal that comes out by a format of its own, so that a reader knows it from other text."""
-        return (
-            {"type": "string", "format": "decimal"} if self.mode == "serialization" else super().decimal_schema(schema)
-        )
+        """Describe the text of a decimal by a format of its own, so that a reader knows it from other text."""
+        text = {"type": "string", "format": "decimal"}
+        if self.mode == "serialization":
+            return text
+        described = super().decimal_schema(schema)
+        branches = described.get("anyOf", ())
+        return {**described, "anyOf": [{**each, **text} if each.get("type") == "string" else each for each in branches]}
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
+        """Describe the text of a complex number by a format of its own."""
+        return {**super().complex_schema(schema), "format": "complex"}
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
         """List the values, members of an Enum by theirs; a type only where all are of one."""
@@ -105,12 +112,31 @@ class NativeJsonSchema(GenerateJsonSchema):
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         """Leave `additionalProperties` out where the annotation says nothing of the values."""
         described = super().dict_schema(schema)
+        if (names := self._names_of_keys(schema.get("keys_schema", _ANY))) is not None:
+            described["propertyNames"] = names
         says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
         described = {
             key: value for key, value in described.items() if key != "additionalProperties" or value is not True
         }
         has_values = bool(described.keys() & {"additionalProperties", "patternProperties"})
         return described if says_nothing or has_values else {**described, "additionalProperties": True}
+
+    def _names_of_keys(self, schema: core_schema.CoreSchema) -> JsonSchemaValue | None:
+        """Describe the keys of a dict that are no text in Python; None for those that are, and for numbers."""
+        values: list[object] | None = schema.get("expected", schema.get("members"))
+        if values is not None and not all(isinstance(_plain(value), str) for value in values):
+            return {"type": "string", "enum": [_key_text(_plain(value)) for value in values]}
+        if schema["type"] in ("tuple", "list", "frozenset"):
+            return {"description": "JSON text of a list, like '[1, 2]'"}
+        return None
+
+    def arguments_schema(self, schema: core_schema.ArgumentsSchema) -> JsonSchemaValue:
+        """Say which item of a named tuple is which field."""
+        described = super().arguments_schema(schema)
+        names = [argument["name"] for argument in schema["arguments_schema"]]
+        items = described.get("prefixItems", [])
+        named = [{"description": name, **item} for name, item in zip(names, items, strict=False)]
+        return {**described, "prefixItems": named} if named else described
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         """Describe a discriminated union as any other: each branch says which values its tag has."""
@@ -185,6 +211,10 @@ def _is_json(value: object) -> bool:
 
 def _plain(value: object) -> object:
     return cast("object", value.value) if isinstance(value, Enum) else value
+
+
+def _key_text(key: object) -> str:
+    return key if isinstance(key, str) else json.dumps(key)
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:

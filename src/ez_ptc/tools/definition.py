@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -26,6 +27,8 @@ __all__ = ["Definition", "Options", "define", "define_by_hand"]
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
 # As long as every clock can wait for: some thirty years, in seconds.
 _LONGEST_TIMEOUT: Final = 1e9
+_KEEPS_DOCSTRINGS: Final = 1
+"""The level of optimization up to which Python keeps docstrings; without them, nothing is known of what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,9 @@ def define(
     description = prose(docstring) if options.description is None else options.description
     if not description:
         description = f"Tool: {name}"
-        message = f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+        if sys.flags.optimize <= _KEEPS_DOCSTRINGS:
+            message = f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
+            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
     if nullable_is_optional:
         _drop_from_required(described.parameters, described.binder.nullable)
     given = options.return_schema

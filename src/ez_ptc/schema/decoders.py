@@ -1,0 +1,197 @@
+"""What turns the JSON of a value into the value, where pydantic does not do so itself."""
+
+import base64
+import binascii
+from collections.abc import Callable, Hashable, Mapping
+from enum import Enum, Flag
+from typing import Any, Final, Literal, cast
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError, PydanticKnownError, PydanticSerializationError, to_jsonable_python
+
+from ez_ptc.schema.json_text import parse_value
+
+__all__ = [
+    "Chosen",
+    "ErrorType",
+    "JsonKey",
+    "Number",
+    "Renamed",
+    "Sum",
+    "chosen",
+    "from_base64",
+    "no_number",
+    "renamed",
+]
+
+ErrorType = Literal["int_type", "float_type", "complex_type", "time_delta_type"]
+_ChoiceError = Literal["literal_error", "enum"]
+
+# The other alphabet of base64, which some write.
+_URL_SAFE: Final = str.maketrans("-_", "+/")
+_PLAIN: Final = (str, int, float, bool, type(None))
+
+
+class Number:
+    """Refuses truth values where a number is wanted."""
+
+    def __init__(self, error: ErrorType) -> None:
+        self._error: ErrorType = error
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "number"
+
+    def __call__(self, value: object) -> object:
+        """Return the value."""
+        if value is True or value is False:
+            raise PydanticKnownError(self._error)
+        return value
+
+
+def chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
+    """Return what turns JSON into one of the values, or None where pydantic does so itself."""
+    members = [each for each in expected if isinstance(each, Enum | bytes)]
+    if error == "enum" and all(type(_value_of(each)) in (str, bool, type(None)) for each in members):
+        return None
+    has_numbers = any(type(_value_of(each)) in (int, float) for each in expected)
+    return Chosen(expected, error if has_numbers else None) if members or has_numbers else None
+
+
+def _value_of(expected: object) -> object:
+    return cast("object", expected.value) if isinstance(expected, Enum) else expected
+
+
+class Chosen:
+    """Turns the JSON of a value into the member or the bytes, and tells `1`, `1.0` and `True` apart.
+
+    A whole number may be written as a float and the reverse; a truth value stands for no number.
+    """
+
+    def __init__(self, expected: list[object], error: Literal["literal_error", "enum"] | None) -> None:
+        self._error: Literal["literal_error", "enum"] | None = error
+        self._values = list(map(_value_of, expected))
+        self._hashable: dict[tuple[type, object], object] = {}
+        self._others: list[tuple[object, object]] = []
+        for value in expected:
+            form = _form(_value_of(value))
+            if isinstance(form, Hashable):
+                self._hashable.setdefault((type(form), form), value)
+            else:
+                self._others.append((form, value))
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "chosen"
+
+    def __call__(self, value: object) -> object:
+        """Return the member, or the value where pydantic shall decide."""
+        try:
+            if (key := (type(value), value)) in self._hashable:
+                return self._hashable[key]
+        except TypeError:  # it has no hash
+            others = (member for form, member in self._others if type(form) is type(value) and form == value)
+            return next(others, value)
+        return self._number(value) if self._error is not None and type(value) in (bool, int, float) else value
+
+    def _number(self, value: object) -> object:
+        """Return the member that another spelling of a number stands for; leave it to pydantic where there is none."""
+        other = float if type(value) is int else int
+        if type(value) is not bool and (other, value) in self._hashable:
+            return self._hashable[other, value]
+        if value in self._values:
+            # To pydantic, which compares by `==`, it would be one of them.
+            raise PydanticKnownError(cast("Any", self._error), {"expected": " or ".join(map(repr, self._values))})
+        return value
+
+
+def _form(value: object) -> object:
+    """Return a member's value as JSON has it."""
+    if isinstance(value, _PLAIN):
+        return value
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError:
+        return value
+
+
+def from_base64(value: object) -> object:
+    """Return the bytes that a text stands for, and what is no text as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value.translate(_URL_SAFE), validate=True)
+    except (binascii.Error, ValueError):
+        message = "base64 text is wanted"
+        raise ValueError(message) from None
+
+
+class Sum:
+    """Refuses a number that is no sum of a Flag's members."""
+
+    def __init__(self, flag: type[Flag]) -> None:
+        self._mask = 0
+        for member in flag:
+            self._mask |= member.value
+        self._expected = " + ".join(f"{member.value} ({member.name})" for member in flag)
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "sum"
+
+    def __call__(self, value: object) -> object:
+        """Return the value."""
+        if type(value) is bool or (type(value) is int and (value < 0 or value & ~self._mask)):
+            kind, message = "flag", "should be a sum of members"
+            raise PydanticCustomError(kind, message, {"expected": f"a sum of any of {self._expected}"})
+        return value
+
+
+class JsonKey:
+    """Reads the key of a dict that is no text in Python from the JSON text that it is in JSON."""
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "key"
+
+    def __call__(self, value: object, validate: Callable[[object], object]) -> object:
+        """Return the key."""
+        try:
+            return validate(value)
+        except ValidationError:
+            key = parse_value(value) if type(value) is str else value
+            if type(key) is str or (key is None and value != "null"):
+                raise
+            return validate(key)
+
+
+def renamed(given: Mapping[object, object], names: Mapping[str, str]) -> dict[object, object]:
+    """Return a dict with other names for some keys, where it has none of those names yet."""
+    others = {key: names.get(cast("str", key), key) for key in given}
+    return {key if others[key] in given else others[key]: value for key, value in given.items()}
+
+
+class Renamed:
+    """Renames the keys of a dict that has a record under its names in Python to those in JSON.
+
+    What a tool returned may be passed on to another one so, although only one of the two names is in the schema.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "renamed"
+
+    def __call__(self, value: object) -> object:
+        """Return the dict with the names in JSON, and what is no dict as it is."""
+        if type(value) is not dict:
+            return value
+        given = cast("dict[object, object]", value)
+        if given.keys().isdisjoint(self._names):
+            return given
+        return renamed(given, self._names)
+
+
+def no_number(value: object) -> object:
+    """Return a value that is no number; in strict mode a number is no time, in JSON as little as in Python."""
+    if isinstance(value, int | float):
+        kind, message = "no_number", "should be text, not a number"
+        raise PydanticCustomError(kind, message)
+    return value

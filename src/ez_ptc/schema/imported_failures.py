@@ -1,0 +1,228 @@
+"""Where a value fails a JSON Schema, found without asking for all errors at once.
+
+The library that validates says quickly whether a value is valid, but lists every error of every branch of every union:
+for 64 KB that can be 12 GB. So the parts of a value that fail are looked for one by one, each with its own part of the
+schema, and only at the place where nothing within is wrong are its errors asked for.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final, cast
+
+import jsonschema_rs
+
+__all__ = ["Compiler", "Failure", "Failures"]
+
+_Schema = Mapping[str, Any]
+_QUOTED: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_Path = tuple[str | int, ...]
+
+# Keywords with schemas for the same value or for values in it; a value that fails one of them has parts that fail.
+_WITHIN: Final = frozenset(
+    {
+        "$defs",
+        "$dynamicRef",
+        "$recursiveRef",
+        "$ref",
+        "additionalItems",
+        "allOf",
+        "anyOf",
+        "contains",
+        "definitions",
+        "dependencies",
+        "dependentSchemas",
+        "else",
+        "if",
+        "items",
+        "maxContains",
+        "minContains",
+        "not",
+        "oneOf",
+        "prefixItems",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Makes validators of one draft, with one engine for regular expressions; nothing is fetched."""
+
+    draft: Callable[..., jsonschema_rs.Validator]
+    uri: str
+    engine: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
+
+    def validator(self, schema: _Schema) -> jsonschema_rs.Validator:
+        """Return the validator of a schema. Raises ValueError for what is none."""
+        return self.draft(schema, mask="it", offline=True, pattern_options=self.engine)
+
+    def validators(self, schema: _Schema) -> jsonschema_rs.ValidatorMap:
+        """Return the validators of all schemas in a schema, by the pointers to them."""
+        whole = {"$schema": self.uri, **schema}
+        return jsonschema_rs.validator_map_for(whole, offline=True, pattern_options=self.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A value that fails: its path, the schema for it, and the error.
+
+    `keyword` is the one that it fails, "" where it is not known. `kind` has the details of one that is no union.
+    """
+
+    path: _Path
+    value: object
+    schema: _Schema
+    keyword: str
+    kind: jsonschema_rs.ValidationErrorKind | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A value with the schema for it, and where each lies."""
+
+    pointer: str
+    schema: Any
+    value: object
+    path: _Path
+
+    def at(self, pointer: str, schema: object) -> "_Part":
+        return _Part(f"{self.pointer}/{pointer}", schema, self.value, self.path)
+
+    def item(self, pointer: str, schema: object, step: str | int, value: object) -> "_Part":
+        return _Part(f"{self.pointer}/{pointer}", schema, value, (*self.path, step))
+
+
+class Failures:
+    """Finds the values that fail one schema."""
+
+    def __init__(self, schema: _Schema, compiler: Compiler) -> None:
+        self._schema = schema
+        self._compiler = compiler
+        self._own: dict[str, jsonschema_rs.Validator] = {}
+
+    def of(self, value: object, most: int) -> list[Failure]:
+        """Return the first failures of a value that is not valid."""
+        return list(islice(self._failures(_Part("#", self._schema, value, ()), frozenset()), most))
+
+    @cached_property
+    def _validators(self) -> jsonschema_rs.ValidatorMap:
+        return self._compiler.validators(self._schema)
+
+    def _is_valid(self, part: _Part) -> bool:
+        validator = self._validators.get(part.pointer)
+        return validator is None or validator.is_valid(part.value)
+
+    def _failures(self, part: _Part, outer: frozenset[tuple[str, int]]) -> Iterator[Failure]:
+        """Yield the failures of a part that fails; `outer` are those around it, which a reference may lead back to."""
+        schema = _mapping(part.schema)
+        around = outer | {(part.pointer, id(part.value))}
+        found = False
+        for inner in self._parts(part, schema):
+            if (inner.pointer, id(inner.value)) not in around and not self._is_valid(inner):
+                found = True
+                yield from self._failures(inner, around)
+        for error in self._errors(part, schema):
+            found = True
+            path = (*part.path, *error.instance_path)
+            yield Failure(path, part.value, schema, error.kind.name, error.kind, error.message)
+        if not found:
+            keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
+            yield Failure(part.path, part.value, schema, keyword)
+
+    def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
+        """Yield the errors of the keywords that speak of the value itself."""
+        if part.pointer not in self._own:
+            self._own[part.pointer] = self._compiler.validator(_shallow(schema))
+        validator = self._own[part.pointer]
+        return iter(()) if validator.is_valid(part.value) else validator.iter_errors(part.value)
+
+    def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
+        if isinstance(reference := schema.get("$ref"), str) and (target := self._referred(reference)) is not None:
+            yield _Part(reference, target, part.value, part.path)
+        for number, branch in enumerate(_list(schema.get("allOf"))):
+            yield part.at(f"allOf/{number}", branch)
+        for keyword in ("anyOf", "oneOf"):
+            branches = _list(schema.get(keyword))
+            others = [number for number, branch in enumerate(branches) if branch != {"type": "null"}]
+            if len(others) == 1 and part.value is not None:
+                yield part.at(f"{keyword}/{others[0]}", branches[others[0]])
+        if isinstance(part.value, dict):
+            yield from self._properties(part, schema)
+        elif isinstance(part.value, list):
+            yield from _items(part, schema)
+
+    def _properties(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
+        properties = _mapping(schema.get("properties"))
+        patterns = _mapping(schema.get("patternProperties"))
+        others = schema.get("additionalProperties")
+        for key, inner in _mapping(part.value).items():
+            if key in properties:
+                yield part.item(f"properties/{_escaped(key)}", properties[key], key, inner)
+            matching = [pattern for pattern in patterns if self._matches(pattern, key)]
+            for pattern in matching:
+                yield part.item(f"patternProperties/{_escaped(pattern)}", patterns[pattern], key, inner)
+            if isinstance(others, dict) and key not in properties and not matching:
+                yield part.item("additionalProperties", cast("object", others), key, inner)
+
+    def _matches(self, pattern: str, key: str) -> bool:
+        if pattern not in self._own:
+            self._own[pattern] = self._compiler.validator({"pattern": pattern})
+        return self._own[pattern].is_valid(key)
+
+    def _referred(self, reference: str) -> object:
+        """Return the schema that a reference leads to, or None where it is no path within this one."""
+        target: object = self._schema if reference[:2] in ("#", "#/") else None
+        for step in reference.split("/")[1:]:
+            key = _unquoted(step).replace("~1", "/").replace("~0", "~")
+            if isinstance(target, list):
+                items = cast("list[object]", target)
+                target = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+            else:
+                target = _mapping(target).get(key)
+        return target
+
+
+def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
+    items = schema.get("items")
+    keyword = "items" if isinstance(items, list) else "prefixItems"
+    places = _list(schema.get(keyword))
+    for number, inner in enumerate(_list(part.value)):
+        if number < len(places):
+            yield part.item(f"{keyword}/{number}", places[number], number, inner)
+        elif isinstance(items, dict):
+            yield part.item("items", cast("object", items), number, inner)
+
+
+def _shallow(schema: _Schema) -> dict[str, Any]:
+    """Return what a schema says of a value itself; which properties it knows is part of that."""
+    own = {key: value for key, value in schema.items() if key not in _WITHIN}
+    for keyword in ("properties", "patternProperties"):
+        if keyword in own:
+            own[keyword] = dict.fromkeys(_mapping(own[keyword]), True)
+    if isinstance(own.get("additionalProperties"), dict):
+        del own["additionalProperties"]
+    return own
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _unquoted(pointer: str) -> str:
+    """Return a part of a reference as it was before it was put into a URI (RFC 3986, 2.1)."""
+    return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), pointer)

@@ -1,0 +1,56 @@
+"""Regular expressions over a model's text: only such as take time in proportion to the text."""
+
+import re
+from typing import Final
+
+from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
+from pydantic_core import SchemaError as CoreSchemaError
+
+__all__ = ["UnboundedPatternError", "check_expression", "linear_pattern"]
+
+_MAX_LENGTH: Final = 1_000
+_MAX_FOLDED_SETS: Final = 10
+_FOLDS_CASE: Final = re.compile(r"\(\?[a-z]*i")
+_FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
+
+
+class UnboundedPatternError(ValueError):
+    """A pattern may take a time that grows exponentially with the text."""
+
+
+def linear_pattern(pattern: str | re.Pattern[str]) -> str:
+    """Return a pattern of Python's `re` as one of Rust's `regex`, which matches in linear time.
+
+    As with `re.match`, the match begins at the start. Raises UnboundedPatternError for what only a backtracking engine
+    knows: look-around and references to groups.
+    """
+    text = pattern if isinstance(pattern, str) else pattern.pattern
+    flags = 0 if isinstance(pattern, str) else pattern.flags
+    letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
+    ascii_only = "-u" if flags & re.ASCII else ""
+    # A comment at the end of a verbose pattern ends with its line.
+    linear = f"^(?{letters}{ascii_only}:{text}\n)" if flags & re.VERBOSE else f"^(?{letters}{ascii_only}:{text})"
+    try:
+        SchemaValidator(core_schema.str_schema(pattern=linear))
+    except CoreSchemaError as error:
+        reason = str(error).strip().rpartition("\n")[2].strip().removeprefix("error: ")
+        message = (
+            f"the pattern {text!r} needs an engine that may take exponential time on a hostile text ({reason}): write "
+            f"it without look-around and references to groups, or check the text in the function"
+        )
+        raise UnboundedPatternError(message) from None
+    return linear
+
+
+def check_expression(value: object) -> object:
+    """Return the text of a regular expression that a model sent, to be compiled; refuse one that compiles slowly."""
+    if isinstance(value, str | bytes) and len(value) > _MAX_LENGTH:
+        context = {"most": _MAX_LENGTH}
+        msg = "expression_length"
+        raise PydanticCustomError(msg, "should have at most {most} characters", context)
+    # To find all cases of a set's characters, CPython goes through them one by one.
+    if isinstance(value, str) and value.count("[") > _MAX_FOLDED_SETS and _FOLDS_CASE.search(value):
+        context = {"most": _MAX_FOLDED_SETS}
+        msg = "expression_sets"
+        raise PydanticCustomError(msg, "should have at most {most} sets with the flag i", context)
+    return value

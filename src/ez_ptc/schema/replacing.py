@@ -1,0 +1,41 @@
+"""Values within values, replaced or left out; what is around them is copied once and never changed."""
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+__all__ = ["LEFT_OUT", "replaced"]
+
+LEFT_OUT: Final = object()
+"""Stands for the new value of what is to be left out."""
+
+_Path = Sequence[int | str]
+
+
+class _Changes(dict[int | str, Any]):
+    """What changes in one list or dict: new values by keys and indices, and the changes in those that stay."""
+
+
+def replaced(value: object, changes: Iterable[tuple[_Path, object]]) -> Any:  # noqa: ANN401 - of the value's own type
+    """Return a copy of a value with others in it at the paths of `changes`."""
+    root = _Changes()
+    for path, new in changes:
+        inner = root
+        for step in path[:-1]:
+            following = inner.setdefault(step, _Changes())
+            if not isinstance(following, _Changes):  # what is around it is replaced already
+                break
+            inner = following
+        else:
+            inner[path[-1]] = new
+    return _changed(value, root)
+
+
+def _changed(value: object, changes: Mapping[int | str, object]) -> object:
+    copied: Any = list(cast("Sequence[object]", value)) if isinstance(value, tuple) else copy.copy(value)
+    for step, new in changes.items():
+        if new is LEFT_OUT:
+            del copied[step]
+        else:
+            copied[step] = _changed(copied[step], new) if isinstance(new, _Changes) else new
+    return copied
