@@ -40,8 +40,8 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
 
     The thread sees the caller's context variables. When the caller is cancelled, it goes on at once and the thread is
     left to end by itself: a thread cannot be stopped, and nobody should wait for one that hangs, neither the caller nor
-    the interpreter at its end. At most as many calls are waited for as anyio's default limiter has places (40); further
-    ones wait for a place.
+    the interpreter at its end. A function that had not begun then does not begin. At most as many calls are waited for
+    as anyio's default limiter has places (40); further ones wait for a place.
 
     `function` must not raise `StopIteration`, which no coroutine can carry. Raises TimeoutError when it takes longer
     than `seconds` from when it began.
@@ -53,19 +53,25 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
     wake = from_other_threads(ended.set)
     async with current_default_thread_limiter():
         outcome = _started(_threads_here().start, function, *arguments, and_then=wake)
-        with fail_after(seconds):
-            await ended.wait()
+        try:
+            with fail_after(seconds):
+                await ended.wait()
+        finally:
+            outcome.cancel()  # which does nothing to what has begun
     return outcome.result()
 
 
 def within(seconds: float, function: Callable[[], R]) -> R:
     """Call a function in a worker thread and wait for it, but no longer than that; it is then left to itself.
 
-    The thread sees the caller's context variables. Raises TimeoutError when the time is over, and what it raises.
+    The thread sees the caller's context variables. A function that had not begun when the time was over does not begin.
+    Raises TimeoutError then, and what the function raises; it must not raise TimeoutError itself.
     """
     outcome = _started(_in_a_new_thread, function)
-    outcome.exception(timeout=seconds)
-    return outcome.result()
+    try:
+        return outcome.result(timeout=seconds)
+    finally:
+        outcome.cancel()
 
 
 class Threads:
@@ -138,6 +144,8 @@ def _started(
     context = contextvars.copy_context()
 
     def run() -> None:
+        if not outcome.set_running_or_notify_cancel():
+            return
         try:
             context.run(_forget_the_outer_loop, None)
             outcome.set_result(context.run(function, *arguments))

@@ -103,6 +103,11 @@ def admin_delete(name: str) -> str:
     return "deleted"
 
 
+def stop() -> None:
+    """Do what a person's Ctrl-C does: the only error of a tool that its host does not take for a failure."""
+    raise KeyboardInterrupt
+
+
 @ez_tool
 def breach(how: str) -> object:
     """Do what no program can, to see that it would be seen; granted only to the programs that try this."""
@@ -116,7 +121,7 @@ def breach(how: str) -> object:
         "processes": lambda: subprocess.Popen(["sleep", "30"]).pid,
         "threads": lambda: [threading.Thread(target=hang_tool, daemon=True).start() for _ in range(100)],
         "claim": lambda: CLAIM,
-        "host error": sys.exit,
+        "host error": stop,
     }
     return ways[how]()
 

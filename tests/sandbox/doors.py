@@ -7,6 +7,7 @@ from typing import Any
 
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.execution import Grant, Grants
+from ez_ptc.tools.life import CallLife
 
 __all__ = ["Door"]
 
@@ -19,13 +20,13 @@ class Door:
         self.grants = Grants(Grant(name) for name in self._functions)
         self.records: list[dict[str, Any]] = []
 
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Call the function in this thread."""
         return ToolResult(success=True, output=self._functions[name](*args, **kwargs))
 
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Do the same, blocking the loop."""
-        return self.call(name, args, kwargs)
+        return self.call(name, args, kwargs, life)
 
     def ended(self, record: dict[str, Any]) -> None:
         """Keep the record."""

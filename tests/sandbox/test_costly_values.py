@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import Limits, Toolkit, ez_tool
-from ez_ptc.errors import ProtocolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.converse import Exchange
 from ez_ptc.sandbox.frames import pack
@@ -106,12 +105,12 @@ def _growth(argument: bytes) -> tuple[int, float]:
     memory, seconds = _memory("VmRSS"), cpu_seconds()
     exchange = Exchange("1", Door(count.function), Limits())
     head = b'{"t":"call","id":%d,"path":"%d","name":"count","kwargs":{},"alone":true,"args":['
-    try:
-        for number in range(1, 1000):
-            for call in exchange.feed(pack(head % (number, number) + argument + b"]}")):
-                exchange.answer(call, ToolResult(success=True))
-    except ProtocolError:
-        pass
+    for number in range(1, 1000):
+        for call in exchange.take(pack(head % (number, number) + argument + b"]}")):
+            result = ToolResult(success=True)
+            exchange.answer(call, result, exchange.encode(call, result))
+        if exchange.over:
+            break
     return _memory("VmHWM") - memory, cpu_seconds() - seconds
 
 

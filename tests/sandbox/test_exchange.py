@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.converse import Exchange
 from ez_ptc.sandbox.execution import Grant, Grants, Limits
 from ez_ptc.sandbox.frames import CallFrame, pack
 from ez_ptc.sandbox.worker import values
+from ez_ptc.tools.life import CallLife
 
 CODE = "print('tea ☕')"
 
@@ -29,10 +31,10 @@ class Door:
     )
     ended_with: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         raise NotImplementedError
 
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         raise NotImplementedError
 
     def ended(self, record: dict[str, Any]) -> None:
@@ -68,6 +70,14 @@ def replied(frame: bytes) -> tuple[int, str, Any]:
     return int.from_bytes(frame[5:9], "big"), kind, payload if kind == "s" else json.loads(payload)
 
 
+def answered(talk: Exchange, asked: CallFrame, result: ToolResult) -> bytes:
+    """End a call as a driver does, and return the reply."""
+    frame = talk.answer(asked, result, talk.encode(asked, result))
+    talk.tell(asked)
+    talk.sent(asked)
+    return frame
+
+
 def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
     frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
     assert (frame["t"], frame["code"]) == ("run", CODE)
@@ -79,10 +89,10 @@ def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
 def test_a_call_is_let_in_run_and_answered() -> None:
     door = Door()
     talk = exchange(door)
-    [asked] = talk.feed(call())
+    [asked] = talk.take(call())
     assert asked == CallFrame(1, "1", "add", (1,), {"b": 2}, alone=True)
     assert talk.refusal(asked) is None
-    answer = replied(talk.answer(asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
+    answer = replied(answered(talk, asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
     assert answer == (1, "m", {"$": ["t", [3, {"$": ["b", "eA=="]}]]})
     record = {"name": "add", "args": (1,), "kwargs": {"b": 2}, "result": (3, b"x"), "error": None}
     assert door.ended_with == talk.result().tool_calls == [{**record, "duration_ms": 1.5, "path": "1"}]
@@ -109,8 +119,8 @@ class OddError(ShopError, KeyError):
 )
 def test_a_tools_failure_is_told_by_its_class_and_its_message(exception: Exception | None, error: list[str]) -> None:
     talk = exchange()
-    [asked] = talk.feed(call())
-    answer = replied(talk.answer(asked, ToolResult(success=False, error="no", exception=exception)))
+    [asked] = talk.take(call())
+    answer = replied(answered(talk, asked, ToolResult(success=False, error="no", exception=exception)))
     assert answer == (1, "e", error)
     assert talk.result().tool_calls[0]["error"] == "no"
 
@@ -127,8 +137,8 @@ class Moody:
 )
 def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
     talk = exchange()
-    [asked] = talk.feed(call())
-    _, _, error = replied(talk.answer(asked, ToolResult(success=True, output=value)))
+    [asked] = talk.take(call())
+    _, _, error = replied(answered(talk, asked, ToolResult(success=True, output=value)))
     assert error[:2] == ["TypeError", "TypeError"]
     assert error[2].startswith("add returned what cannot reach the program: ")
     assert talk.result().tool_calls[0]["error"] == error[2]
@@ -136,8 +146,8 @@ def test_a_result_that_cannot_cross_is_the_tools_failure(value: object) -> None:
 
 def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
     talk = exchange(frame=1000)
-    [asked] = talk.feed(call())
-    _, _, error = replied(talk.answer(asked, ToolResult(success=True, output="é" * 501)))
+    [asked] = talk.take(call())
+    _, _, error = replied(answered(talk, asked, ToolResult(success=True, output="é" * 501)))
     assert error == ["ValueError", "ValueError", "add returned 1,002 bytes; at most 1,000 can reach the program"]
 
 
@@ -154,18 +164,18 @@ def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
 )
 def test_a_reply_says_how_it_is_to_be_read(value: object, kind: str, payload: object) -> None:
     talk = exchange()
-    [asked] = talk.feed(call())
-    assert replied(talk.answer(asked, ToolResult(success=True, output=value))) == (1, kind, payload)
+    [asked] = talk.take(call())
+    assert replied(answered(talk, asked, ToolResult(success=True, output=value))) == (1, kind, payload)
 
 
 def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out() -> None:
     """Three hundred megabytes of JSON from one megabyte of memory."""
     talk = exchange(frame=1 << 20)
-    [asked] = talk.feed(call())
+    [asked] = talk.take(call())
     value = ["x" * 1_000_000] * 300
     tracemalloc.start()
     try:
-        _, _, error = replied(talk.answer(asked, ToolResult(success=True, output=value)))
+        _, _, error = replied(answered(talk, asked, ToolResult(success=True, output=value)))
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
@@ -189,21 +199,21 @@ VIOLATIONS: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize(("data", "says"), VIOLATIONS.values(), ids=VIOLATIONS.keys())
 def test_a_worker_that_breaks_the_rules_is_found_out(data: bytes, says: str) -> None:
     talk = exchange(output=100, calls=10, outstanding=3)
-    with pytest.raises(ProtocolError, match=says):
-        talk.feed(data)
+    talk.take(data)
+    assert re.search(f"broke the sandbox's protocol and was ended: .*{says}", str(talk.result().error))
 
 
 @pytest.mark.parametrize("late", [call(2, "2"), done(value=6), output("x")], ids=["a call", "an end", "output"])
 def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(late: bytes) -> None:
     at_once, later = exchange(), exchange()
-    calls = at_once.feed(call() + done(value=5) + late)
+    calls = at_once.take(call() + done(value=5) + late)
     assert [each.number for each in calls] == [1]
-    calls = later.feed(call() + done(value=5))
-    assert later.feed(late) == []
+    calls = later.take(call() + done(value=5))
+    assert later.take(late) == []
     for talk in (at_once, later):
         assert talk.over
         assert not talk.reusable
-        talk.answer(calls[0], ToolResult(success=True, output=3))
+        answered(talk, calls[0], ToolResult(success=True, output=3))
         result = talk.result()
         assert (result.return_value, result.output, len(result.tool_calls)) == (5, "", 1)
         assert not talk.reusable
@@ -211,28 +221,27 @@ def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(l
 
 def test_what_came_before_a_violation_still_counts() -> None:
     talk = exchange()
-    with pytest.raises(ProtocolError):
-        talk.feed(output("before") + call() + pack(b"{}"))
-    talk.end("it broke the rules")
+    assert talk.take(output("before") + call() + pack(b"{}")) == []
     result = talk.result()
-    assert (result.output, len(result.tool_calls), result.error) == ("before", 1, "it broke the rules")
+    assert (result.output, len(result.tool_calls)) == ("before", 1)
+    assert "broke the sandbox's protocol" in str(result.error)
 
 
 def test_as_many_calls_may_wait_as_the_limit_says() -> None:
     talk = exchange(outstanding=2)
-    first, _ = talk.feed(call(1) + call(2))
-    talk.answer(first, ToolResult(success=True))
-    assert [each.number for each in talk.feed(call(3))] == [3]
+    first, _ = talk.take(call(1) + call(2))
+    answered(talk, first, ToolResult(success=True))
+    assert [each.number for each in talk.take(call(3))] == [3]
 
 
 def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
     talk = exchange(calls=2)
-    calls = talk.feed(call(1) + call(2) + call(3))
+    calls = talk.take(call(1) + call(2) + call(3))
     assert [talk.refusal(each) is None for each in calls] == [True, True, False]
     reason = talk.refusal(calls[2]) or ""
     assert "more than 2 tool calls" in reason
     assert replied(talk.refuse(calls[2], reason)) == (3, "e", ["RuntimeError", "RuntimeError", reason])
-    talk.feed(done(value=1))
+    talk.take(done(value=1))
     result = talk.result()
     assert (result.success, result.tool_calls[2]["error"]) == (True, reason)
 
@@ -240,19 +249,19 @@ def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
 def test_no_call_runs_once_the_time_is_over() -> None:
     talk = exchange(timeout=1.5)
     talk.stop()
-    [asked] = talk.feed(call())
+    [asked] = talk.take(call())
     assert talk.refusal(asked) == "the program timed out after 1.5 s"
 
 
 def test_a_call_that_had_not_ended_says_so() -> None:
     talk = exchange()
-    talk.feed(call() + done())
+    talk.take(call() + done())
     assert talk.result().tool_calls[0]["error"] == "it had not ended when the program did"
 
 
 def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> None:
     talk = exchange()
-    talk.feed(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
+    talk.take(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
     result = talk.result()
     assert (result.success, result.status, result.error) == (True, "done", None)
     assert (result.output, result.error_output, result.return_value) == ("ab", "E", (1,))
@@ -262,7 +271,7 @@ def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> No
 
 def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() -> None:
     talk = exchange()
-    talk.feed(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
+    talk.take(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
     result = talk.result()
     assert (result.success, result.status, result.error) == (False, "failed", "ValueError: x")
     assert (result.error_output, result.return_value) == ("warning\nTraceback\n", None)
@@ -270,14 +279,14 @@ def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() ->
 
 def test_running_out_of_memory_says_how_much_there_is() -> None:
     talk = exchange(memory=64 << 20)
-    talk.feed(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
+    talk.take(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
     assert talk.result().error == "MemoryError (the program may use 64 MiB)"
 
 
 def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> None:
     talk = exchange(timeout=2)
     talk.stop()
-    talk.feed(done(value=5))
+    talk.take(done(value=5))
     result = talk.result()
     assert (result.success, result.return_value) == (False, None)
     assert result.error == "TimeoutError: the program timed out after 2 s"
@@ -286,7 +295,7 @@ def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> No
 
 def test_a_worker_that_is_gone_is_lost_until_somebody_says_why() -> None:
     talk = exchange()
-    talk.feed(output("so far"))
+    talk.take(output("so far"))
     assert talk.lost
     talk.end("it crashed")
     talk.end("something else")

@@ -127,7 +127,7 @@ RIGHT: dict[str, str] = {
         "for k in get_ids():\n    print(k['name'] if isinstance(k, dict) else k)"
     ),
     "a record that is asked what it has": "p = get_person('E1')\nprint(p.phone if hasattr(p, 'phone') else '-')",
-    "a number in a word": "print(convert('inf', 'EUR') > 1)",
+    "a number in a word": "print(convert('1e2', 'EUR') > 1)",
     "a class that knows its name": (
         "get_ids()\nclass A:\n    print(__qualname__, __module__)\n"
         "    def f(self):\n        return __class__\nprint(A().f())"

@@ -74,7 +74,7 @@ said
         result = toolkit.execute(program)
     assert result.return_value == ["Ada got 1", "Bob got 2", "pay was not approved: Eve gets nothing"], result.error
     assert [call.arguments for call in asked] == [
-        {"to": "Ada"},
+        {"to": "Ada", "amount": 1},
         {"to": "Bob", "amount": 9},
         {"to": "Eve", "amount": 5},
     ]

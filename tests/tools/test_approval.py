@@ -1,10 +1,26 @@
 """A person's yes, before a call has any effect."""
 
-import pytest
+import contextlib
+import gc
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from functools import partial
+from typing import Annotated, Any
 
-from ez_ptc.errors import ArgumentsError, ToolError
+import anyio
+import anyio.to_thread
+import pytest
+from pydantic import BaseModel, Field, StringConstraints
+
+from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolError
 from ez_ptc.messages import ToolCall
+from ez_ptc.schema.context import Context
+from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 paid: list[tuple[str, int]] = []
@@ -46,7 +62,8 @@ def test_a_yes_runs_the_call_as_it_is(tool: Tool) -> None:
         return True
 
     assert tool.call({"to": "Ada", "amount": 5}, approve=approve) == 5
-    assert asked == [ToolCall(id="", name="pay", arguments={"to": "Ada", "amount": 5})]
+    others = {"note": ""} if tool is pay else {}
+    assert asked == [ToolCall(id="", name="pay", arguments={"to": "Ada", "amount": 5, **others})]
     assert paid == [("Ada", 5)]
 
 
@@ -85,14 +102,21 @@ def test_nobody_is_asked_about_a_call_that_cannot_run() -> None:
         pay.call({}, approve=approve)
 
 
-def test_who_cannot_answer_refuses() -> None:
-    def approve(call: ToolCall) -> bool:
-        message = "the terminal is gone"
-        raise StopIteration(message)
+@pytest.mark.parametrize("error", [ValueError, StopIteration, TimeoutError, ToolError, ArgumentsError])
+@pytest.mark.parametrize("tool", [pay, pay_later])
+def test_an_approver_that_fails_refuses_and_only_the_log_says_why(
+    tool: Tool, error: type[Exception], caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = "postgresql://admin:hunter2@approvals"
 
-    for tool in (pay, pay_later):
-        with pytest.raises(Exception, match="the terminal is gone"):
-            tool.call({"to": "Ada"}, approve=approve)
+    def approve(call: ToolCall) -> bool:
+        raise error(secret)
+
+    with pytest.raises(ToolError, match=r"^pay was not approved: nobody could be asked$"):
+        tool.call({"to": "Ada"}, approve=approve)
+    result = tool.run(ToolCall("", "pay", {"to": "Ada"}), CallSettings(approve=approve))
+    assert result.error == "pay was not approved: nobody could be asked"
+    assert secret in caplog.text
     assert paid == []
 
 
@@ -112,3 +136,230 @@ async def test_an_asynchronous_approval_is_awaited(tool: Tool, anyio_backend: st
 
     assert await tool.acall({"to": "Ada"}, approve=approve) == 1
     assert paid == [("Bob", 1)]
+
+
+# What is shown is what runs -------------------------------------------------------------------------------------------
+
+
+class Role(Enum):
+    """What somebody may do."""
+
+    ADMIN = "admin"
+    MEMBER = "member"
+
+
+class Order(BaseModel):
+    """An order with another name for one of its fields."""
+
+    item: str
+    count: int = Field(default=1, alias="howMany")
+
+
+@dataclass
+class Place:
+    """Where something is."""
+
+    x: float
+    y: float = 0.0
+
+
+@ez_tool(requires_approval=True)
+def act(
+    role: Role = Role.MEMBER,
+    to: Sequence[str] = ("nobody",),
+    amount: int = 1_000_000,
+    name: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)] = "",
+    user: Context[str] = "host",
+) -> str:
+    """Do something."""
+    return repr((role, tuple(to), amount, name, user))
+
+
+@ez_tool(requires_approval=True)
+def send(
+    due: date | None = None,
+    data: bytes = b"",
+    order: Order | None = None,
+    place: Place = Place(0.0),  # noqa: B008 - a default as people write it
+    user: Context[str] = "host",
+) -> str:
+    """Send something."""
+    return repr((due, data, order, place, user))
+
+
+AS_SHOWN: list[tuple[Tool, dict[str, Any], dict[str, Any]]] = [
+    (act, {}, {"role": "member", "to": ["nobody"], "amount": 1_000_000, "name": ""}),
+    (act, {"role": "ADMIN"}, {"role": "admin"}),
+    (act, {"amount": None}, {"amount": 1_000_000}),
+    (act, {"amount": "500"}, {"amount": 500}),
+    (act, {"to": '["eve"]'}, {"to": ["eve"]}),
+    (act, {"name": " USERS"}, {"name": "users"}),
+    (send, {}, {"due": None, "data": "", "order": None, "place": {"x": 0.0, "y": 0.0}}),
+    (send, {"due": "2024-01-02"}, {"due": "2024-01-02"}),
+    (send, {"data": "aGk="}, {"data": "aGk="}),
+    (send, {"order": {"item": "tea", "howMany": "3"}}, {"order": {"item": "tea", "howMany": 3}}),
+    (send, {"place": {"x": "1"}}, {"place": {"x": 1.0, "y": 0.0}}),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "shown"), AS_SHOWN)
+def test_what_is_shown_is_what_runs(tool: Tool, given: dict[str, Any], shown: dict[str, Any]) -> None:
+    asked: list[dict[str, object]] = []
+
+    def approve(call: ToolCall) -> bool:
+        assert isinstance(call.arguments, dict)
+        asked.append(call.arguments)
+        return True
+
+    ran = str(tool.call(given, approve=approve, context="Ada"))
+    assert {name: asked[0][name] for name in shown} == shown
+    assert list(asked[0]) == list(tool.parameters["properties"])
+    # By construction: whoever sends what was shown has the same call run.
+    assert tool.call(asked[0], approve=lambda _: True, context="Ada") == ran
+    assert tool.call({}, approve=lambda _: dict(asked[0]), context="Ada") == ran
+    assert ran.endswith("'Ada')")
+
+
+@ez_tool(requires_approval=True)
+def keep(anything: Any, rows: list[dict[str, Any]], *, options: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - whatever is passed
+    """Keep what is given."""
+    return anything, rows, options
+
+
+GIVEN_BY_SCHEMA = Tool.from_schema(
+    "keep", "Keep it.", {"properties": {"anything": {}, "rows": {}, "options": {}}}, keep.fn, requires_approval=True
+)
+
+
+@pytest.mark.parametrize("tool", [keep, GIVEN_BY_SCHEMA])
+def test_what_a_caller_changes_while_a_person_thinks_is_not_what_runs(tool: Tool) -> None:
+    anything: dict[str, Any] = {"to": ["Ada"]}
+    rows: list[dict[str, Any]] = [{"sum": [1]}]
+    options: dict[str, Any] = {"deep": {"er": [1]}}
+
+    def approve(call: ToolCall) -> bool:
+        anything["to"].append("Eve")
+        rows.append({"sum": [500]})
+        rows[0]["sum"][0] = 500
+        options["deep"]["er"] += [2]
+        return True
+
+    given: dict[str, object] = {"anything": anything, "rows": rows, "options": options}
+    assert tool.call(given, approve=approve) == ({"to": ["Ada"]}, [{"sum": [1]}], {"deep": {"er": [1]}})
+
+
+@pytest.mark.parametrize("tool", [pay, pay_later])
+def test_arguments_that_a_person_changed_are_what_runs(tool: Tool) -> None:
+    def approve(call: ToolCall) -> bool:
+        assert isinstance(call.arguments, dict)
+        call.arguments["amount"] = 1
+        return True
+
+    assert tool.call({"to": "Ada", "amount": 500}, approve=approve) == 1
+    assert paid == [("Ada", 1)]
+
+
+def test_a_default_of_another_type_than_the_parameters_can_be_approved_and_passed_on() -> None:
+    missing: Any = object()
+    nothing: Any = None
+
+    @ez_tool(requires_approval=True)
+    def find(name: str, near: str = nothing, limit: int = missing) -> object:
+        """Find something."""
+        return name, near, limit is missing
+
+    def approve(call: ToolCall) -> dict[str, object]:
+        assert isinstance(call.arguments, dict)
+        return {**call.arguments, "name": "tea"}
+
+    assert find.call({"name": "coffee"}, approve=approve) == ("tea", None, True)
+
+
+@pytest.mark.parametrize("answer", [True, "no", RuntimeError("gone")])
+@pytest.mark.parametrize("kind", ["call", "run", "direct", "function"])
+def test_a_tool_that_requires_approval_runs_in_no_way_without_it(kind: str, answer: object) -> None:
+    def approve(call: ToolCall) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def run(tool: Tool, approve: Callable[[ToolCall], object] | None) -> object:
+        if kind == "call":
+            return tool.call({"to": "Ada"}, approve=approve)
+        if kind == "run":
+            return tool.run(ToolCall("", "pay", {"to": "Ada"}), CallSettings(approve=approve)).output
+        if kind == "direct":
+            return (ToolRegistry([tool], approve=approve) if approve else ToolRegistry([tool]))["pay"]("Ada")
+        return tool.as_function(approve=approve)("Ada")
+
+    for approver in (None, approve):
+        may_run = answer is True and approver is not None
+        with contextlib.suppress(ToolError):
+            run(pay, approver)
+        assert paid == ([("Ada", 1)] if may_run else [])
+
+
+# Registries -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_registry_says_counts_wherever_its_tools_are_used() -> None:
+    asked: list[ToolCall] = []
+    registry = ToolRegistry(context="Ada", approve=lambda call: asked.append(call) or True)
+
+    @ez_tool(requires_approval=True, registry=registry)
+    def greet(name: str, user: Context[str]) -> str:
+        """Greet somebody."""
+        return f"{user} greets {name}"
+
+    found = registry["greet"]
+    said: list[object] = [
+        registry.execute("greet", name="Bob").output,
+        registry.run(ToolCall("", "greet", {"name": "Bob"})).output,
+        found.execute(name="Bob").output,
+        found.call({"name": "Bob"}),
+        found("Bob"),
+        greet("Bob"),  # pyright: ignore[reportCallIssue] - the host fills the rest
+        next(iter(registry)).as_function()("Bob"),
+        registry.prefixed("my_").execute("my_greet", name="Bob").output,
+        ToolRegistry([found]).execute("greet", name="Bob").output,
+    ]
+    assert said == ["Ada greets Bob"] * 9
+    assert [call.arguments for call in asked] == [{"name": "Bob"}] * 9
+
+
+def test_who_calls_overrules_the_registry() -> None:
+    registry = ToolRegistry([pay], approve=lambda _: "not by me")
+    assert registry["pay"].call({"to": "Ada"}, approve=lambda _: True) == 1
+    with pytest.raises(ToolError, match="not by me"):
+        registry["pay"].call({"to": "Ada"})
+
+
+def test_a_registry_knows_its_own_tools_again() -> None:
+    registry = ToolRegistry([pay], approve=lambda _: True)
+    assert registry.register(pay) is registry["pay"]
+    assert ToolRegistry([pay])["pay"] is pay
+    with pytest.raises(DuplicateToolError):
+        registry.register(pay_later)
+
+
+# Ends -----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_call_that_is_cancelled_while_a_person_thinks_does_not_run(anyio_backend: str) -> None:
+    asked, thinks = threading.Event(), threading.Event()
+
+    def approve(call: ToolCall) -> bool:
+        asked.set()
+        assert thinks.wait(60)
+        return True
+
+    for tool in (pay, pay_later):
+        asked.clear()
+        thinks.clear()
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(tool.acall, {"to": "Ada"}, approve=approve))
+            assert await anyio.to_thread.run_sync(partial(asked.wait, 60))
+            group.cancel_scope.cancel()
+        thinks.set()
+    await anyio.to_thread.run_sync(gc.collect)
+    assert paid == []

@@ -14,8 +14,9 @@ import pytest
 
 from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolResult
-from ez_ptc.tools.calls import arun_call, error_text, run_call
+from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.failures import error_text
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
@@ -53,11 +54,11 @@ def later(cups: int) -> Awaitable[str]:
 
 
 def run(function: Callable[..., object], *args: object, **kwargs: object) -> ToolResult:
-    return run_call(ez_tool(function), args, kwargs)
+    return run_call(ez_tool(function).definition, args, kwargs)
 
 
 async def arun(function: Callable[..., object], *args: object, **kwargs: object) -> ToolResult:
-    return await arun_call(ez_tool(function), args, kwargs)
+    return await arun_call(ez_tool(function).definition, args, kwargs)
 
 
 def test_a_call_is_checked_converted_and_run_here() -> None:
@@ -178,12 +179,30 @@ async def test_stop_iteration_out_of_a_tool_is_a_result_too() -> None:
     assert (await arun(finish)).error == "StopIteration"
 
 
-def test_what_ends_the_process_is_not_caught() -> None:
+@pytest.mark.anyio
+@pytest.mark.parametrize("error", [SystemExit(2), SystemExit("bye"), GeneratorExit(), asyncio.CancelledError()])
+async def test_a_tool_that_wants_to_end_its_host_has_failed(error: BaseException) -> None:
     def leave() -> None:
         """End it all."""
-        raise SystemExit
+        raise error
 
-    with pytest.raises(SystemExit):
+    async def leave_later() -> None:
+        """End it all."""
+        raise error
+
+    name = type(error).__name__
+    assert f"leave tried to end the program that it runs in ({name}: " in str(run(leave).error)
+    assert f"leave tried to end the program that it runs in ({name}: " in str((await arun(leave)).error)
+    if isinstance(error, SystemExit):
+        assert "leave_later tried to end the program that it runs in" in str((await arun(leave_later)).error)
+
+
+def test_who_presses_control_c_ends_the_call() -> None:
+    def leave() -> None:
+        """Wait for too long."""
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
         run(leave)
 
 
@@ -198,7 +217,7 @@ async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
 
     tool = ez_tool(hang)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(arun_call, tool, (), dict[str, object]())
+        tasks.start_soon(arun_call, tool.definition, (), dict[str, object]())
         await anyio.to_thread.run_sync(started.wait, 60)
         tasks.cancel_scope.cancel()
     assert not release.is_set()
@@ -232,7 +251,7 @@ def test_what_a_tool_waits_for_may_be_cancelled_and_the_calls_beside_it_go_on(ha
 
     asyncio.run(both())
     assert results["greet"].output == "Hello, Ada"
-    assert results["wait"].error == "wait was cancelled, and not by who called it: try again, or go on without it"
+    assert results["wait"].error == "wait was cancelled, and not by its caller: try again, or go on without it"
 
 
 def test_calls_run_side_by_side() -> None:
@@ -247,7 +266,7 @@ def test_calls_run_side_by_side() -> None:
     tool: Tool = ez_tool(meet)
 
     async def both() -> tuple[ToolResult, ToolResult]:
-        return await asyncio.gather(arun_call(tool, ("a",), {}), arun_call(tool, ("b",), {}))
+        return await asyncio.gather(arun_call(tool.definition, ("a",), {}), arun_call(tool.definition, ("b",), {}))
 
     assert [result.output for result in asyncio.run(both())] == ["a", "b"]
 

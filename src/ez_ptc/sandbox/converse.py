@@ -1,7 +1,7 @@
 """The loop over frames, without any I/O: run → call/reply … → done.
 
 Every backend drives the same :class:`Exchange`: it sends what :meth:`Exchange.opening` and :meth:`Exchange.answer`
-return, gives :meth:`Exchange.feed` what it receives, runs the calls that come out, and ends with
+return, gives :meth:`Exchange.take` what it receives, runs the calls that come out, and ends with
 :meth:`Exchange.result`. All decisions are taken here; a driver owns a socket and a clock.
 """
 
@@ -11,20 +11,25 @@ import math
 import numbers
 import time
 from dataclasses import dataclass
+from functools import cached_property, partial
 from json.encoder import encode_basestring_ascii
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
 from ez_ptc.sandbox.worker import values
+from ez_ptc.schema.replacing import detached
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Channel, Limits
+    from ez_ptc.sandbox.frames import Frame
 
-__all__ = ["ZYGOTE_GONE", "Earlier", "Exchange", "rejected"]
+__all__ = ["ZYGOTE_GONE", "Earlier", "Encoded", "Exchange", "rejected"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _TOO_LATE = "something came after the last frame"
@@ -90,6 +95,15 @@ class Earlier:
     limits: Limits | None = None
 
 
+class Encoded(NamedTuple):
+    """A call's end, as the program is told of it (`kind` and `body` of the reply) and as the record has it."""
+
+    kind: bytes
+    body: bytes
+    result: object
+    error: str | None
+
+
 class Exchange:
     """One program and its host, from the run frame to the result."""
 
@@ -98,11 +112,11 @@ class Exchange:
     undelivered = False
     """Whether the worker was gone before it had all of the program."""
     finished = False
-    _unanswered = 0
+    closed = False
+    """Whether the caller has gone on: no call is wanted any more, and no record changes."""
     _done: DoneFrame | None = None
     _ended_because = ""
     _stopping = False
-    _reader: FrameReader | None = None
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, earlier: Earlier | None = None) -> None:
         """Begin with a program; `earlier` is what came before it in its session, None where it has no session."""
@@ -117,6 +131,14 @@ class Exchange:
         self._frames_left = _most_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
+        # Sets, because several threads add to them and take from them.
+        self._unanswered: set[int] = set()
+        self._unsent: set[int] = set()
+
+    @cached_property
+    def reader(self) -> FrameReader:
+        """What makes frames of the bytes that the worker sends."""
+        return FrameReader(self.limits.frame)
 
     @property
     def patience(self) -> float:
@@ -149,22 +171,28 @@ class Exchange:
         tail = b"}" if earlier is None else b',"session":true}'
         return pack(b"".join((head, middle, encode_basestring_ascii(self._code).encode(), tail)))
 
-    def feed(self, data: bytes) -> list[CallFrame]:
-        """Take bytes from the worker; return the calls to run now.
+    def take(self, data: bytes) -> list[CallFrame]:
+        """Take bytes from the worker; return the calls to run now, and none where the worker broke the rules.
 
-        What comes after the last frame is not read, whether it comes with it or later.
-
-        Raises:
-            ProtocolError: The worker broke the rules; kill it. What came before still counts.
+        What comes after the last frame is not read, whether it comes with it or later. Where the rules were broken,
+        what came before still counts.
         """
+        return self.admit(partial(self.reader.feed, data))
+
+    def admit(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
+        """Do the same as `take`, with what reads the frames, which may raise ProtocolError at any of them."""
+        try:
+            return self._admit_all(read)
+        except ProtocolError as error:
+            self.end(f"the program broke the sandbox's protocol and was ended: {error}")
+            return []
+
+    def _admit_all(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
         if self.finished:
             self.end(_TOO_LATE)
             return []
         calls: list[CallFrame] = []
-        reader = self._reader
-        if reader is None:
-            self._reader = reader = FrameReader(self.limits.frame)
-        for frame in reader.feed(data):
+        for frame in read():
             self._frames_left -= 1
             if self._frames_left < 0:
                 message = "more frames than its limits allow"
@@ -177,18 +205,10 @@ class Exchange:
             else:
                 self._done = frame
                 self.finished = True
-                if reader.has_more:
+                if self.reader.waiting:
                     self.end(_TOO_LATE)
                 break
         return calls
-
-    def take(self, data: bytes) -> list[CallFrame]:
-        """Do the same as `feed`, but where the rules were broken, note that and return none."""
-        try:
-            return self.feed(data)
-        except ProtocolError as error:
-            self.end(f"the program broke the sandbox's protocol and was ended: {error}")
-            return []
 
     def _admit(self, call: CallFrame) -> None:
         problem = ""
@@ -198,16 +218,18 @@ class Exchange:
             problem = "a call of a tool that was not granted"
         elif call.path in self._paths:
             problem = "two calls from one place"
-        elif self._unanswered >= self.limits.outstanding:
+        elif len(self._unanswered) >= self.limits.outstanding:
             problem = "more unanswered calls than its limits allow"
         if problem:
             raise ProtocolError(problem)
         self._paths.add(call.path)
-        self._unanswered += 1
+        self._unanswered.add(call.number)
+        self._unsent.add(call.number)
         self._records[call.number] = {
             "name": call.name,
-            "args": call.args,
-            "kwargs": call.kwargs,
+            # What the function does with its arguments is not what was passed to it.
+            "args": detached(call.args),
+            "kwargs": detached(call.kwargs),
             "result": None,
             "error": "it had not ended when the program did",
             "duration_ms": 0.0,
@@ -229,21 +251,28 @@ class Exchange:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
-    def answer(self, call: CallFrame, result: ToolResult) -> bytes:
-        """Record how ``call`` ended and return the reply frame."""
-        record = self._records[call.number]
-        record["duration_ms"] = result.duration_ms
-        if result.success:
-            record["result"] = result.output
-            kind, body, problem = self._encoded(call, result.output)
-            record["error"] = problem
-        else:
+    def encode(self, call: CallFrame, result: ToolResult) -> Encoded:
+        """Return what the program is told of a call that has ended. It runs the tool's code: call it in any thread."""
+        if not result.success:
             error = _error_triple(result)
-            kind, body = b"e", codec.dumps(error)
-            record["error"] = result.error or error[2]
-        self._unanswered -= 1
-        self._channel.ended(record)
-        return reply(call.number, kind, body)
+            return Encoded(b"e", codec.dumps(error), None, result.error or error[2])
+        kind, body, problem = self._encoded(call, result.output)
+        # What cannot cross may contain itself.
+        return Encoded(kind, body, result.output if problem else detached(result.output), problem)
+
+    def answer(self, call: CallFrame, result: ToolResult, encoded: Encoded) -> bytes:
+        """Record how ``call`` ended, and return the reply frame; `tell` and `sent` come next."""
+        self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=result.duration_ms)
+        self._unanswered.discard(call.number)
+        return reply(call.number, encoded.kind, encoded.body)
+
+    def tell(self, call: CallFrame) -> None:
+        """Tell who listens how ``call`` has ended: somebody else's code, and never to be run under a lock."""
+        self._channel.ended(dict(self._records[call.number]))
+
+    def sent(self, call: CallFrame) -> None:
+        """Note that the worker has the reply to ``call``: nothing more will be sent to it."""
+        self._unsent.discard(call.number)
 
     def _encoded(self, call: CallFrame, output: object) -> tuple[bytes, bytes, str | None]:
         """Return the kind and the payload of the reply with ``output`` and, where it cannot cross, why not."""
@@ -267,12 +296,18 @@ class Exchange:
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Return the reply to a call that was not run."""
         self._records[call.number]["error"] = reason
-        self._unanswered -= 1
+        self._unanswered.discard(call.number)
+        self._unsent.discard(call.number)
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> None:
         """Note that the program's time is over; from now on no call runs."""
         self._stopping = True
+
+    @property
+    def wants_calls(self) -> bool:
+        """Whether calls of the program may begin."""
+        return not (self._stopping or self.finished or self._ended_because or self.closed)
 
     @property
     def over(self) -> bool:
@@ -287,7 +322,7 @@ class Exchange:
     @property
     def reusable(self) -> bool:
         """Whether the worker waits for another program: this one has ended by itself, and nothing of it goes on."""
-        return self.finished and not (self._stopping or self._ended_because or self._unanswered)
+        return self.finished and not (self._stopping or self._ended_because or self._unsent)
 
     @property
     def begun(self) -> bool:
@@ -331,7 +366,7 @@ class Exchange:
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
             return_value=done.value if done and error is None else None,
-            tool_calls=list(self._records.values()),
+            tool_calls=[dict(record) for record in self._records.values()],
             success=error is None,
             error=error,
             status="done" if error is None else "failed",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.tools.life import CallLife
 
 __all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
 
@@ -29,6 +30,8 @@ class Limits:
     Attributes:
         timeout: Seconds of wall time. Then the program gets a TimeoutError, and `grace` seconds later it is killed.
         grace: Seconds that a program has for its `finally` blocks.
+        approval_timeout: Seconds that a person has to answer when a call must be approved. They do not count against
+            `timeout`; a call about which nobody has answered is refused.
         cpu_time: Seconds of CPU time, rounded up; None for no limit but `timeout`.
         memory: Bytes that the program may allocate, beyond the interpreter's own.
         output: Bytes of standard output and error together; the rest is dropped and counted.
@@ -42,6 +45,7 @@ class Limits:
 
     timeout: float = 30.0
     grace: float = 0.5
+    approval_timeout: float = 3600.0
     cpu_time: float | None = None
     memory: int = 256 * _MIB
     output: int = _MIB
@@ -52,9 +56,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse limits that limit nothing."""
-        for name in ("timeout", "memory", "output", "calls", "outstanding", "frame"):
+        for name in ("timeout", "approval_timeout", "memory", "output", "calls", "outstanding", "frame"):
             value = getattr(self, name)
-            what, kinds = ("a number", {int, float}) if name == "timeout" else ("a whole number", {int})
+            what, kinds = ("a number", {int, float}) if "timeout" in name else ("a whole number", {int})
             if type(value) not in kinds or not value > 0:
                 message = f"Limits.{name} must be {what} more than 0, not {shown(value)}"
                 raise ValueError(message)
@@ -63,6 +67,9 @@ class Limits:
             raise ValueError(message)
         if not self.timeout + self.grace <= _LONGEST:
             message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {shown(self.timeout)}"
+            raise ValueError(message)
+        if not self.approval_timeout <= _LONGEST:
+            message = f"Limits.approval_timeout must be at most {_LONGEST:,} s, not {self.approval_timeout!r}"
             raise ValueError(message)
         if type(self.seed) not in {int, type(None)}:
             message = f"Limits.seed must be a whole number or None, not {shown(self.seed)}"
@@ -167,11 +174,14 @@ class Channel(Protocol):
         """The tools that programs may call, each name once."""
         ...
 
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        """Run the granted tool `name` and return its result; never raises for the tool's or the program's mistakes."""
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
+        """Run the granted tool `name` and return its result; never raises for the tool's or the program's mistakes.
+
+        `life` says whether the program still wants the call, and stops the program's time while a person is asked.
+        """
         ...
 
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Do the same as `call`, but await."""
         ...
 

@@ -20,7 +20,7 @@ from ez_ptc.sandbox.worker import values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["CallFrame", "DoneFrame", "FrameReader", "OutputFrame", "pack", "parse", "reply"]
+__all__ = ["CallFrame", "DoneFrame", "Frame", "FrameReader", "OutputFrame", "pack", "parse", "reply"]
 
 _HEADER = 4
 _SMALL = 4096
@@ -75,6 +75,9 @@ class DoneFrame(NamedTuple):
     dropped: int
 
 
+Frame = CallFrame | OutputFrame | DoneFrame
+
+
 def pack(body: bytes) -> bytes:
     """Return ``body`` with its length before it."""
     return len(body).to_bytes(_HEADER, "big") + body
@@ -99,11 +102,11 @@ class FrameReader:
         self._buffer = bytearray()
 
     @property
-    def has_more(self) -> bool:
-        """Whether bytes came that are not in a frame yet."""
-        return bool(self._buffer)
+    def waiting(self) -> int:
+        """How many bytes came that are not in a frame yet."""
+        return len(self._buffer)
 
-    def feed(self, data: bytes) -> Iterable[CallFrame | OutputFrame | DoneFrame]:
+    def feed(self, data: bytes) -> Iterable[Frame]:
         """Return the frames that are complete with ``data``.
 
         Raises:
@@ -114,7 +117,7 @@ class FrameReader:
             return (self._parsed(data[_HEADER:]),)
         return self._collected(data)
 
-    def _collected(self, data: bytes) -> Iterator[CallFrame | OutputFrame | DoneFrame]:
+    def _collected(self, data: bytes) -> Iterator[Frame]:
         self._buffer += data
         while len(self._buffer) >= _HEADER:
             end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
@@ -127,7 +130,7 @@ class FrameReader:
             del self._buffer[:end]
             yield self._parsed(body)
 
-    def _parsed(self, body: bytes) -> CallFrame | OutputFrame | DoneFrame:
+    def _parsed(self, body: bytes) -> Frame:
         self._memory_left -= len(body) if len(body) <= _LITTLE else _memory(body)
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
@@ -170,7 +173,7 @@ def _too_deep(frame: object) -> bool:
     return True
 
 
-def parse(body: bytes) -> CallFrame | OutputFrame | DoneFrame:
+def parse(body: bytes) -> Frame:
     """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
     if len(body) > _SMALL and _too_many(body):
         message = "a frame with too many values"

@@ -12,6 +12,7 @@ from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
 from ez_ptc.schema.mending import Mended, mended
 from ez_ptc.schema.places import Places
 from ez_ptc.schema.validation import TooCostlyError, Validation
+from ez_ptc.schema.values import is_little
 
 __all__ = ["ArgumentBinder", "BoundCall"]
 
@@ -76,6 +77,10 @@ class ArgumentBinder:
         if self.contexts:
             values.update(filled_contexts(self.tool, self.contexts, context))
         return self._bound(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
+
+    def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        return is_little(args, kwargs) and not self.validation.runs_code
 
     def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
         """Return all arguments by name; None where there are too many, or one is given twice."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-__all__ = ["Node", "inner_schemas", "mapped", "mapped_inside"]
+__all__ = ["Node", "inner_schemas", "mapped", "mapped_inside", "runs_code"]
 
 Node = dict[str, Any]
 """A core schema; pydantic's own types for them are one for each kind."""
@@ -12,6 +12,8 @@ Node = dict[str, Any]
 _NO_SCHEMAS: Final = frozenset(
     {"metadata", "default", "expected", "serialization", "computed_fields", "config", "cls", "members"}
 )
+
+_CALLED: Final = ("custom_init", "default_factory", "post_init")
 
 
 def mapped(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - any part of a core schema
@@ -64,3 +66,9 @@ def inner_schemas(part: object) -> Iterator[Node]:
             yield cast("Node", inner)
         else:
             yield from inner_schemas(cast("object", inner))
+
+
+def runs_code(schema: Node) -> bool:
+    """Whether validating by a schema calls functions: those of its author, or of a library that knows the type."""
+    is_called = str(schema.get("type")).startswith(("function", "call"))
+    return is_called or any(map(schema.get, _CALLED)) or any(map(runs_code, inner_schemas(schema)))

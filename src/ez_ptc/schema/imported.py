@@ -20,6 +20,8 @@ from ez_ptc.schema.stubs import type_text
 
 __all__ = ["ImportedSchema", "imported_schema"]
 
+_SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
+"""Keywords whose checks may take long for a small value."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 # Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
 _DRAFTS: Final = (
@@ -72,6 +74,7 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
                 name: _filler(properties[name]) for name in names if name in takes.needed and name not in required
             },
             takes_others=_takes_others(parameters),
+            is_plain=not _has_any(parameters, _SLOW),
             validator=validator,
             failures=failures,
         ),
@@ -123,7 +126,7 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
         message = f"{tool}: its parameters are a JSON Schema as a dict, got {type(schema).__name__}"
         raise SchemaError(message)
-    if is_too_deep(schema):
+    if is_too_deep(cast("object", schema)):
         message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
         raise SchemaError(message)
     parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
@@ -181,6 +184,15 @@ def _without_nullable(part: object) -> Any:  # noqa: ANN401 - any part of a sche
         del changed["nullable"]
         return {"anyOf": [changed, {"type": "null"}]}
     return changed
+
+
+def _has_any(part: object, keywords: frozenset[str]) -> bool:
+    if isinstance(part, list):
+        return any(_has_any(each, keywords) for each in cast("list[object]", part))
+    if not isinstance(part, dict):
+        return False
+    fields = cast("dict[str, object]", part)
+    return not keywords.isdisjoint(fields) or any(_has_any(each, keywords) for each in fields.values())
 
 
 def _takes_others(parameters: Mapping[str, Any]) -> bool:

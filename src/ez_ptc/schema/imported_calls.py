@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import jsonschema_rs
 
@@ -17,6 +17,7 @@ from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.replacing import LEFT_OUT, replaced
 from ez_ptc.schema.shown import one_line, shown, shown_with_type
 from ez_ptc.schema.stubs import type_text
+from ez_ptc.schema.values import is_little
 
 __all__ = ["SchemaBinder"]
 
@@ -36,8 +37,8 @@ class SchemaBinder:
     """Binds the arguments of a call to the properties of a JSON Schema.
 
     `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that
-    it cannot do without and a call may leave out; `contexts` those that the host fills. Values stay as they came: a
-    JSON Schema says nothing of Python's types.
+    it cannot do without and a call may leave out; `contexts` those that the host fills. `is_plain` says that no part
+    of the schema takes long for a small value. Values stay as they came: a JSON Schema says nothing of Python's types.
     """
 
     tool: str
@@ -45,6 +46,7 @@ class SchemaBinder:
     contexts: Mapping[str, object]
     fillers: Mapping[str, object]
     takes_others: bool
+    is_plain: bool
     validator: jsonschema_rs.Validator
     failures: Failures
 
@@ -52,6 +54,15 @@ class SchemaBinder:
     def positional(self) -> tuple[str, ...]:
         """The names of the arguments that may be passed by position, in order."""
         return tuple(self.fields)
+
+    @property
+    def by_position_only(self) -> Mapping[str, object]:
+        """None: what comes from JSON goes by name."""
+        return {}
+
+    def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        return self.is_plain and is_little(args, kwargs)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
         """Check what a caller passed by position and by name.
@@ -148,13 +159,13 @@ def _why_no_json(values: dict[str, object]) -> str | None:
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError) as error:
-        return f"the arguments are not what JSON can carry: {error}"
+        return f"the arguments are not what JSON can carry: {one_line(str(error))}"
     return None
 
 
 def _unknown(path: _Path, name: str, schema: Mapping[str, Any]) -> str:
     properties = schema.get("properties")
-    names = [str(key) for key in properties] if isinstance(properties, dict) else []
+    names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
     near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
     return f"{where([*path, name])} is unknown{f' (did you mean {shown(near[0])}?)' if near else ''}"
 

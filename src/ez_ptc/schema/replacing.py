@@ -2,14 +2,15 @@
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-__all__ = ["LEFT_OUT", "replaced"]
+__all__ = ["LEFT_OUT", "detached", "replaced"]
 
 LEFT_OUT: Final = object()
 """Stands for the new value of what is to be left out."""
 
 _Path = Sequence[int | str]
+T = TypeVar("T")
 
 
 class _Changes(dict[int | str, Any]):
@@ -39,3 +40,16 @@ def _changed(value: object, changes: Mapping[int | str, object]) -> object:
         else:
             copied[step] = _changed(copied[step], new) if isinstance(new, _Changes) else new
     return copied
+
+
+def detached(value: T) -> T:
+    """Return a value that shares no list, dict or set with the given one; other objects are the same.
+
+    Raises RecursionError for what contains itself.
+    """
+    kind = type(value)
+    if kind is dict:
+        return cast("T", {key: detached(each) for key, each in cast("dict[object, object]", value).items()})
+    if kind is list or kind is tuple:
+        return cast("T", kind(map(detached, cast("Sequence[object]", value))))
+    return cast("T", set(cast("set[object]", value))) if kind is set else value

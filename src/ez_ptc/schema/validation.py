@@ -1,6 +1,7 @@
 """The validation of a call's arguments, in time that their size justifies."""
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import CoreSchema
 
 from ez_ptc.schema.bounds import Bounds, TooCostlyError, run_within
+from ez_ptc.schema.core_schemas import Node, runs_code
 from ez_ptc.schema.decoding import decoded
 
 __all__ = ["TooCostlyError", "Validation", "count_values"]
@@ -34,6 +36,7 @@ class Validation:
     """Validates all arguments of a function, as the core schema of a dict of them says."""
 
     def __init__(self, schema: CoreSchema) -> None:
+        self._schema = schema
         self._bounds = Bounds(decoded(schema))
         self._first = self._bounds.validator(fail_fast=True)
         self._metered: Callable[[Any], Any] | None = None
@@ -44,6 +47,11 @@ class Validation:
 
         Raises ValidationError, with the first error of each list and dict, and TooCostlyError.
         """
+
+    @cached_property
+    def runs_code(self) -> bool:
+        """Whether it calls functions of the types' authors."""
+        return runs_code(cast("Node", self._schema))
 
     def _bounded(self, values: _Arguments) -> _Arguments:
         lists, others = count_values(values)

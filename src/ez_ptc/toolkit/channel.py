@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.sandbox.execution import Grant, Grants
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.definition import Definition
+    from ez_ptc.tools.life import CallLife
     from ez_ptc.tools.registry import ToolRegistry
 
 __all__ = ["ToolChannel"]
@@ -25,7 +28,7 @@ class ToolChannel:
     def __init__(
         self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
     ) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        self._tools = tuple(tools)
         self._settings = settings
         self._listeners = () if listener is None else (listener,)
         self.has_async_tools = any(tool.is_async for tool in tools)
@@ -48,21 +51,25 @@ class ToolChannel:
         if context is NO_CONTEXT and approve is None and listener is None:
             return self
         changed = copy.copy(self)
-        own = self._settings
-        changed._settings = CallSettings(  # noqa: SLF001 - it is one of its own
-            own.context if context is NO_CONTEXT else context, own.approve if approve is None else approve
-        )
+        changed._settings = CallSettings(context, approve).over(self._settings)  # noqa: SLF001 - it is one of its own
+        vars(changed).pop("_called", None)
         if listener is not None:
             changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - it is one of its own
         return changed
 
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
-        """Run a tool in this thread and return how it ended."""
-        return run_call(self._tools[name], args, kwargs, self._settings)
+    @cached_property
+    def _called(self) -> dict[str, tuple[Definition, CallSettings]]:
+        return {tool.name: (tool.definition, self._settings.over(tool.settings)) for tool in self._tools}
 
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> ToolResult:
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
+        """Run a tool in this thread and return how it ended."""
+        tool, settings = self._called[name]
+        return run_call(tool, args, kwargs, settings, life)
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Do the same as `call`, but await."""
-        return await arun_call(self._tools[name], args, kwargs, self._settings)
+        tool, settings = self._called[name]
+        return await arun_call(tool, args, kwargs, settings, life)
 
     def ended(self, record: dict[str, Any]) -> None:
         """Tell whoever listens how a call has ended."""

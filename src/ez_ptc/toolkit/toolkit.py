@@ -55,6 +55,8 @@ class Toolkit:
         context: What the `Context` parameters of the tools get.
         approve: Who is asked about the calls of tools that require approval: it gets a `ToolCall`, and returns True, a
             dict of other arguments to run it with, or text that says why not. Without it, such calls are refused.
+        reraise: Exceptions by which a framework stops or asks, as in `(GraphInterrupt,)`: where a tool raises one, it
+            ends the program and leaves `execute`, instead of being a failure that the program is told of.
         allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`. They must be
             installed where this runs. A sandbox of its own is told itself.
     """
@@ -71,6 +73,7 @@ class Toolkit:
     sandbox: Sandbox | None = None
     context: object = NO_CONTEXT
     approve: Approve | None = None
+    reraise: tuple[type[BaseException], ...] = ()
     allow_imports: Iterable[str] = ()
 
     def __post_init__(self) -> None:
@@ -245,7 +248,7 @@ class Toolkit:
 
     @cached_property
     def _channel(self) -> ToolChannel:
-        return ToolChannel(self._registry, CallSettings(self.context, self.approve), self.on_tool_call)
+        return ToolChannel(self._registry, CallSettings(self.context, self.approve, self.reraise), self.on_tool_call)
 
     def _limits(self, timeout: float | None) -> Limits:
         return self.limits if timeout is None else replace(self.limits, timeout=timeout)

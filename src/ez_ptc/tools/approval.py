@@ -1,45 +1,96 @@
-"""A person's yes to a call, before it has any effect."""
+"""A person's approval of a call, before it has any effect."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+import contextlib
+import copy
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.messages import ToolCall
+from ez_ptc.schema.shown import one_line
+from ez_ptc.tools.failures import log_error
 
-__all__ = ["Approve", "decided", "question", "someone_to_ask"]
+if TYPE_CHECKING:
+    from ez_ptc.schema.arguments import BoundCall
+    from ez_ptc.tools.definition import Definition
+
+__all__ = ["Approve", "Question", "asking", "not_answered", "someone_to_ask"]
+
+_REASON_WIDTH: Final = 500
 
 Approve = Callable[[ToolCall], Any]
-"""Asks a person about a call whose arguments have been checked.
+"""Asks a person about a call.
 
-True runs it, a dict runs it with these arguments instead, text refuses it and is the reason; anything else refuses it.
-It may be asynchronous where the call is awaited.
+Its `arguments` are what will run, as JSON: checked, converted, with defaults and without what the host adds. True runs
+it; a dict runs it with these arguments instead, as does True after its `arguments` were changed, and they are checked
+again. Text refuses it and is the reason, and anything else refuses it. It may be asynchronous where the call is
+awaited. What it raises refuses the call, and is logged and not told to the model.
 """
 
 
 def someone_to_ask(tool: str, approve: Approve | None) -> Approve:
-    """Return who is to be asked. Raises ToolError where there is nobody: the call must not run then."""
+    """Return the approver. Raises ToolError where there is none: the call must not run then."""
     if approve is None:
-        message = (
-            f"{tool} needs a person's approval, and nobody can be asked: the program that runs it gives no approve="
-        )
+        message = f"{tool} needs a person's approval, and nobody can be asked: no approver is set (approve=...)"
         raise ToolError(message)
     return approve
 
 
-def question(tool: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> ToolCall:
-    """Return the call that a person is asked about, with all its arguments by name."""
-    return ToolCall(id="", name=tool, arguments={**dict(zip(names, args, strict=False)), **kwargs})
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked about a call that is bound: `call` is theirs to change, `shown` says what it was."""
+
+    call: ToolCall
+    shown: dict[str, object]
+    defaults: frozenset[str]
+
+    @classmethod
+    def about(cls, tool: "Definition", bound: "BoundCall") -> "Question":
+        """Ask about exactly what will run. What is shown of it is JSON, and shares nothing with it."""
+        from ez_ptc.formats.content import as_json
+
+        given, defaults = tool.arguments_of(bound)
+        values = {**given, **defaults}
+        in_order = dict.fromkeys([*tool.parameters["properties"], *values])
+        shown: dict[str, object] = {name: as_json(values[name]) for name in in_order if name in values}
+        return cls(ToolCall("", tool.name, copy.deepcopy(shown)), shown, frozenset(defaults))
+
+    def decided(self, answer: object) -> dict[str, object] | None:
+        """Return the arguments to run the call with instead, or None to run it as it is.
+
+        Raises ToolError, whose message a model may read, for anything but a yes.
+        """
+        if answer is True:
+            answer = self.call.arguments
+        if isinstance(answer, dict):
+            instead = cast("dict[str, object]", answer)
+            return None if instead == self.shown else {k: v for k, v in instead.items() if not self._is_default(k, v)}
+        reason = one_line(answer.strip(), _REASON_WIDTH) if isinstance(answer, str) else ""
+        message = f"{self.call.name} was not approved{f': {reason}' if reason else ''}"
+        raise ToolError(message)
+
+    def _is_default(self, name: str, value: object) -> bool:
+        # It need not be of the type that the parameter asks for, and the function has it anyway.
+        return name in self.defaults and value == self.shown[name]
 
 
-def decided(tool: str, answer: object) -> dict[str, object] | None:
-    """Return the arguments to run the call with instead, or None to run it as it is.
+@contextlib.contextmanager
+def asking(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[None]:
+    """Make what goes wrong while a person is asked a refusal; why is the host's business: it is logged, and not told.
 
-    Raises ToolError, whose message a model may read, for anything but a yes.
+    Exceptions of the kinds in `reraise` are raised as they are.
     """
-    if answer is True:
-        return None
-    if isinstance(answer, dict):
-        return cast("dict[str, object]", answer)
-    reason = f": {answer}" if isinstance(answer, str) and answer.strip() else ""
-    message = f"{tool} was not approved{reason}"
-    raise ToolError(message)
+    try:
+        yield
+    except reraise:
+        raise
+    except Exception as error:
+        log_error(f"asking about {tool} failed", error)
+        message = f"{tool} was not approved: nobody could be asked"
+        raise ToolError(message) from error
+
+
+def not_answered(tool: str, seconds: float | None) -> ToolError:
+    """Return the error of a call about which nobody has answered in time."""
+    return ToolError(f"{tool} was not approved: there was no answer within {seconds:g} s")

@@ -1,94 +1,88 @@
-"""The one place where a tool runs, whoever asked for it: check the arguments, ask, call, and say how it ended."""
+"""The one place where a tool runs, whoever asked for it.
+
+Theory of operation. A call has one life, in this order and nowhere else: its arguments are checked and converted; where
+the tool requires it, a person is asked about exactly what will run; it is looked whether anybody still waits for the
+call; the function runs; what it raised or returned is the result. `run_call` goes through it in the caller's thread,
+`arun_call` awaits: there, everything that may take long or is somebody else's code runs in a worker thread.
+
+A caller may be gone at any moment: its program's time is over, or its task is cancelled. Its `CallLife` says so, and
+what has not begun then does not begin. What has begun goes on in its thread, and counts as one of the `RunningCalls` of
+its tool, which are bounded.
+"""
 
 import inspect
-import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Final, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
 from ez_ptc._sync import run_coroutine, to_thread, within
-from ez_ptc.errors import ArgumentsError, ToolError, ToolNotFoundError, ToolTimeoutError
+from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.context import NO_CONTEXT
-from ez_ptc.tools.approval import Approve, decided, question, someone_to_ask
+from ez_ptc.schema.replacing import detached
+from ez_ptc.tools.approval import Approve, Question, asking, not_answered, someone_to_ask
+from ez_ptc.tools.failures import failure, log_text
+from ez_ptc.tools.life import CallLife, to_the_end
 
-__all__ = ["CallSettings", "CallableTool", "arun_call", "error_text", "failure", "returned", "run_call"]
+if TYPE_CHECKING:
+    from ez_ptc.schema.arguments import BoundCall
+    from ez_ptc.tools.definition import Definition
 
-_MESSAGE_WIDTH: Final = 4000
+__all__ = [
+    "NO_SETTINGS",
+    "CallSettings",
+    "areturned",
+    "arun_call",
+    "returned",
+    "run_call",
+]
 
-_log = logging.getLogger("ez_ptc.tools")
-# A library that nobody configured logging for keeps quiet.
-_log.addHandler(logging.NullHandler())
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """What the host adds to a call: the value that its `Context` parameters get, and who approves of it."""
+    """What the host adds to a call.
+
+    `context` is the value of `Context` parameters, `approve` the approver, and exceptions of the kinds in `reraise` are
+    raised to the caller instead of being a failure of the tool: a framework stops or goes on by them.
+    """
 
     context: object = NO_CONTEXT
     approve: Approve | None = None
+    reraise: tuple[type[BaseException], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether they add nothing."""
+        return self.context is NO_CONTEXT and self.approve is None and not self.reraise
+
+    def over(self, other: "CallSettings") -> "CallSettings":
+        """Return these settings, and those of another where these say nothing."""
+        return CallSettings(
+            other.context if self.context is NO_CONTEXT else self.context,
+            self.approve or other.approve,
+            self.reraise or other.reraise,
+        )
 
 
-_NO_SETTINGS: Final = CallSettings()
+NO_SETTINGS: Final = CallSettings()
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 """What most functions return; whether it can be awaited need not be asked."""
 
 
-class _Bound(Protocol):
-    @property
-    def args(self) -> tuple[object, ...]: ...
-    @property
-    def kwargs(self) -> dict[str, object]: ...
-    @property
-    def mended(self) -> tuple[str, ...]: ...
-
-
-class CallableTool(Protocol):
-    """As much of a tool as running it needs."""
-
-    @property
-    def name(self) -> str:
-        """What a model calls it."""
-        ...
-
-    @property
-    def fn(self) -> Callable[..., object]:
-        """The function."""
-        ...
-
-    @property
-    def is_async(self) -> bool:
-        """Whether calling the function gives something to await."""
-        ...
-
-    @property
-    def requires_approval(self) -> bool:
-        """Whether a person must say yes to each call."""
-        ...
-
-    @property
-    def timeout(self) -> float | None:
-        """How many seconds a call may take, or None for any time."""
-        ...
-
-    @property
-    def positional_names(self) -> tuple[str, ...]:
-        """The names of the arguments that may be passed by position, in order."""
-        ...
-
-    def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> _Bound:
-        """Check and convert the arguments of a call."""
-        ...
+# Blocking -------------------------------------------------------------------------------------------------------------
 
 
 def run_call(
-    tool: CallableTool,
+    tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    settings: CallSettings = _NO_SETTINGS,
+    settings: CallSettings = NO_SETTINGS,
+    life: CallLife | None = None,
 ) -> ToolResult:
     """Check a call's arguments, run the tool in this thread, and return how it ended.
 
@@ -98,54 +92,94 @@ def run_call(
     """
     started = perf_counter()
     try:
-        output, bound = _ran(tool, args, kwargs, settings)
+        output, bound = _run(tool, args, kwargs, settings, life)
+    except settings.reraise:
+        raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
     return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
 
 
-def returned(tool: CallableTool, kwargs: Mapping[str, object], settings: CallSettings = _NO_SETTINGS) -> object:
+def returned(
+    tool: "Definition",
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings = NO_SETTINGS,
+) -> object:
     """Do the same as `run_call`, but return what the function returns, and raise what goes wrong once it is logged."""
     try:
-        return _ran(tool, (), kwargs, settings)[0]
+        return _run(tool, args, kwargs, settings, None)[0]
+    except settings.reraise:
+        raise
     except Exception as error:
         failure(tool.name, error)
         raise
 
 
-def _ran(
-    tool: CallableTool, args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
-) -> tuple[object, _Bound]:
+def _run(
+    tool: "Definition",
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings,
+    life: CallLife | None,
+) -> "tuple[object, BoundCall]":
     if tool.is_async:
         _refuse_async(tool.name)
-    bound = tool.bind(args, kwargs, context=settings.context)
+    bind = partial(_bound, tool, args, kwargs, settings)
+    bound = bind() if life is None else to_the_end(bind)
     if tool.requires_approval:
-        approve = someone_to_ask(tool.name, settings.approve)
-        answer = approve(question(tool.name, tool.positional_names, args, kwargs))
-        bound = _rebound(tool, _blocking(answer, f"the approval of {tool.name}"), bound, settings)
-    output = tool.fn(*bound.args, **bound.kwargs) if tool.timeout is None else _in_time(tool, bound, tool.timeout)
+        bound = _approved(tool, bound, settings, life or CallLife())
+    run = partial(tool.function, *bound.args, **bound.kwargs)
+    if life is None and tool.timeout is None:
+        output = _own(tool.name, settings, run)
+    else:
+        output = _run_in_time(tool, run, settings, life or CallLife())
     return output if type(output) in _PLAIN else _finished(tool, _collected(output)), bound
 
 
-def _finished(tool: CallableTool, output: object) -> object:
-    # A decorator that is no coroutine function itself hides that the function in it is one.
-    return run_coroutine(_awaited_in_time, tool, output) if _must_be_awaited(output) else output
-
-
-def _in_time(tool: CallableTool, bound: _Bound, seconds: float) -> object:
-    """Call the function in another thread, which is left to itself when the time is over."""
+def _run_in_time(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
+    """Call the function as long as it is wanted; where it has a timeout, in another thread, which is left to itself."""
+    begun = partial(_begun, tool, life, partial(_own, tool.name, settings, run))
+    if tool.timeout is None:
+        return begun()
     try:
-        outcome = within(seconds, partial(_outcome, partial(tool.fn, *bound.args, **bound.kwargs)))
+        outcome = within(tool.timeout, partial(_outcome, begun))
     except TimeoutError:
+        life.give_up()
         raise _left(tool) from None
     return outcome()
 
 
+def _finished(tool: "Definition", output: object) -> object:
+    # A decorator that is no coroutine function itself hides that the function in it is one.
+    return run_coroutine(_awaited_in_time, tool, output) if _must_be_awaited(output) else output
+
+
+def _approved(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> "BoundCall":
+    ask = partial(_ask, tool, bound, someone_to_ask(tool.name, settings.approve))
+    with life.pausing():
+        if life.approval_seconds is None:
+            outcome = _outcome(ask)
+        else:
+            try:
+                outcome = within(life.approval_seconds, partial(_outcome, ask))
+            except TimeoutError:
+                raise not_answered(tool.name, life.approval_seconds) from None
+    with asking(tool.name, settings.reraise):
+        question, answer = outcome()
+    instead = question.decided(_blocking(answer, f"the approval of {tool.name}"))
+    return bound if instead is None else _bound(tool, (), instead, settings)
+
+
+# Awaited --------------------------------------------------------------------------------------------------------------
+
+
 async def arun_call(
-    tool: CallableTool,
+    tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    settings: CallSettings = _NO_SETTINGS,
+    settings: CallSettings = NO_SETTINGS,
+    life: CallLife | None = None,
 ) -> ToolResult:
     """Do the same as `run_call`, but await asynchronous tools, and run others in a worker thread.
 
@@ -153,23 +187,111 @@ async def arun_call(
     """
     started = perf_counter()
     try:
-        bound = tool.bind(args, kwargs, context=settings.context)
-        if tool.requires_approval:
-            approve = someone_to_ask(tool.name, settings.approve)
-            call = question(tool.name, tool.positional_names, args, kwargs)
-            # In a thread, because a person takes their time and the event loop must not wait for them.
-            answer = await _awaited((await to_thread(_outcome, partial(approve, call)))())
-            bound = _rebound(tool, answer, bound, settings)
-        outcome = await _called(tool, partial(tool.fn, *bound.args, **bound.kwargs))
-        output = await _awaited_in_time(tool, outcome())
+        outcome, bound = await _arun(tool, args, kwargs, settings, life or CallLife())
+        output = outcome()
+    except settings.reraise:
+        raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    except BaseException as error:  # a cancellation is no Exception; all but one of the tool's own is raised again
-        if not _is_its_own_cancellation(error):
-            raise
-        message = f"{tool.name} was cancelled, and not by who called it: try again, or go on without it"
-        return failure(tool.name, ToolError(message), duration_ms=_milliseconds_since(started))
     return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+
+
+async def areturned(
+    tool: "Definition",
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings = NO_SETTINGS,
+) -> object:
+    """Do the same as `arun_call`, but return what the function returns, and raise what goes wrong once it is logged."""
+    try:
+        return (await _arun(tool, args, kwargs, settings, CallLife()))[0]()
+    except settings.reraise:
+        raise
+    except Exception as error:
+        failure(tool.name, error)
+        raise
+
+
+async def _arun(
+    tool: "Definition",
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    settings: CallSettings,
+    life: CallLife,
+) -> "tuple[Callable[[], object], BoundCall]":
+    bound = await _abound(tool, args, kwargs, settings)
+    if tool.requires_approval:
+        bound = await _aapproved(tool, bound, settings, life)
+    run = partial(_own, tool.name, settings, partial(tool.function, *bound.args, **bound.kwargs))
+    try:
+        outcome = await _called(tool, partial(_begun, tool, life, run), life)
+        try:
+            output = await _awaited_in_time(tool, outcome())
+        except StopIteration:
+            # No coroutine can raise it: whoever called this one does.
+            return outcome, bound
+        return (lambda: output), bound
+    except BaseException as error:
+        life.give_up()
+        if _is_its_own_cancellation(error):
+            message = f"{tool.name} was cancelled, and not by its caller: try again, or go on without it"
+            raise ToolError(message) from error
+        raise
+
+
+async def _called(tool: "Definition", begun: Callable[[], object], life: CallLife) -> Callable[[], object]:
+    if tool.is_async:
+        return _outcome(begun)
+    try:
+        return await to_thread(_outcome, begun, seconds=tool.timeout)
+    except TimeoutError:  # the tool's own is in its outcome
+        life.give_up()
+        raise _left(tool) from None
+
+
+async def _aapproved(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> "BoundCall":
+    from anyio import move_on_after
+
+    # In a thread, because a person takes their time and the event loop must not wait for them.
+    ask = partial(_outcome, partial(_ask, tool, bound, someone_to_ask(tool.name, settings.approve)))
+    answered: tuple[Question, object] | None = None
+    with life.pausing(), move_on_after(life.approval_seconds), asking(tool.name, settings.reraise):
+        question, answer = (await to_thread(ask))()
+        answered = question, await _awaited(tool.name, answer)
+    if answered is None:
+        raise not_answered(tool.name, life.approval_seconds)
+    question, answer = answered
+    instead = question.decided(answer)
+    return bound if instead is None else await _abound(tool, (), instead, settings)
+
+
+async def _abound(
+    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
+) -> "BoundCall":
+    bind = partial(_bound, tool, args, kwargs, settings)
+    if tool.binder.is_quick(args, kwargs):
+        return bind()
+    return (await to_thread(partial(to_the_end, partial(_outcome, bind))))()
+
+
+async def _awaited_in_time(tool: "Definition", output: object) -> object:
+    if tool.timeout is None or not _must_be_awaited(output):
+        return await _awaited(tool.name, output)
+    from anyio import move_on_after
+
+    with move_on_after(tool.timeout):
+        return await _awaited(tool.name, output)
+    message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or go on without it"
+    raise ToolTimeoutError(message)
+
+
+async def _awaited(tool: str, output: object) -> object:
+    try:
+        if inspect.isasyncgen(output):
+            return [item async for item in cast("AsyncGenerator[object]", output)]
+        return await cast("Awaitable[object]", output) if inspect.isawaitable(output) else output
+    except SystemExit as error:
+        raise _no_end(tool, error) from error
 
 
 def _is_its_own_cancellation(error: BaseException) -> bool:
@@ -184,84 +306,59 @@ def _is_its_own_cancellation(error: BaseException) -> bool:
     return task is not None and not task.cancelling()
 
 
-async def _called(tool: CallableTool, run: Callable[[], object]) -> Callable[[], object]:
-    if tool.is_async:
-        return _outcome(run)
+# Both -----------------------------------------------------------------------------------------------------------------
+
+
+def _bound(
+    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
+) -> "BoundCall":
+    if tool.requires_approval:
+        # What a person is asked about must not change afterwards, whoever else has it.
+        args, kwargs = detached(args), detached(kwargs)
+    return tool.binder.bind(args, kwargs, context=settings.context)
+
+
+def _ask(tool: "Definition", bound: "BoundCall", approve: Approve) -> tuple[Question, object]:
+    question = Question.about(tool, bound)
+    return question, approve(question.call)
+
+
+def _begun(tool: "Definition", life: CallLife, run: Callable[[], object]) -> object:
+    """Run the function if the call is still wanted."""
+    tool.running.begin(tool.name, life)
     try:
-        return await to_thread(_outcome, run, seconds=tool.timeout)
-    except TimeoutError:  # the tool's own is in its outcome
-        raise _left(tool) from None
+        return run()
+    finally:
+        tool.running.end(life)
 
 
-async def _awaited_in_time(tool: CallableTool, output: object) -> object:
-    if tool.timeout is None:
-        return await _awaited(output)
-    from anyio import move_on_after
-
-    with move_on_after(tool.timeout):
-        return await _awaited(output)
-    message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or go on without it"
-    raise ToolTimeoutError(message)
-
-
-def _left(tool: CallableTool) -> ToolTimeoutError:
-    message = (
-        f"{tool.name} took longer than {tool.timeout:g} s and is no longer waited for, though it may still have its "
-        f"effect: ask for less, or go on without it"
-    )
-    return ToolTimeoutError(message)
+def _own(tool: str, settings: CallSettings, run: Callable[[], object]) -> object:
+    """Call the function; where it wants to end the interpreter or the task, it has failed."""
+    try:
+        return _collected(run())
+    except (Exception, KeyboardInterrupt, *settings.reraise):
+        raise
+    except BaseException as error:
+        raise _no_end(tool, error) from error
 
 
-def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:
-    """Log what a call ended with, and return it as a result."""
-    text = error_text(error)
-    if isinstance(error, ArgumentsError | ToolNotFoundError):
-        _log.warning("call refused: %s", text)
-    else:
-        _log.warning("%s failed: %s", tool, text, exc_info=error)
-    return ToolResult(success=False, error=text, exception=error, duration_ms=duration_ms)
-
-
-def error_text(error: BaseException) -> str:
-    """Return what a model reads of an exception: its message, never a traceback.
-
-    An exception that has none, or whose message is a key alone, is preceded by its class.
-    """
+def _no_end(tool: str, error: BaseException) -> ToolError:
     name = type(error).__name__
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
-        return name
-    if len(message) > _MESSAGE_WIDTH:
-        message = f"{message[: _MESSAGE_WIDTH - 1]}…"
-    if not message.strip():
-        return name
-    return f"{name}: {message}" if isinstance(error, KeyError) else message
+    return ToolError(f"{tool} tried to end the program that it runs in ({name}: {log_text(error)})")
 
 
-def _rebound(tool: CallableTool, answer: object, bound: _Bound, settings: CallSettings) -> _Bound:
-    instead = decided(tool.name, answer)
-    return bound if instead is None else tool.bind((), instead, context=settings.context)
-
-
-def _outcome(run: Callable[[], object]) -> Callable[[], object]:
+def _outcome(run: Callable[[], R]) -> Callable[[], R]:
     """Run foreign code and return how to go on: a way around `StopIteration`, which no future carries."""
     try:
-        output = _collected(run())
-    except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
+        output = run()
+    except BaseException as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         raised = error
 
-        def fail() -> object:
+        def fail() -> R:
             raise raised
 
         return fail
     return lambda: output
-
-
-async def _awaited(output: object) -> object:
-    if inspect.isasyncgen(output):
-        return [item async for item in cast("AsyncGenerator[object]", output)]
-    return await cast("Awaitable[object]", output) if inspect.isawaitable(output) else output
 
 
 def _collected(output: object) -> object:
@@ -283,6 +380,14 @@ def _must_be_awaited(output: object) -> bool:
 def _refuse_async(subject: str) -> NoReturn:
     message = f"{subject} is asynchronous and cannot run in a blocking call: await it instead"
     raise ToolError(message)
+
+
+def _left(tool: "Definition") -> ToolTimeoutError:
+    message = (
+        f"{tool.name} took longer than {tool.timeout:g} s and is no longer waited for, though it may still have its "
+        f"effect: ask for less, or go on without it"
+    )
+    return ToolTimeoutError(message)
 
 
 def _milliseconds_since(started: float) -> float:

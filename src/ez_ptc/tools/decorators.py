@@ -17,8 +17,8 @@ R_co = typing.TypeVar("R_co", covariant=True)
 class Registers(Protocol):
     """Where a tool can be registered: `ToolRegistry` is one."""
 
-    def register(self, tool: Tool[..., Any]) -> None:
-        """Add a tool."""
+    def register(self, tool: Tool[..., Any]) -> object:
+        """Add a tool; the decorator gives the tool that this returns, or else its own."""
         ...
 
 
@@ -98,6 +98,5 @@ class _Decorator:
             raise SchemaError(message)
         definition = define(function, self._options, stacklevel=self._stacklevel)
         made = cast("Tool[P, R_co]", Tool.of_definition(definition))
-        if self._registry is not None:
-            self._registry.register(made)
-        return made
+        registered = self._registry.register(made) if self._registry is not None else None
+        return cast("Tool[P, R_co]", registered) if isinstance(registered, Tool) else made

@@ -6,23 +6,26 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.errors import SchemaError
+from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.shown import one_line, shown
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
+from ez_ptc.tools.life import RunningCalls
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
+from ez_ptc.tools.signatures import json_signature, python_signature
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments import ArgumentBinder
+    from ez_ptc.schema.arguments import ArgumentBinder, BoundCall
     from ez_ptc.schema.imported import ImportedSchema
     from ez_ptc.schema.imported_calls import SchemaBinder
 
-__all__ = ["Definition", "Options", "define", "define_by_hand"]
+__all__ = ["Definition", "Options", "define", "define_by_hand", "one_of"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
 # As long as every clock can wait for: some thirty years, in seconds.
@@ -75,6 +78,43 @@ class Definition:
     timeout: float | None
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
+    read_signature: Callable[[], inspect.Signature]
+    """Returns the parameters that a model may pass, as Python has them."""
+
+    running: RunningCalls = field(default_factory=RunningCalls)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the host has a say in each call: it adds something to it, or a person is asked."""
+        return self.requires_approval or bool(self.binder.contexts)
+
+    def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
+        """Return what a call passes, and the defaults of what it leaves out; both without what the host adds."""
+        contexts = self.binder.contexts
+        values = {**dict(zip(self.binder.by_position_only, bound.args, strict=False)), **bound.kwargs}
+        return (
+            {name: value for name, value in values.items() if name not in contexts},
+            {name: value for name, value in self._defaults().items() if name not in values and name not in contexts},
+        )
+
+    def read(self, arguments: dict[str, object] | str) -> dict[str, object]:
+        """Return the arguments that a model sent, a dict or JSON text. Raises ArgumentsError for what is neither."""
+        if isinstance(arguments, str):
+            from ez_ptc.schema.json_text import parse_arguments
+
+            return parse_arguments(self.name, arguments)
+        if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            problem = f"the arguments are a dict or its JSON text, got {type(arguments).__name__}"
+            message = f"{self.name}: {problem}"
+            raise ArgumentsError(message, problems=[problem])
+        return arguments
+
+    def _defaults(self) -> dict[str, object]:
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):  # a built-in that does not say what it takes
+            return {}
+        return {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
 
     def renamed(self, name: str) -> "Definition":
         """Return the same under another name."""
@@ -108,7 +148,9 @@ def define(
     given = options.return_schema
     returned = return_schema(read.returns, namespace=read.namespace) if given is None else given
     settled = replace(options, name=name, description=description, return_schema=returned)
-    return _definition(function, described, settled, docstring=docstring, is_annotated=given is None)
+    signature = partial(python_signature, described.signature)
+    made = _definition(function, described, settled, docstring=docstring, signature=signature)
+    return replace(made, is_annotated=given is None)
 
 
 def define_by_hand(
@@ -130,7 +172,16 @@ def define_by_hand(
     schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
     described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
     docstring = _written_docstring(options.description, described.parameters["properties"])
-    return _definition(function, described, replace(options, name=name), docstring=docstring, is_annotated=False)
+    signature = partial(json_signature, described.signature, described.parameters["properties"])
+    return _definition(function, described, replace(options, name=name), docstring=docstring, signature=signature)
+
+
+def one_of(tool: object, name: str, value: object, other: object) -> object:
+    """Return what is given under one of two names. Raises SchemaError where it is given under both."""
+    if value is not None and other is not None:
+        message = f"{tool}: its {name} is given twice, under both of its names"
+        raise SchemaError(message)
+    return other if value is None else value
 
 
 def _definition(
@@ -139,7 +190,7 @@ def _definition(
     options: Options,
     *,
     docstring: str,
-    is_annotated: bool,
+    signature: Callable[[], inspect.Signature],
 ) -> Definition:
     name, description = str(options.name), str(options.description)
     return Definition(
@@ -156,8 +207,9 @@ def _definition(
         idempotent=options.idempotent,
         read_only=_read_only(name, options.read_only),
         timeout=_timeout(name, options.timeout),
-        is_annotated=is_annotated,
+        is_annotated=False,
         binder=described.binder,
+        read_signature=signature,
     )
 
 

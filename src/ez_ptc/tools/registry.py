@@ -8,7 +8,8 @@ from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools import transforms
 from ez_ptc.tools.approval import Approve
-from ez_ptc.tools.calls import CallSettings, failure
+from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.failures import failure
 from ez_ptc.tools.names import not_found
 from ez_ptc.tools.tool import Tool
 
@@ -18,9 +19,9 @@ __all__ = ["ToolRegistry"]
 class ToolRegistry:
     """Tools by name, in the order in which they were registered; each name once.
 
-    `context` is what the `Context` parameters of its tools get when it executes them, and `approve` is asked about the
-    calls of those that require approval. Iterating gives the tools; `name in registry`, `len(registry)` and
-    `registry[name]`, which raises ToolNotFoundError, work as in a dict.
+    `context` is what the `Context` parameters of its tools get, and `approve` is asked about the calls of those that
+    require approval, wherever the registry's tools are called from. Iterating gives the tools; `name in registry`,
+    `len(registry)` and `registry[name]`, which raises ToolNotFoundError, work as in a dict.
 
     Raises TypeError for what is no tool, and DuplicateToolError where two have one name.
     """
@@ -54,8 +55,8 @@ class ToolRegistry:
     def __repr__(self) -> str:
         return f"ToolRegistry({', '.join(self._tools)})"
 
-    def register(self, tool: Tool[..., Any]) -> None:
-        """Add a tool; adding it again changes nothing.
+    def register(self, tool: Tool[..., Any]) -> Tool[..., Any]:
+        """Add a tool, and return it with this registry's context and approval; adding it again changes nothing.
 
         Raises TypeError for what is no tool, and DuplicateToolError where another one has its name.
         """
@@ -63,9 +64,11 @@ class ToolRegistry:
             name = getattr(tool, "__name__", None) or type(tool).__name__
             message = f"a tool is wanted, and {name} is none: write @ez_tool above it, or ez_tool({name})"
             raise TypeError(message)
-        if self._tools.setdefault(tool.name, tool) is not tool:
+        own = tool if self._settings.is_empty else tool.changed(settings=self._settings.over(tool.settings))
+        if self._tools.setdefault(tool.name, own).definition is not tool.definition:
             message = f"two tools are called {tool.name!r}: give one another name, @ez_tool(name=...)"
             raise DuplicateToolError(message)
+        return self._tools[tool.name]
 
     def get(self, name: str) -> Tool[..., Any] | None:
         """Return the tool called `name`, or None where there is none."""
@@ -117,12 +120,12 @@ class ToolRegistry:
     def run(self, call: ToolCall) -> ToolResult:
         """Run a call as a provider's answer has it, and return how it ended; nothing is raised."""
         tool = self.get(call.name)
-        return self._unknown(call.name) if tool is None else tool.run(call, self._settings)
+        return self._unknown(call.name) if tool is None else tool.run(call)
 
     async def arun(self, call: ToolCall) -> ToolResult:
         """Do the same as `run`, but await; a function that is not asynchronous runs in a worker thread."""
         tool = self.get(call.name)
-        return self._unknown(call.name) if tool is None else await tool.arun(call, self._settings)
+        return self._unknown(call.name) if tool is None else await tool.arun(call)
 
     def _unknown(self, name: str) -> ToolResult:
         return failure(str(name), ToolNotFoundError(not_found(name, self._tools)))

@@ -4,14 +4,18 @@ Pydantic is imported when the first tool is made, not before: what reads a funct
 """
 
 import functools
+import inspect
+import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
 
-from ez_ptc._sync import run_coroutine
-from ez_ptc.errors import ArgumentsError, SchemaError
+from ez_ptc._sync import run_coroutine, to_thread
+from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.context import NO_CONTEXT
-from ez_ptc.tools.calls import CallSettings, arun_call, failure, returned, run_call
+from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
+from ez_ptc.tools.failures import failure
+from ez_ptc.tools.frameworks import annotations_of, function_of
 from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
@@ -33,7 +37,8 @@ else:  # the same without defaults, which need Python 3.13 or typing_extensions
 
 __all__ = ["Tool"]
 
-_NO_SETTINGS: Final = CallSettings()
+_LONG: Final = 20_000
+"""Characters of JSON text whose reading would hold up an event loop."""
 
 
 class Tool(Generic[P, R_co]):
@@ -43,13 +48,15 @@ class Tool(Generic[P, R_co]):
     `description`, the `function`, and its `parameters` as `ToolParameter`s or as a JSON Schema (`schema` is another
     name for them, as `fn` is for the function). A tool is still the function: calling it calls the function with what
     it was given, unchecked, and an asynchronous function gives its coroutine. `call` and `execute` are for what a model
-    sends.
+    sends. A tool that requires approval, or has `Context` parameters, is called by anybody as a model calls it, with
+    checked arguments and with the approval and the context of its registry; `tool.fn` is the function itself.
 
     Raises `SchemaError` for parameters that are no JSON Schema of an object, and for a function that does not take
     them.
     """
 
     __wrapped__: Callable[P, R_co]
+    __signature__: inspect.Signature
 
     def __init__(
         self,
@@ -59,14 +66,14 @@ class Tool(Generic[P, R_co]):
         function: Callable[P, R_co] | None = None,
         **options: "Unpack[SynonymOptions]",
     ) -> None:
-        from ez_ptc.tools.definition import Options, define_by_hand
+        from ez_ptc.tools.definition import Options, define_by_hand, one_of
 
         given: dict[str, Any] = dict(options)
         schema, called = given.pop("schema", None), given.pop("fn", None)
         settings = Options.of({"name": name, "description": description, **given})
         definition = define_by_hand(
-            cast("Callable[..., object]", _one_of(name, "function", function, called)),
-            cast("Mapping[str, Any]", _one_of(name, "parameters", parameters, schema) or []),
+            cast("Callable[..., object]", one_of(name, "function", function, called)),
+            cast("Mapping[str, Any]", one_of(name, "parameters", parameters, schema) or []),
             settings,
         )
         self._take(definition)
@@ -98,31 +105,70 @@ class Tool(Generic[P, R_co]):
         return cls(name, description, schema, function, **options)
 
     @classmethod
-    def of_definition(cls, definition: "Definition") -> "Self":
-        """Make a tool of what `tools.definition` has read."""
+    def of_definition(cls, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> "Self":
+        """Make a tool of what `tools.definition` has read, with what the host adds to its calls."""
         made = cls.__new__(cls)
-        made._take(definition)  # noqa: SLF001 - it is one of its own
+        made._take(definition, settings)  # noqa: SLF001 - it is one of its own
         return made
 
-    def _take(self, definition: "Definition") -> None:
+    def _take(self, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> None:
         functools.update_wrapper(self, definition.function, updated=())
         attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
         # A function's own attributes come along, but none may stand before what a tool is.
         vars(self).update({name: each for name, each in attributes.items() if not hasattr(Tool, name)})
         self._definition = definition
+        self._settings = settings
+        if definition.is_guarded:
+            # What reads a signature must not find the function behind it, nor the parameters that the host fills.
+            vars(self).pop("__wrapped__", None)
+            self.__signature__ = definition.read_signature()
+            self.__annotations__ = annotations_of(self.__signature__)
+        if definition.is_async and sys.version_info >= (3, 12):
+            inspect.markcoroutinefunction(self)
 
-    def changed(self, *, name: str | None = None, requires_approval: bool | None = None) -> "Self":
-        """Return the same tool under another name, or one that does or does not require approval."""
+    def changed(
+        self,
+        *,
+        name: str | None = None,
+        requires_approval: bool | None = None,
+        settings: CallSettings | None = None,
+    ) -> "Self":
+        """Return the same tool under another name, with or without approval, or with other settings for its calls."""
         from dataclasses import replace
 
         definition = self._definition if name is None else self._definition.renamed(name)
         if requires_approval is not None:
             definition = replace(definition, requires_approval=requires_approval)
-        return self.of_definition(definition)
+        return self.of_definition(definition, self._settings if settings is None else settings)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the function."""
-        return cast("R_co", self._definition.function(*args, **kwargs))
+        """Call the function; with approval and context, where it takes these.
+
+        Raises ToolError where approval is required and refused, or where nobody can be asked.
+        """
+        if not self._definition.is_guarded:
+            return cast("R_co", self._definition.function(*args, **kwargs))
+        call = areturned if self.is_async else returned
+        return cast("R_co", call(self._definition, args, kwargs, self._settings))
+
+    def as_function(
+        self,
+        *,
+        context: object = NO_CONTEXT,
+        approve: "Approve | None" = None,
+        reraise: tuple[type[BaseException], ...] = (),
+    ) -> Callable[..., Any]:
+        """Return a plain function for a framework that reads its signature and calls it; it raises what `call` raises.
+
+        It checks the arguments, asks for approval and adds the context. It is a coroutine function where the tool is
+        asynchronous, and has the tool's name and docstring, and the parameters that a model may pass.
+
+        Args:
+            context: The value of the function's `Context` parameters; not passed by anybody else.
+            approve: The approver, where the tool requires approval; without one, calls are refused.
+            reraise: Exceptions of the framework's own, which are no failures of the tool and are not logged.
+        """
+        return function_of(self._definition, CallSettings(context, approve, reraise).over(self._settings))
 
     def __repr__(self) -> str:
         return f"Tool({self.name})"
@@ -229,6 +275,16 @@ class Tool(Generic[P, R_co]):
         """How many seconds a call may take, or None for any time."""
         return self._definition.timeout
 
+    @property
+    def settings(self) -> CallSettings:
+        """What the host adds to each call: that of the registry that it is from."""
+        return self._settings
+
+    @property
+    def definition(self) -> "Definition":
+        """What running it needs, and what its names share."""
+        return self._definition
+
     def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
         """Return the tool as a provider takes it.
 
@@ -284,10 +340,10 @@ class Tool(Generic[P, R_co]):
             ToolError: The call was not approved.
             Exception: Whatever the function raises.
         """
-        settings = _NO_SETTINGS if context is NO_CONTEXT and approve is None else CallSettings(context, approve)
+        settings = CallSettings(context, approve).over(self._settings)
         if self.is_async:
-            return _output(self._run(self._read(arguments), settings))
-        return returned(self, self._read(arguments), settings)
+            return run_coroutine(areturned, self._definition, (), self._definition.read(arguments), settings)
+        return returned(self._definition, (), self._definition.read(arguments), settings)
 
     async def acall(
         self,
@@ -298,55 +354,39 @@ class Tool(Generic[P, R_co]):
         approve: "Approve | None" = None,
     ) -> object:
         """Do the same as `call`, but await; a function that is not asynchronous runs in a worker thread."""
-        return _output(await arun_call(self, (), self._read(arguments), CallSettings(context, approve)))
+        settings = CallSettings(context, approve).over(self._settings)
+        return await areturned(self._definition, (), await self._aread(arguments), settings)
 
     def execute(self, /, **arguments: object) -> "ToolResult":
         """Do the same as `call`, but never raise: whatever goes wrong is in the result, and is logged."""
-        return self._run(arguments, CallSettings())
+        return self._run(arguments, self._settings)
 
     async def aexecute(self, /, **arguments: object) -> "ToolResult":
         """Do the same as `execute`, but await; a function that is not asynchronous runs in a worker thread."""
-        return await arun_call(self, (), arguments)
+        return await arun_call(self._definition, (), arguments, self._settings)
 
     def _run(self, arguments: Mapping[str, object], settings: CallSettings) -> "ToolResult":
         if self.is_async:
-            return run_coroutine(arun_call, self, (), arguments, settings)
-        return run_call(self, (), arguments, settings)
+            return run_coroutine(arun_call, self._definition, (), arguments, settings)
+        return run_call(self._definition, (), arguments, settings)
 
-    def run(self, call: "ToolCall", settings: CallSettings | None = None) -> "ToolResult":
+    def run(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
         """Run a call as a provider's answer has it, and return how it ended; nothing is raised."""
         try:
-            return self._run(self._read(call.arguments), settings or CallSettings())
+            return self._run(self._definition.read(call.arguments), settings.over(self._settings))
         except ArgumentsError as error:
             return failure(self.name, error)
 
-    async def arun(self, call: "ToolCall", settings: CallSettings | None = None) -> "ToolResult":
+    async def arun(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
         """Do the same as `run`, but await; a function that is not asynchronous runs in a worker thread."""
         try:
-            return await arun_call(self, (), self._read(call.arguments), settings or CallSettings())
+            return await arun_call(
+                self._definition, (), await self._aread(call.arguments), settings.over(self._settings)
+            )
         except ArgumentsError as error:
             return failure(self.name, error)
 
-    def _read(self, arguments: dict[str, object] | str) -> dict[str, object]:
-        if isinstance(arguments, str):
-            from ez_ptc.schema.json_text import parse_arguments
-
-            return parse_arguments(self.name, arguments)
-        if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            problem = f"the arguments are a dict or its JSON text, got {type(arguments).__name__}"
-            message = f"{self.name}: {problem}"
-            raise ArgumentsError(message, problems=[problem])
-        return arguments
-
-
-def _output(result: "ToolResult") -> object:
-    if result.exception is not None:
-        raise result.exception
-    return result.output
-
-
-def _one_of(tool: object, name: str, value: object, other: object) -> object:
-    if value is not None and other is not None:
-        message = f"{tool}: its {name} is given twice, under both of its names"
-        raise SchemaError(message)
-    return other if value is None else value
+    async def _aread(self, arguments: dict[str, object] | str) -> dict[str, object]:
+        if isinstance(arguments, str) and len(arguments) > _LONG:
+            return await to_thread(self._definition.read, arguments)
+        return self._definition.read(arguments)

@@ -15,6 +15,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from ez_ptc.sandbox.process.calling import ProgramCall
+from ez_ptc.sandbox.process.clock import Clock
+
 if TYPE_CHECKING:
     import _socket
 
@@ -49,7 +52,7 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
     try:
         sent = link.send(frame, socket.MSG_NOSIGNAL)
         if sent < len(frame):
-            _send_rest(link, memoryview(frame)[sent:], exchange.deadline)
+            _send_rest(link, memoryview(frame)[sent:], Clock(exchange.deadline))
             return []
     except TimeoutError:
         return []
@@ -67,24 +70,21 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
     return calls if calls or not (exchange.over or not data) else None
 
 
-def _send_rest(link: _socket.socket, left: memoryview, deadline: float) -> None:
+def _send_rest(link: _socket.socket, left: memoryview, clock: Clock) -> None:
     while left:
-        _wait(link, select.POLLOUT, deadline)
+        _wait(link, select.POLLOUT, clock)
         try:
             left = left[link.send(left, socket.MSG_NOSIGNAL) :]
         except BlockingIOError:
             continue
 
 
-def _wait(link: _socket.socket, event: int, deadline: float) -> None:
+def _wait(link: _socket.socket, event: int, clock: Clock) -> None:
     """Return when the socket is ready; raise TimeoutError when the time is over."""
     poll = select.poll()
     poll.register(link, event)
-    while True:
-        left = deadline - time.perf_counter()
-        if poll.poll(math.ceil(min(max(left, 0.0), _LONGEST_WAIT) * 1e3)):
-            return
-        if left <= _LONGEST_WAIT:
+    while not poll.poll(math.ceil(min(clock.nap(), _LONGEST_WAIT) * 1e3)):
+        if not clock.left():
             raise TimeoutError
 
 
@@ -104,7 +104,7 @@ class BlockingDriver:
         self._misses = 0
         self._in_tool = False
         self._failure: BaseException | None = None
-        self._deadline = exchange.deadline
+        self._clock = Clock(exchange.deadline)
 
     def run(self, calls: list[CallFrame] | None) -> None:
         """Return when the program has ended or been stopped, or its worker is gone.
@@ -137,9 +137,6 @@ class BlockingDriver:
             self._exchange.undelivered = True
             raise
 
-    def _left(self) -> float:
-        return max(self._deadline - time.perf_counter(), 0.0)
-
     def _receive(self, patience: float) -> bytes:
         """Return what the worker sends next; look for it for some time before sleeping, where that has helped."""
         receive = self._socket.recv
@@ -157,7 +154,7 @@ class BlockingDriver:
             try:
                 return receive(_CHUNK)
             except BlockingIOError:
-                _wait(self._socket, select.POLLIN, self._deadline)
+                _wait(self._socket, select.POLLIN, self._clock)
 
     def _looking_helps(self) -> bool:
         self._misses += 1
@@ -208,13 +205,17 @@ class BlockingDriver:
             self._threads.start(lambda: context.run(self._run_aside, call, over))
 
     def _run(self, call: CallFrame) -> None:
-        result = self._channel.call(call.name, call.args, call.kwargs)
+        exchange = self._exchange
+        result = self._channel.call(call.name, call.args, call.kwargs, ProgramCall(exchange, self._clock.pausing))
+        encoded = exchange.encode(call, result)
         with self._turn:
-            if self._reader:
-                # The time was over, and the caller has gone on without this one.
+            if self._reader or exchange.closed:
+                # The time was over, or the program, and the caller has gone on without this one.
                 return
-            frame = self._exchange.answer(call, result)
+            frame = exchange.answer(call, result, encoded)
+        exchange.tell(call)
         self._send(frame)
+        exchange.sent(call)
 
     def _run_aside(self, call: CallFrame, over: threading.Event) -> None:
         try:
@@ -234,12 +235,12 @@ class BlockingDriver:
             except BlockingIOError:
                 sent = 0
             if sent < len(frame):
-                _send_rest(self._socket, memoryview(frame)[sent:], self._deadline)
+                _send_rest(self._socket, memoryview(frame)[sent:], self._clock)
 
     def _watch(self, over: threading.Event) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""
-        while not over.wait(self._left() + _SLACK):
-            if self._in_tool:
+        while not over.wait(self._clock.nap() + _SLACK):
+            if self._in_tool and not self._clock.left():
                 self._stop()
                 break
         if self._failure is not None:
@@ -254,7 +255,7 @@ class BlockingDriver:
             if exchange.finished:
                 return
             exchange.stop()
-            self._deadline = time.perf_counter() + exchange.limits.grace
+            self._clock.restart(exchange.limits.grace)
         self._lease.worker.interrupt()
         try:
             while calls := self._read_until_call(reader, 0):

@@ -67,6 +67,7 @@ class Runner:
             if exchange.lost:
                 self._explain(exchange, lease)
         finally:
+            exchange.closed = True
             self._running.discard(exchange)
 
     async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
@@ -79,6 +80,7 @@ class Runner:
             if exchange.lost:
                 await to_thread(self._explain, exchange, lease)
         finally:
+            exchange.closed = True
             self._running.discard(exchange)
 
     def _explain(self, exchange: Exchange, lease: Lease) -> None:

@@ -1,0 +1,40 @@
+"""A program's calls, as their tools see who waits for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ez_ptc.tools.life import CallLife
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from ez_ptc.sandbox.converse import Exchange
+
+__all__ = ["ProgramCall"]
+
+
+class ProgramCall(CallLife):
+    """One call of a program: wanted as long as the program runs, whose time stands still while a person is asked."""
+
+    __slots__ = ("_exchange", "_pausing")
+
+    def __init__(self, exchange: Exchange, pausing: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__()
+        self._exchange = exchange
+        self._pausing = pausing
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the program still waits for the result."""
+        return self._exchange.wants_calls and not self.is_given_up
+
+    @property
+    def approval_seconds(self) -> float:
+        """Seconds that a person has to answer."""
+        return self._exchange.limits.approval_timeout
+
+    def pausing(self) -> AbstractContextManager[None]:
+        """Return what a person is asked in: the time until the answer is not the program's."""
+        return self._pausing()

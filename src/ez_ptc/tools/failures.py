@@ -1,0 +1,53 @@
+"""What went wrong in a call: what is logged, and what a model reads of it."""
+
+import logging
+from typing import Final
+
+from ez_ptc.errors import ArgumentsError, ToolNotFoundError
+from ez_ptc.messages import ToolResult
+from ez_ptc.schema.shown import one_line
+
+__all__ = ["error_text", "failure", "log_error", "log_text"]
+
+_MESSAGE_WIDTH: Final = 4000
+_LOG_WIDTH: Final = 500
+
+_log = logging.getLogger("ez_ptc.tools")
+# A library that nobody configured logging for keeps quiet.
+_log.addHandler(logging.NullHandler())
+
+
+def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:
+    """Log what a call ended with, and return it as a result."""
+    if isinstance(error, ArgumentsError | ToolNotFoundError):
+        _log.warning("call refused: %s", log_text(error))
+    else:
+        log_error(f"{tool} failed", error)
+    return ToolResult(success=False, error=error_text(error), exception=error, duration_ms=duration_ms)
+
+
+def log_error(what: str, error: Exception) -> None:
+    """Log that something failed, with the traceback."""
+    _log.warning("%s: %s", what, log_text(error), exc_info=error)
+
+
+def log_text(error: BaseException) -> str:
+    """Return what a log says of an exception, in one line."""
+    return one_line(error_text(error), _LOG_WIDTH)
+
+
+def error_text(error: BaseException) -> str:
+    """Return what a model reads of an exception: its message, never a traceback.
+
+    An exception that has none, or whose message is a key alone, is preceded by its class.
+    """
+    name = type(error).__name__
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
+        return name
+    if len(message) > _MESSAGE_WIDTH:
+        message = f"{message[: _MESSAGE_WIDTH - 1]}…"
+    if not message.strip():
+        return name
+    return f"{name}: {message}" if isinstance(error, KeyError) else message

@@ -1,0 +1,45 @@
+"""Tools as plain functions, for frameworks that read a function's signature and call it."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc.tools.calls import CallSettings, areturned, returned
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.definition import Definition
+
+__all__ = ["annotations_of", "function_of"]
+
+
+def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any]:
+    """Return a function that calls a tool: it checks the arguments, asks for approval, and adds the context."""
+    function: Any = _awaiting(tool, settings) if tool.is_async else _calling(tool, settings)
+    signature = tool.read_signature()
+    function.__name__ = function.__qualname__ = tool.name
+    function.__module__ = getattr(tool.function, "__module__", None) or __name__
+    function.__doc__ = tool.docstring or tool.description
+    function.__signature__ = signature
+    function.__annotations__ = annotations_of(signature)
+    return function
+
+
+def _calling(tool: "Definition", settings: CallSettings) -> Callable[..., object]:
+    def function(*args: object, **kwargs: object) -> object:
+        return returned(tool, args, kwargs, settings)
+
+    return function
+
+
+def _awaiting(tool: "Definition", settings: CallSettings) -> Callable[..., Awaitable[object]]:
+    async def function(*args: object, **kwargs: object) -> object:
+        return await areturned(tool, args, kwargs, settings)
+
+    return function
+
+
+def annotations_of(signature: inspect.Signature) -> dict[str, Any]:
+    """Return the annotations that a function of this signature has."""
+    named = {name: each.annotation for name, each in signature.parameters.items()}
+    named["return"] = signature.return_annotation
+    return {name: annotation for name, annotation in named.items() if annotation is not inspect.Parameter.empty}

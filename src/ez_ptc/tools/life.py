@@ -1,0 +1,102 @@
+"""What a caller says of a call while it goes on, and what goes on although nobody waits for it."""
+
+import atexit
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Final, TypeVar
+
+from ez_ptc.errors import ToolError
+
+__all__ = ["CallLife", "RunningCalls", "to_the_end"]
+
+R = TypeVar("R")
+
+_MAX_LEFT: Final = 16
+"""Calls of one tool that may go on although nobody waits for them; further ones are refused."""
+_PATIENCE: Final = 2.0
+"""Seconds that the interpreter's end waits for checks of arguments, which are bounded to less."""
+_PAUSE: Final = 0.005
+
+
+class CallLife:
+    """One call, as its caller sees it: whether the call is still wanted, and whose time a person's answer takes."""
+
+    __slots__ = ("is_given_up",)
+
+    def __init__(self) -> None:
+        self.is_given_up = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody waits for the result."""
+        return not self.is_given_up
+
+    @property
+    def approval_seconds(self) -> float | None:
+        """Seconds that a person has to answer, or None for any time."""
+        return None
+
+    def give_up(self) -> None:
+        """Note that nobody waits for the result any more."""
+        self.is_given_up = True
+
+    def pausing(self) -> AbstractContextManager[None]:
+        """Return what a person is asked in: the time until the answer is not the caller's."""
+        return nullcontext()
+
+
+class RunningCalls:
+    """The calls of one function that run now."""
+
+    def __init__(self) -> None:
+        # Adding to a set and taking from it needs no lock.
+        self._lives: set[CallLife] = set()
+
+    def begin(self, tool: str, life: CallLife) -> None:
+        """Count a call in, unless it must not run.
+
+        Raises ToolError where nobody wants it any more, and where too many go on that nobody wants.
+        """
+        if not life.is_wanted:
+            message = f"{tool} was not run: nobody waits for the result any more"
+            raise ToolError(message)
+        left = sum(not each.is_wanted for each in tuple(self._lives)) if self._lives else 0
+        if left >= _MAX_LEFT:
+            message = (
+                f"{tool} was not run: {left} earlier calls of it still run although nobody waits for them; go on "
+                f"without it"
+            )
+            raise ToolError(message)
+        self._lives.add(life)
+
+    def end(self, life: CallLife) -> None:
+        """Count a call out."""
+        self._lives.discard(life)
+
+
+def to_the_end(check: Callable[[], R]) -> R:
+    """Check arguments in a thread that nobody may wait for, but the interpreter at its end.
+
+    Native code that is cut off there brings the process down.
+    """
+    checks, token = _checks(), object()
+    checks.add(token)
+    try:
+        return check()
+    finally:
+        checks.discard(token)
+
+
+@cache
+def _checks() -> set[object]:
+    checks: set[object] = set()
+
+    def wait() -> None:
+        ends_at = time.monotonic() + _PATIENCE
+        while checks and time.monotonic() < ends_at:
+            time.sleep(_PAUSE)
+
+    atexit.register(wait)
+    return checks
