@@ -111,7 +111,7 @@ def test_calling_a_tool_as_its_function_checks_nothing() -> None:
 
 def test_a_tool_wraps_its_function_as_decorators_do() -> None:
     assert forecast.__wrapped__ is forecast.fn
-    assert forecast.__doc__ == forecast.fn.__doc__
+    assert inspect.getdoc(forecast) == inspect.getdoc(forecast.fn)
     assert getattr(forecast, "__name__", None) == "forecast"
     assert list(inspect.signature(forecast).parameters) == ["place", "scale", "days"]
 

@@ -88,6 +88,18 @@ class Definition:
         """Whether the host has a say in each call: it adds something to it, or a person is asked."""
         return self.requires_approval or bool(self.binder.contexts)
 
+    @property
+    def gives_coroutine(self) -> bool:
+        """Whether a direct call gives a coroutine; that of an asynchronous generator is not one until it is guarded."""
+        return self.is_async and (self.is_guarded or not _is_any(inspect.isasyncgenfunction, self.function))
+
+    @property
+    def documentation(self) -> str:
+        """The docstring as frameworks read it: one that says what the description does."""
+        if " ".join(self.description.split()) in " ".join(self.docstring.split()):
+            return self.docstring
+        return _written_docstring(self.description, self.parameters["properties"])
+
     def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
         """Return what a call passes, and the defaults of what it leaves out; both without what the host adds."""
         contexts = self.binder.contexts
@@ -136,7 +148,8 @@ def define(
     name = _name(function, options.name)
     docstring = docstring_of(function)
     read = read_signature(function, name=name)
-    described = function_schema(name, read, parameter_texts(docstring))
+    texts = parameter_texts(docstring)
+    described = function_schema(name, read, texts)
     description = prose(docstring) if options.description is None else options.description
     if not description:
         description = f"Tool: {name}"
@@ -149,6 +162,10 @@ def define(
     returned = return_schema(read.returns, namespace=read.namespace) if given is None else given
     settled = replace(options, name=name, description=description, return_schema=returned)
     signature = partial(python_signature, described.signature)
+    properties = described.parameters["properties"]
+    kept_back = {each.name for each in read.parameters} - properties.keys()
+    if not kept_back.isdisjoint(texts):
+        docstring = _written_docstring(description, properties)
     made = _definition(function, described, settled, docstring=docstring, signature=signature)
     return replace(made, is_annotated=given is None)
 
@@ -266,5 +283,8 @@ def _check_name(name: object) -> None:
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    called = (function, type(function).__call__)
-    return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in called)
+    return _is_any(inspect.iscoroutinefunction, function) or _is_any(inspect.isasyncgenfunction, function)
+
+
+def _is_any(test: Callable[[object], bool], function: Callable[..., object]) -> bool:
+    return test(function) or test(type(function).__call__)

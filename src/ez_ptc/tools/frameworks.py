@@ -1,6 +1,7 @@
 """Tools as plain functions, for frameworks that read a function's signature and call it."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from ez_ptc.tools.calls import CallSettings, areturned, returned
 if TYPE_CHECKING:
     from ez_ptc.tools.definition import Definition
 
-__all__ = ["annotations_of", "function_of"]
+__all__ = ["annotations_of", "function_of", "mark_coroutine_function"]
 
 
 def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any]:
@@ -18,7 +19,7 @@ def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any
     signature = tool.read_signature()
     function.__name__ = function.__qualname__ = tool.name
     function.__module__ = getattr(tool.function, "__module__", None) or __name__
-    function.__doc__ = tool.docstring or tool.description
+    function.__doc__ = tool.documentation
     function.__signature__ = signature
     function.__annotations__ = annotations_of(signature)
     return function
@@ -43,3 +44,14 @@ def annotations_of(signature: inspect.Signature) -> dict[str, Any]:
     named = {name: each.annotation for name, each in signature.parameters.items()}
     named["return"] = signature.return_annotation
     return {name: annotation for name, annotation in named.items() if annotation is not inspect.Parameter.empty}
+
+
+def mark_coroutine_function(thing: object) -> None:
+    """Have `inspect.iscoroutinefunction` say yes to an object whose calls give coroutines.
+
+    A framework that takes it for a plain function returns the coroutine, which never runs, as the tool's result.
+    """
+    if sys.version_info >= (3, 12):
+        inspect.markcoroutinefunction(thing)
+    else:  # there, it is asked of the code of what looks like a function
+        vars(thing).update(__code__=areturned.__code__, __defaults__=None, __kwdefaults__=None)

@@ -5,7 +5,6 @@ Pydantic is imported when the first tool is made, not before: what reads a funct
 
 import functools
 import inspect
-import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
@@ -15,7 +14,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
 from ez_ptc.tools.failures import failure
-from ez_ptc.tools.frameworks import annotations_of, function_of
+from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function
 from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
@@ -116,6 +115,8 @@ class Tool(Generic[P, R_co]):
         attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
         # A function's own attributes come along, but none may stand before what a tool is.
         vars(self).update({name: each for name, each in attributes.items() if not hasattr(Tool, name)})
+        vars(self).setdefault("__qualname__", definition.name)
+        vars(self).update(__name__=definition.name, __doc__=definition.documentation)
         self._definition = definition
         self._settings = settings
         if definition.is_guarded:
@@ -123,8 +124,8 @@ class Tool(Generic[P, R_co]):
             vars(self).pop("__wrapped__", None)
             self.__signature__ = definition.read_signature()
             self.__annotations__ = annotations_of(self.__signature__)
-        if definition.is_async and sys.version_info >= (3, 12):
-            inspect.markcoroutinefunction(self)
+        if definition.gives_coroutine:
+            mark_coroutine_function(self)
 
     def changed(
         self,
@@ -175,7 +176,7 @@ class Tool(Generic[P, R_co]):
 
     def __reduce__(self) -> str:
         """Pickle it as a function, by the name that its module has it under; a copy is the tool itself."""
-        return getattr(self, "__qualname__", self.name)
+        return str(vars(self)["__qualname__"])
 
     @property
     def name(self) -> str:
@@ -189,7 +190,10 @@ class Tool(Generic[P, R_co]):
 
     @property
     def docstring(self) -> str:
-        """The function's docstring, cleaned of its indentation, or nothing."""
+        """The function's docstring, cleaned of its indentation, or nothing.
+
+        Where it describes parameters that no model may pass, it is the description and the other parameters instead.
+        """
         return self._definition.docstring
 
     @property
