@@ -36,11 +36,15 @@ _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYW
 
 @dataclass(frozen=True, slots=True)
 class ImportedSchema:
-    """What a model may pass by a given JSON Schema, in the forms of `schema.functions.FunctionSchema`."""
+    """What a model may pass by a given JSON Schema, in the forms of `schema.functions.FunctionSchema`.
+
+    `is_open` where the function takes arguments of any name, so that its own signature does not say which.
+    """
 
     parameters: dict[str, Any]
     signature: Signature
     binder: SchemaBinder
+    is_open: bool
 
 
 def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[..., object]) -> ImportedSchema:
@@ -78,6 +82,7 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
             validator=validator,
             failures=failures,
         ),
+        is_open=takes.names is None,
     )
 
 

@@ -81,12 +81,15 @@ class Definition:
     read_signature: Callable[[], inspect.Signature]
     """Returns the parameters that a model may pass, as Python has them."""
 
+    is_open: bool = False
+    """Whether its parameters were given apart from the function, which takes them as `**given`."""
+
     running: RunningCalls = field(default_factory=RunningCalls)
 
     @property
     def is_guarded(self) -> bool:
-        """Whether the host has a say in each call: it adds something to it, or a person is asked."""
-        return self.requires_approval or bool(self.binder.contexts)
+        """Whether direct calls are checked: the host has a say in them, or only the schema says what there is to pass."""
+        return self.requires_approval or bool(self.binder.contexts) or self.is_open
 
     @property
     def gives_coroutine(self) -> bool:
@@ -95,7 +98,9 @@ class Definition:
 
     @property
     def documentation(self) -> str:
-        """The docstring as frameworks read it: one that says what the description does."""
+        """The docstring as frameworks read it: it says what the description does, and fits the signature beside it."""
+        if not self.is_guarded and self.docstring != docstring_of(self.function):
+            return self.description
         if " ".join(self.description.split()) in " ".join(self.docstring.split()):
             return self.docstring
         return _written_docstring(self.description, self.parameters["properties"])
@@ -190,7 +195,8 @@ def define_by_hand(
     described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
     docstring = _written_docstring(options.description, described.parameters["properties"])
     signature = partial(json_signature, described.signature, described.parameters["properties"])
-    return _definition(function, described, replace(options, name=name), docstring=docstring, signature=signature)
+    made = _definition(function, described, replace(options, name=name), docstring=docstring, signature=signature)
+    return replace(made, is_open=described.is_open)
 
 
 def one_of(tool: object, name: str, value: object, other: object) -> object:
