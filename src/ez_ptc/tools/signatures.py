@@ -35,11 +35,8 @@ def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspe
 
 
 def _parameter(parameter: Parameter, annotation: Any) -> inspect.Parameter:  # noqa: ANN401 - any form of type
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if not parameter.positional:
-        kind = inspect.Parameter.KEYWORD_ONLY
-    elif not parameter.by_name:
-        kind = inspect.Parameter.POSITIONAL_ONLY
+    # Frameworks pass everything by name, which a checked call takes for parameters by position only, too.
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if parameter.positional else inspect.Parameter.KEYWORD_ONLY
     default = None if parameter.default is LEFT_OUT else parameter.default
     return inspect.Parameter(parameter.name, kind, default=default, annotation=annotation)
 

@@ -14,7 +14,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
 from ez_ptc.tools.failures import failure
-from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function
+from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function, passed
 from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Tool(Generic[P, R_co]):
         if definition.is_guarded:
             # What reads a signature must not find the function behind it, nor the parameters that the host fills.
             vars(self).pop("__wrapped__", None)
+        if definition.is_guarded or not inspect.isroutine(definition.function):
             self.__signature__ = definition.read_signature()
             self.__annotations__ = annotations_of(self.__signature__)
         if definition.gives_coroutine:
@@ -150,7 +151,7 @@ class Tool(Generic[P, R_co]):
         if not self._definition.is_guarded:
             return cast("R_co", self._definition.function(*args, **kwargs))
         call = areturned if self.is_async else returned
-        return cast("R_co", call(self._definition, args, kwargs, self._settings))
+        return cast("R_co", call(self._definition, *passed(self.__signature__, args, kwargs), self._settings))
 
     def as_function(
         self,
