@@ -88,7 +88,7 @@ class Definition:
 
     @property
     def is_guarded(self) -> bool:
-        """Whether direct calls are checked: the host has a say in them, or only the schema says what there is to pass."""
+        """Whether direct calls are checked: the host has a say in them, or only a schema says what to pass."""
         return self.requires_approval or bool(self.binder.contexts) or self.is_open
 
     @property

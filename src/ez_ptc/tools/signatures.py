@@ -30,7 +30,10 @@ def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspe
     known = [each for each in signature.parameters if each.name.isidentifier() and not keyword.iskeyword(each.name)]
     parameters = _in_order(_parameter(each, _type(properties.get(each.name))) for each in known)
     if len(known) < len(signature.parameters):
-        parameters.append(inspect.Parameter("other_arguments", inspect.Parameter.VAR_KEYWORD))
+        name = "other_arguments"
+        while name in properties:
+            name += "_"
+        parameters.append(inspect.Parameter(name, inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)
 
 
