@@ -15,7 +15,7 @@ from ez_ptc.schema.imported_calls import SchemaBinder
 from ez_ptc.schema.imported_failures import Compiler, Failures
 from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.shown import one_line, shown
-from ez_ptc.schema.signatures import EMPTY, Parameter, Signature
+from ez_ptc.schema.signatures import EMPTY, Parameter, Signature, TypeText
 from ez_ptc.schema.stubs import type_text
 
 __all__ = ["ImportedSchema", "imported_schema"]
@@ -113,17 +113,13 @@ class _Takes:
     def check(self, tool: str, names: tuple[str, ...]) -> None:
         surplus = [name for name in names if self.names is not None and name not in self.names]
         if surplus:
-            message = (
-                f"{tool}: its schema has {shown(surplus[0])}, which its function does not take: add it, or take "
-                f"**kwargs"
-            )
+            name = shown(surplus[0])
+            message = f"{tool}: its schema has {name}, which its function does not take: add it, or take **kwargs"
             raise SchemaError(message)
         unknown = sorted(self.needed - set(names))
         if unknown:
-            message = (
-                f"{tool}: its function needs {shown(unknown[0])}, which its schema does not have: add it to "
-                f"`properties`"
-            )
+            name = shown(unknown[0])
+            message = f"{tool}: its function needs {name}, which its schema does not have: add it to `properties`"
             raise SchemaError(message)
 
 
@@ -165,7 +161,7 @@ def _compiled(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Vali
                 return compiler.validator(schema), Failures(schema, compiler)
             except ValueError as error:  # a ValidationError is one too
                 refusal = refusal or error
-    reason = _reason(refusal)
+    reason = one_line(_reason(refusal))
     message = f"{tool}: its parameters are no JSON Schema: {reason}"
     raise SchemaError(message) from refusal
 
@@ -209,7 +205,7 @@ def _takes_others(parameters: Mapping[str, Any]) -> bool:
 
 def _parameter(name: str, text: str, schema: object, *, is_required: bool) -> Parameter:
     default = EMPTY if is_required else _filler(schema)
-    return Parameter(name, text, default, positional=name.isidentifier(), by_name=True)
+    return Parameter(name, TypeText(text), default, positional=True, by_name=True)
 
 
 def _filler(schema: object) -> object:

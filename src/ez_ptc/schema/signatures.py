@@ -4,8 +4,8 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, TypeVar, Union, cast, get_args, get_origin
 
@@ -22,6 +22,7 @@ __all__ = [
     "LEFT_OUT",
     "Parameter",
     "Signature",
+    "TypeText",
     "annotation_text",
     "innermost",
     "read_signature",
@@ -43,6 +44,12 @@ _SPELLED: Final[dict[object, str]] = {None: "None", types.NoneType: "None", Elli
 _WRAPPERS: Final = (Annotated, typing.Required, typing.NotRequired)
 
 _AnyCallable = Callable[..., object]
+
+
+class TypeText(str):
+    """A type that is written already, as `type_text` does."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,13 @@ class Signature:
     parameters: tuple[Parameter, ...]
     returns: object
     namespace: dict[str, Any]
+
+    def spelled(self, spellings: Mapping[str, str]) -> "Signature":
+        """Return the same with other names for some parameters."""
+        if not spellings:
+            return self
+        parameters = (replace(each, name=spellings.get(each.name, each.name)) for each in self.parameters)
+        return replace(self, parameters=tuple(parameters))
 
 
 def read_signature(function: _AnyCallable, *, name: str) -> Signature:
@@ -183,6 +197,8 @@ def _unwrapped(annotation: object) -> object:
 
 
 def _name_text(annotation: object) -> str:
+    if isinstance(annotation, TypeText):
+        return annotation
     if isinstance(annotation, str | ForwardRef):
         text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
         return _MODULE_PREFIX.sub("", text)

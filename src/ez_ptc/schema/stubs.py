@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, cast
 
-from ez_ptc.schema.shown import shown_name
+from ez_ptc.schema.identifiers import is_writable
+from ez_ptc.schema.shown import shown
 
 __all__ = ["closed_type_text", "type_text"]
 
@@ -154,5 +155,6 @@ def _string(schema: _Schema) -> str:
 
 
 def _key(name: object, required: list[object] | None) -> str:
-    text = shown_name(str(name))
+    text = str(name)
+    text = text if is_writable(text) else shown(text)
     return text if required is None or name in required else f"{text}?"
