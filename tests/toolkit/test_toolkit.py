@@ -265,9 +265,9 @@ def test_a_program_calls_only_the_tools_of_its_toolkit() -> None:
     assert result.tool_calls == []
 
 
-def test_a_tool_may_have_the_name_of_a_builtin() -> None:
+def test_tool_with_the_name_of_a_builtin_is_renamed() -> None:
     tool = ez_tool(name="sum")(plain)
-    assert Toolkit([tool]).execute("sum(5)").return_value == 5
+    assert Toolkit([tool]).execute("sum_(5) + sum([1, 2])").return_value == 8
 
 
 def test_a_tool_keeps_its_name_and_its_documentation_in_a_program() -> None:

@@ -84,11 +84,15 @@ _ROOT: Final[_Path] = ()
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter as a complaint speaks of it: its type in Python, whether it must be passed, whether it takes many."""
+    """A parameter as a complaint speaks of it: its type in Python, whether it must be passed, whether it takes many.
+
+    `spelling` stands for its name where a program cannot write that.
+    """
 
     type_text: str
     required: bool
     many: bool
+    spelling: str | None = None
 
 
 class Complaints:
@@ -122,20 +126,24 @@ class Complaints:
         unknown = [name for name in kwargs if name not in self._fields]
         for name in kwargs:
             if name in values:
-                self._add(partial("{} is given twice, by position and by name".format, shown(name)))
+                self._add(partial("{} is given twice, by position and by name".format, shown(self._spelled(name))))
             elif name in self._fields:
                 values[name] = kwargs[name]
         missing = [name for name, field in self._fields.items() if field.required and name not in values]
         for name in unknown:
             self._add(partial(self._unknown, name, values, unknown, missing))
         for name in missing:
-            self._add(partial("missing argument {} ({})".format, shown(name), self._fields[name].type_text))
+            self._add(
+                partial("missing argument {} ({})".format, shown(self._spelled(name)), self._fields[name].type_text)
+            )
         return values
 
     def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:
         """Complain of every value that pydantic refused; `values` are those it was given."""
         if error.error_count() > _WORTH_DETAIL:
-            takes = ", ".join(f"{shown_name(name)}: {field.type_text}" for name, field in self._fields.items())
+            takes = ", ".join(
+                f"{shown_name(self._spelled(name))}: {self._fields[name].type_text}" for name in self._fields
+            )
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {one_line(takes)}")
             return
         details = error.errors(include_url=False)
@@ -161,7 +169,11 @@ class Complaints:
         words: object = error.args[0] if error.args else ""
         said = f": {one_line(words)}" if type(words) is str and words else ""
         reason = f"{type(error).__name__}{said}"
-        self._add(lambda: f"{name!r} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})")
+        self._add(
+            lambda: (
+                f"{self._where((name,))} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})"
+            )
+        )
 
     def _unknown(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -173,15 +185,21 @@ class Complaints:
     ) -> str:
         if not isinstance(name, str):
             return "names are text"
-        free = [each for each in self._fields if each not in values]
+        free = [self._spelled(each) for each in self._fields if each not in values]
         is_renamed = len(unknown) == len(missing) == 1
-        near = missing if is_renamed else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
+        near = (
+            [self._spelled(missing[0])]
+            if is_renamed
+            else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
+        )
         if near:
             return f"did you mean {near[0]!r}?"
-        return f"it takes {shown_names(self._fields)}" if self._fields else "it takes no arguments"
+        return (
+            f"it takes {shown_names([*map(self._spelled, self._fields)])}" if self._fields else "it takes no arguments"
+        )
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
-        place = where(path)
+        place = self._where(path)
         if error["type"] == "missing":
             return f"{place} is missing{_misspelt(path[-1], error['input'])}"
         if error["type"] == "string_unicode":
@@ -206,8 +224,10 @@ class Complaints:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
-            return f"{where(path)} wants one {one_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
-        return f"{where(path)} wants {one_line(wanted)}, got {shown_with_type(value)}"
+            return (
+                f"{self._where(path)} wants one {one_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+            )
+        return f"{self._where(path)} wants {one_line(wanted)}, got {shown_with_type(value)}"
 
     def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
         wanted = _wanted_by(error)
@@ -216,6 +236,13 @@ class Complaints:
         text = self._field(path).type_text
         is_dict = error["type"] in _WANTED_DICTS and not text.startswith("dict")
         return f"{text} (a dict)" if is_dict else text
+
+    def _spelled(self, name: str) -> str:
+        field = self._fields.get(name)
+        return name if field is None or field.spelling is None else field.spelling
+
+    def _where(self, path: _Path) -> str:
+        return where(path, self._fields)
 
     def _field(self, path: _Path) -> Field:
         name, *_ = path
@@ -346,10 +373,11 @@ def _pydantic_words(error: ErrorDetails) -> str:
     return f": {one_line(message)}"
 
 
-def where(path: Sequence[int | str]) -> str:
-    """Write a place as a quoted name, as in `'it.parts[0]'`."""
+def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:
+    """Write a place as a quoted name, as in `'it.parts[0]'`; `fields` know how the name of the first is spelled."""
     first, *others = path
-    text = str(first)
+    field = fields.get(str(first)) if fields else None
+    text = str(first) if field is None or field.spelling is None else field.spelling
     for step in others:
         is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
         text += f".{step}" if is_plain else f"[{shown(step)}]"

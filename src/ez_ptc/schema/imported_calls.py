@@ -97,7 +97,7 @@ class SchemaBinder:
         changes: list[tuple[_Path, object]] = []
         for path, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
             changes.append((path, change))
-            mended.append(f"{where(path)} {sentence}")
+            mended.append(f"{where(path, self.fields)} {sentence}")
         return (replaced(values, changes), first_of(mended)) if changes else (values, ())
 
     def _changes(self, failures: Sequence[Failure]) -> Iterator[tuple[_Path, object, str]]:
@@ -129,11 +129,11 @@ class SchemaBinder:
 
     def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
         path, kind = failure.path, failure.kind
-        place = where(path or ["the arguments"])
+        place = where(path or ["the arguments"], self.fields)
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
-            return [f"{where([*path, kind.property])} is missing"]
+            return [f"{where([*path, kind.property], self.fields)} is missing"]
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
-            return [_unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
+            return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
         got = shown_with_type(failure.value)
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Enum):
             wanted = _choices(kind.options, failure.value, compare=compare)
@@ -144,6 +144,13 @@ class SchemaBinder:
             return [f"{place} is of a form that is not allowed, got {got}"]
         said = one_line(failure.message.removeprefix("it ")) or "does not fit its schema"
         return [f"{place} {said}, got {got}"]
+
+    def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
+        properties = schema.get("properties")
+        names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
+        near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
+        suggestion = f" (did you mean {shown(near[0])}?)" if near else ""
+        return f"{where([*path, name], self.fields)} is unknown{suggestion}"
 
     def _wanted(self, failure: Failure) -> str:
         if len(failure.path) == 1:
@@ -161,13 +168,6 @@ def _why_no_json(values: dict[str, object]) -> str | None:
     except (TypeError, ValueError) as error:
         return f"the arguments are not what JSON can carry: {one_line(str(error))}"
     return None
-
-
-def _unknown(path: _Path, name: str, schema: Mapping[str, Any]) -> str:
-    properties = schema.get("properties")
-    names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
-    near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
-    return f"{where([*path, name])} is unknown{f' (did you mean {shown(near[0])}?)' if near else ''}"
 
 
 def _is_missing_argument(failure: Failure) -> bool:

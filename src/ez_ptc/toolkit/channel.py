@@ -6,9 +6,12 @@ import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+from ez_ptc.tools.failures import failure
+from ez_ptc.tools.names import unspelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.definition import Definition
     from ez_ptc.tools.life import CallLife
     from ez_ptc.tools.registry import ToolRegistry
+    from ez_ptc.tools.tool import Tool
 
 __all__ = ["ToolChannel"]
 
@@ -29,6 +33,9 @@ class ToolChannel:
         self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
     ) -> None:
         self._tools = tuple(tools)
+        self._names = {
+            tool.name: {spelling: name for name, spelling in tool.spellings.items()} for tool in tools if tool.spellings
+        }
         self._settings = settings
         self._listeners = () if listener is None else (listener,)
         self.has_async_tools = any(tool.is_async for tool in tools)
@@ -59,19 +66,35 @@ class ToolChannel:
 
     @cached_property
     def _called(self) -> dict[str, tuple[Definition, CallSettings]]:
-        return {tool.name: (tool.definition, self._settings.over(tool.settings)) for tool in self._tools}
+        return {tool.name: (_in_programs(tool), self._settings.over(tool.settings)) for tool in self._tools}
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Run a tool in this thread and return how it ended."""
         tool, settings = self._called[name]
+        try:
+            kwargs = self._arguments(name, kwargs)
+        except ArgumentsError as error:
+            return failure(name, error)
         return run_call(tool, args, kwargs, settings, life)
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Do the same as `call`, but await."""
         tool, settings = self._called[name]
+        try:
+            kwargs = self._arguments(name, kwargs)
+        except ArgumentsError as error:
+            return failure(name, error)
         return await arun_call(tool, args, kwargs, settings, life)
+
+    def _arguments(self, name: str, kwargs: dict[str, object]) -> dict[str, object]:
+        names = self._names.get(name)
+        return kwargs if names is None else unspelled(name, names, kwargs)
 
     def ended(self, record: dict[str, Any]) -> None:
         """Tell whoever listens how a call has ended."""
         for listener in self._listeners:
             listener(record)
+
+
+def _in_programs(tool: Tool[..., Any]) -> Definition:
+    return tool.definition.in_programs() if tool.spellings else tool.definition

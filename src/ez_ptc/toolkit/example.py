@@ -107,10 +107,9 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
 
 def _can_be_written(tool: Tool[..., Any]) -> bool:
     """Whether a program can write the tool's name, and those of the few arguments that it needs."""
-    names: list[str] = [tool.name, *tool.parameters.get("required", ())]
-    if len(names) > _MAX_NAMES:
-        return False
-    return all(name.isidentifier() and is_plain(name) and not keyword.iskeyword(name) for name in names)
+    required: list[str] = tool.parameters.get("required", ())
+    names = [tool.name, *(tool.spellings.get(name, name) for name in required)]
+    return len(names) <= _MAX_NAMES and all(map(is_plain, names))
 
 
 def _loop(rows: _Shape, taken: set[str]) -> str:
@@ -135,7 +134,8 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
         found = _free(other.noun, taken | {many, row, inner})
-        by_name = "" if other.argument in other.tool.positional_names else f"{other.argument}="
+        spelling = other.tool.spellings.get(other.argument, other.argument)
+        by_name = "" if other.argument in other.tool.positional_names else f"{spelling}="
         lines.append(f"{found} = {other.tool.name}({by_name}{_item(inner, reference)})")
         last = found
         if other.is_list:
@@ -154,7 +154,8 @@ def _nested(*lines: str) -> str:
 
 
 def _call(tool: Tool[..., Any]) -> str:
-    return f"{tool.name}({sample_arguments(tool.parameters, tool.parameter_names, tool.positional_names)})"
+    arguments = sample_arguments(tool.parameters, tool.parameter_names, tool.positional_names, tool.spellings)
+    return f"{tool.name}({arguments})"
 
 
 def _item(variable: str, key: str) -> str:

@@ -265,7 +265,7 @@ def _documentation(tool: Tool[..., Any]) -> str:
         text = _lines(tool.description)
     properties: dict[str, dict[str, object]] = tool.parameters.get("properties", {})
     missing = [
-        f"    {on_one_line(name)}: {_lines(about)}"
+        f"    {tool.spellings.get(name, name)}: {_lines(about)}"
         for name in tool.parameter_names
         if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
     ]
@@ -280,8 +280,9 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
         if not isinstance(schema, dict) or "'$ref'" not in str(cast("object", schema)):
             continue
         text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
-        if f"{name}: {text}" not in tool.signature and text != "Any":
-            yield on_one_line(f"Takes {name}: {text}")
+        spelling = tool.spellings.get(name, name)
+        if f"{spelling}: {text}" not in tool.signature and text != "Any":
+            yield on_one_line(f"Takes {spelling}: {text}")
 
 
 def _encodable(text: str) -> str:

@@ -30,10 +30,16 @@ _MAX_PARTS: Final = 8
 _MAX_VALUE: Final = 300
 
 
-def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequence[str] | None = None) -> str:
+def sample_arguments(
+    parameters: _Schema,
+    names: Sequence[str],
+    positional: Sequence[str] | None = None,
+    spellings: Mapping[str, str] | None = None,
+) -> str:
     """Return a value for each required parameter, as the text between a call's parentheses.
 
-    `positional` are the names of those that may be passed by position, all of them by default.
+    `positional` are the names of those that may be passed by position, all of them by default; `spellings` has what
+    stands for names that Python cannot write.
     """
     properties = mapping(parameters.get("properties"))
     required = _list(parameters.get("required"))
@@ -47,7 +53,8 @@ def sample_arguments(parameters: _Schema, names: Sequence[str], positional: Sequ
     in_place = next(
         (number for number, name in enumerate(wanted) if places[number : number + 1] != [name]), len(wanted)
     )
-    return ", ".join([*values[:in_place], *map("{}={}".format, wanted[in_place:], values[in_place:])])
+    spelled = ((spellings or {}).get(name, name) for name in wanted[in_place:])
+    return ", ".join([*values[:in_place], *map("{}={}".format, spelled, values[in_place:])])
 
 
 def is_plain(text: object) -> bool:

@@ -11,11 +11,12 @@ from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
+from ez_ptc.sandbox.worker.provided import PROVIDED
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
 from ez_ptc.toolkit.shared import Share
 from ez_ptc.tools.calls import CallSettings
-from ez_ptc.tools.names import python_name
+from ez_ptc.tools.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Toolkit:
 
     Attributes:
         tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once. A name that
-            Python cannot write is changed to one that it can: `get_weather` for `get-weather`.
+            Python cannot write is changed to one that it can, `get_weather` for `get-weather`, and one that hides a
+            built-in of Python's or what programs are provided with ends with an underscore, as `print_`.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
         assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
@@ -81,7 +83,7 @@ class Toolkit:
 
         Raises:
             TypeError: Something is no tool.
-            DuplicateToolError: Two tools have one name.
+            DuplicateToolError: Two tools have one name, or one in programs.
             MissingExtraError: A package that programs are to import is not installed.
             ValueError: Both a sandbox and packages are given.
         """
@@ -90,7 +92,7 @@ class Toolkit:
             message = "a toolkit with a sandbox of its own takes no allow_imports: give them to ProcessSandbox"
             raise ValueError(message)
         tools = ToolRegistry(self.tools)
-        self._registry = tools.renamed({tool.name: python_name(tool.name) for tool in tools})
+        self._registry = tools.renamed(tool_spellings((tool.name for tool in tools), PROVIDED))
         self.tools = tuple(self._registry)
         if self.timeout is not None:
             self.limits = replace(self.limits, timeout=self.timeout)

@@ -14,9 +14,10 @@ from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
-from ez_ptc.schema.shown import one_line, shown
+from ez_ptc.schema.shown import shown
 from ez_ptc.schema.signatures import innermost, read_signature, signature_text
 from ez_ptc.tools.life import RunningCalls
+from ez_ptc.tools.names import parameter_spellings
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
 from ez_ptc.tools.signatures import json_signature, python_signature
 
@@ -81,6 +82,9 @@ class Definition:
     read_signature: Callable[[], inspect.Signature]
     """Returns the parameters that a model may pass, as Python has them."""
 
+    spellings: Mapping[str, str]
+    """How programs spell the parameters whose names Python cannot write."""
+
     is_open: bool = False
     """Whether its parameters were given apart from the function, which takes them as `**given`."""
 
@@ -139,6 +143,11 @@ class Definition:
         signature = name + self.signature.removeprefix(self.name)
         return replace(self, name=name, signature=signature, binder=replace(self.binder, tool=name))
 
+    def in_programs(self) -> "Definition":
+        """Return the same with messages that spell the parameters as programs do."""
+        fields = {name: replace(field, spelling=self.spellings.get(name)) for name, field in self.binder.fields.items()}
+        return replace(self, binder=replace(self.binder, fields=fields))
+
 
 def define(
     function: Callable[..., object], options: Options, *, stacklevel: int, nullable_is_optional: bool = False
@@ -193,7 +202,8 @@ def define_by_hand(
     listed = isinstance(parameters, list | tuple)
     schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
     described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
-    docstring = _written_docstring(options.description, described.parameters["properties"])
+    spellings = parameter_spellings(described.binder.fields)
+    docstring = _written_docstring(options.description, described.parameters["properties"], spellings)
     signature = partial(json_signature, described.signature, described.parameters["properties"])
     made = _definition(function, described, replace(options, name=name), docstring=docstring, signature=signature)
     return replace(made, is_open=described.is_open)
@@ -216,13 +226,14 @@ def _definition(
     signature: Callable[[], inspect.Signature],
 ) -> Definition:
     name, description = str(options.name), str(options.description)
+    spellings = parameter_spellings(described.binder.fields)
     return Definition(
         function=function,
         name=name,
         description=description,
         docstring=docstring,
         parameters=described.parameters,
-        signature=signature_text(name, described.signature),
+        signature=signature_text(name, described.signature.spelled(spellings)),
         return_schema=options.return_schema,
         is_async=_is_async(function),
         category=options.category,
@@ -233,6 +244,7 @@ def _definition(
         is_annotated=False,
         binder=described.binder,
         read_signature=signature,
+        spellings=spellings,
     )
 
 
@@ -252,10 +264,10 @@ def _read_only(tool: str, given: object) -> bool | None:
     raise SchemaError(message)
 
 
-def _written_docstring(description: str, properties: Mapping[str, Any]) -> str:
+def _written_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
     dicts = {name: cast("dict[str, object]", each) for name, each in properties.items() if isinstance(each, dict)}
     texts = {name: str(each.get("description") or "") for name, each in dicts.items()}
-    lines = [f"    {one_line(name)}: {' '.join(text.split())}" for name, text in texts.items() if text]
+    lines = [f"    {spellings.get(name, name)}: {' '.join(text.split())}" for name, text in texts.items() if text]
     return "\n".join([description, "", "Args:", *lines]) if lines else description
 
 

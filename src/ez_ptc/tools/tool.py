@@ -228,6 +228,11 @@ class Tool(Generic[P, R_co]):
         return self._definition.signature
 
     @property
+    def spellings(self) -> Mapping[str, str]:
+        """How programs spell the arguments whose names Python cannot write, by name: `from_` for `from`."""
+        return self._definition.spellings
+
+    @property
     def return_schema(self) -> dict[str, Any] | None:
         """The JSON Schema of what it returns, or None where that would say no more than the signature does."""
         return self._definition.return_schema

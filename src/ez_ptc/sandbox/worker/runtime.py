@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import concurrent.futures.thread
-import json
+import importlib
 import math
-import re
 import resource
 import signal
 import sys
@@ -20,6 +18,7 @@ from . import chance, strands, values
 from .aio import settle
 from .check import mistakes
 from .program import SETTLE, compile_program, parse_program, run_compiled
+from .provided import MODULES
 from .quoting import MAX_LINE, on_one_line
 from .report import describe, describe_mistakes, ended_well, proposal
 from .shapes import Shapes
@@ -253,7 +252,7 @@ def replace_builtins() -> None:
 
     What a program changes in it does not change what this runtime and the standard library see.
     """
-    names = {"json": json, "math": math, "re": re, "asyncio": asyncio, "ToolError": ToolError}
+    names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError}
     own = types.ModuleType("builtins", builtins.__doc__)
     vars(own).update(vars(builtins) | names)
     sys.modules["builtins"] = own
