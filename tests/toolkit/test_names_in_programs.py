@@ -119,6 +119,46 @@ def test_what_is_wrong_with_a_call_is_told_by_spelling(toolkit: Toolkit, program
     assert f"the tool is {SIGNATURE}" in "\n".join(others) or "given twice" in error
 
 
+@pytest.mark.parametrize(
+    ("program", "spelling"),
+    [
+        ("send(from=5)", "from_"),
+        ("x = 1\nprint(send(x, class = 'a.first'))", "class_"),
+        ("send(5, user-id=[1])", "user_id"),
+        ("send(5, $filter={})", "filter"),
+        ("send(5, 'a.first', \"user-id\"=[1])", "user_id"),
+        ("send(5, x y=1)", "x_y"),
+    ],
+)
+def test_name_that_python_cannot_write_gets_its_spelling_as_a_hint(
+    toolkit: Toolkit, program: str, spelling: str
+) -> None:
+    error = toolkit.execute(program).error or ""
+    assert error.startswith("SyntaxError: ")
+    expected = [] if spelling == "x_y" else [f"Hint: write {spelling}=; the tool is {SIGNATURE}"]
+    assert error.splitlines()[1:] == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "other(from=5)",
+        "send(5) = 3",
+        "send(5, to='x'",
+        "send(to=1, to=2)",
+        "x = {'from'=5}",
+        "raise SyntaxError('x', ('f', 1, 1, None))",
+        f"send(5,{' ' * 100_000}from=5)",
+        "send(5, fro='x'",
+        "send(5, class_='x'",
+    ],
+)
+def test_other_syntax_errors_get_no_spelling_as_a_hint(toolkit: Toolkit, program: str) -> None:
+    result = toolkit.execute(program)
+    assert not result.success
+    assert "write " not in (result.error or "")
+
+
 def test_single_call_keeps_the_real_names(toolkit: Toolkit) -> None:
     tool = mail()
     assert tool.parameters == toolkit.get_tool("send").parameters == MAIL

@@ -2,9 +2,8 @@
 
 import keyword
 from typing import Final
-from unicodedata import normalize
 
-__all__ = ["MAX_LENGTH", "is_writable"]
+__all__ = ["MAX_LENGTH", "is_writable", "normal_form"]
 
 MAX_LENGTH: Final = 128
 """Characters of the longest name that is written as it is."""
@@ -17,5 +16,14 @@ def is_writable(name: str) -> bool:
         and not keyword.iskeyword(name)
         and len(name) <= MAX_LENGTH
         and name != "__debug__"
-        and (name.isascii() or normalize("NFKC", name) == name)
+        and normal_form(name) == name
     )
+
+
+def normal_form(name: str) -> str:
+    """Return a name in the form that Python reads identifiers in: `find` for one that is written with a ligature."""
+    if name.isascii():
+        return name
+    from unicodedata import normalize
+
+    return normalize("NFKC", name)

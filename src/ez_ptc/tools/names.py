@@ -6,10 +6,9 @@ import keyword
 from collections.abc import Collection, Iterable, Mapping
 from types import BuiltinFunctionType
 from typing import Final
-from unicodedata import normalize
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
-from ez_ptc.schema.identifiers import MAX_LENGTH, is_writable
+from ez_ptc.schema.identifiers import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.schema.shown import shown, shown_names
 
 __all__ = ["not_found", "parameter_spellings", "tool_spellings", "unspelled"]
@@ -17,11 +16,12 @@ __all__ = ["not_found", "parameter_spellings", "tool_spellings", "unspelled"]
 # A model makes names up, of any length.
 _COMPARED: Final = 128
 _MIN_DUNDER: Final = len("__a__")
-# What else is in the module, debuggers and notebooks have put there, and the host may have other ones than a program.
+# Debuggers and notebooks of the host put functions of their own there: programs do not have them.
 _BUILTINS: Final = frozenset(
     name
     for name, value in vars(builtins).items()
-    if isinstance(value, BuiltinFunctionType)
+    if name in ("input", "open", "print")
+    or isinstance(value, BuiltinFunctionType)
     or (isinstance(value, type) and value.__module__ == "builtins")
     or value is NotImplemented
     or value is Ellipsis
@@ -101,9 +101,7 @@ def _identifier(name: str) -> str:
     """Return the identifier that is nearest to a name."""
     if is_writable(name):
         return name
-    # Python takes an identifier in another form for the same as in this one.
-    normal = normalize("NFKC", name[:MAX_LENGTH])
-    characters = [character if f"_{character}".isidentifier() else " " for character in normal]
+    characters = [each if f"_{each}".isidentifier() else " " for each in normal_form(name[:MAX_LENGTH])]
     text = "_".join("".join(characters).split()) or "_"
     text = text if text.isidentifier() else f"_{text}"
     text = text[: MAX_LENGTH - 1]

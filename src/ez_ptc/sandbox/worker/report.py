@@ -22,6 +22,7 @@ from .program import EmptyProgramError, is_program
 from .quoting import MAX_LINE, indented, item_text, literal, name_list, name_text, on_one_line, quoted
 from .readers import reads_only
 from .shapes import Shapes
+from .spelling import spelling_hint
 from .stubs import ToolError
 
 if TYPE_CHECKING:
@@ -204,9 +205,11 @@ def _file_hint(error: OSError, shapes: Shapes, _namespace: Mapping[str, object])
     return f"there are no files in here{more}" if is_file else ""
 
 
-def _syntax_hint(error: SyntaxError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     is_return = "'return' outside function" in str(error)
-    return "a program has no return: make the value its last expression, or print it" if is_return else ""
+    if is_return:
+        return "a program has no return: make the value its last expression, or print it"
+    return spelling_hint(error, shapes)
 
 
 def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
