@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from ez_ptc.schema.identifiers import is_writable
-from ez_ptc.schema.shown import shown
 
 __all__ = ["closed_type_text", "type_text"]
 
@@ -41,7 +40,7 @@ def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
 
 
 def closed_type_text(schema: _Schema) -> str:
-    """Do the same as `type_text`; "" where an object may have other keys than it names."""
+    """Do the same as `type_text`; "" where an object may have other keys than are written."""
     return "" if _is_open(schema) else type_text(schema)
 
 
@@ -51,9 +50,10 @@ def _is_open(part: object) -> bool:
     if not isinstance(part, Mapping):
         return False
     schema = cast("Mapping[str, object]", part)
-    named = isinstance(schema.get("properties"), Mapping)
-    if named and (schema.get("additionalProperties", False) is not False or "patternProperties" in schema):
-        return True
+    if isinstance(properties := schema.get("properties"), Mapping):
+        others = schema.get("additionalProperties", False) is not False or "patternProperties" in schema
+        if others or any(map(_is_cut, cast("_Schema", properties))):
+            return True
     return any(map(_is_open, schema.values()))
 
 
@@ -154,7 +154,13 @@ def _string(schema: _Schema) -> str:
     return _FORMATS.get(form, "str") if isinstance(form, str) else "str"
 
 
+def _is_cut(key: object) -> bool:
+    text = str(key)
+    return len(text) > _LONGEST and not is_writable(text)
+
+
 def _key(name: object, required: list[object] | None) -> str:
     text = str(name)
-    text = text if is_writable(text) else shown(text)
+    if not is_writable(text):
+        text = repr(f"{text[: _LONGEST - 1]}…" if _is_cut(text) else text)
     return text if required is None or name in required else f"{text}?"
