@@ -4,7 +4,7 @@ import ast
 import keyword
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from urllib.parse import quote
 
 import anyio
@@ -185,19 +185,24 @@ def test_approver_is_asked_about_the_real_names() -> None:
 
     def approve(call: ToolCall) -> object:
         asked.append(call)
-        return {**call.arguments, "from": 7}
+        return {**cast("dict[str, object]", call.arguments), "from": 7}
 
     with Toolkit([mail(requires_approval=True)], approve=approve) as toolkit:
         assert toolkit.execute("send(from_=5, user_id=[1])").return_value == {"from": 7, "user-id": [1]}
         toolkit.execute("send(from_=5, **{'from': 6})")
     (call,) = asked
-    assert {"from", "user-id"} <= call.arguments.keys()
-    assert not {"from_", "user_id"} & call.arguments.keys()
+    names = {*cast("dict[str, object]", call.arguments)}
+    assert {"from", "user-id"} <= names
+    assert not {"from_", "user_id"} & names
 
 
 def test_call_that_was_refused_does_not_run() -> None:
     calls: list[object] = []
-    with Toolkit([mail(lambda **given: calls.append(given))]) as toolkit:
+
+    def note(**given: object) -> None:
+        calls.append(given)
+
+    with Toolkit([mail(note)]) as toolkit:
         assert not toolkit.execute("send(from_=5, **{'from': 6})").success
         assert not anyio.run(toolkit.aexecute, "send(from_=5, **{'from': 6})").success
     assert calls == []
@@ -239,7 +244,7 @@ def test_parameters_of_a_list_are_spelled_too() -> None:
 
 
 def test_argument_that_no_schema_names_keeps_its_name() -> None:
-    schema = {"type": "object", "properties": {"user-id": {}}, "additionalProperties": True}
+    schema: dict[str, Any] = {"type": "object", "properties": {"user-id": {}}, "additionalProperties": True}
     with Toolkit([Tool.from_schema("ask", "Ask.", schema, give_back)]) as toolkit:
         result = toolkit.execute("ask(user_id=1, other_id=2, **{'third-id': 3})")
         assert result.return_value == {"user-id": 1, "other_id": 2, "third-id": 3}
@@ -324,14 +329,14 @@ def test_tools_of_one_spelling_are_refused_and_can_be_renamed(first: str, second
 
 def test_ordinary_names_are_told_as_they_are() -> None:
     @ez_tool
-    def find_order(order_id: int, type: str = "any", filter: str = "") -> dict:  # noqa: A002 - names that programs may write
+    def find_order(order_id: int, type: str = "any", filter: str = "") -> dict[str, int]:  # noqa: A002 - names that programs may write
         """Find an order."""
         return {}
 
     toolkit = Toolkit([find_order])
     assert find_order.spellings == {}
     assert toolkit.get_tool("find_order") is find_order
-    assert "def find_order(order_id: int, type: str = 'any', filter: str = '') -> dict:" in toolkit.prompt()
+    assert "def find_order(order_id: int, type: str = 'any', filter: str = '') -> dict[str, int]:" in toolkit.prompt()
 
 
 # Foreign schemas ------------------------------------------------------------------------------------------------------
@@ -395,6 +400,10 @@ def test_choice_with_dots_is_told_whole() -> None:
     assert Tool.from_schema("ask", "Ask.", schema, give_back).signature == "ask(a: 'com.example.first' | 'b.c' = None)"
 
 
+def take_x(x: object) -> object:
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_refusal_of_a_foreign_schema_is_one_short_line(text: str) -> None:
     schemas: list[dict[str, Any]] = [
@@ -406,38 +415,32 @@ def test_refusal_of_a_foreign_schema_is_one_short_line(text: str) -> None:
     ]
     for schema in schemas:
         with pytest.raises(SchemaError) as caught:
-            Tool.from_schema("ask", "Ask.", schema, lambda x: x)
+            Tool.from_schema("ask", "Ask.", schema, take_x)
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 400
 
 
-Record: Any = TypedDict("Record", {"ﬁ": int, "from": int, "a b": int, "x" * 81: int, "x " * 41: int})
-RECORD = {"ﬁ": 1, "from": 2, "a b": 3, "x" * 81: 4, "x " * 41: 5}
+MAKE_TYPE: Any = TypedDict
+KEYS = ["ﬁ", "from", "a b", "x" * 81, "x" * 129, "x " * 41]
 
 
-def get_record() -> Any:  # noqa: ANN401 - its type is given below
-    """Get a record."""
-    return RECORD
+def returning(key: str) -> Tool[..., Any]:
+    def get_record() -> Any:  # noqa: ANN401 - its type is given below
+        """Get a record."""
+        return {key: 1, "city": "Oslo"}
+
+    get_record.__annotations__["return"] = MAKE_TYPE("Record", {key: int, "city": str})
+    return ez_tool(get_record)
 
 
-get_record.__annotations__["return"] = Record
-
-
-@pytest.mark.parametrize("key", RECORD)
+@pytest.mark.parametrize("key", KEYS)
 def test_program_reads_keys_that_python_cannot_write(key: str) -> None:
-    with Toolkit([ez_tool(get_record)]) as toolkit:
+    with Toolkit([returning(key)]) as toolkit:
         result = toolkit.execute(f"get_record()[{key!r}]")
-        assert (result.error, result.return_value) == (None, RECORD[key])
+        assert (result.error, result.return_value) == (None, 1)
 
 
-@pytest.mark.parametrize("key", ["from", "ﬁ", "a b"])
+@pytest.mark.parametrize("key", KEYS[:4])
 def test_record_with_such_a_key_is_checked(key: str) -> None:
-    kind: Any = TypedDict("Kind", {key: int, "city": str})
-
-    def get_kind() -> Any:  # noqa: ANN401 - its type is given below
-        """Get it."""
-        raise NotImplementedError
-
-    get_kind.__annotations__["return"] = kind
-    with Toolkit([ez_tool(get_kind)]) as toolkit:
-        assert toolkit.execute("get_kind()['cty']").tool_calls == []
+    with Toolkit([returning(key)]) as toolkit:
+        assert toolkit.execute("get_record()['cty']").tool_calls == []
