@@ -44,6 +44,14 @@ def pytest_pyfunc_call() -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let what was logged be sent to the process that prints it, whatever hostile text is in it."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _shared_processes_stay() -> Iterator[None]:
     """Keep the processes that toolkits share from one test to the next: to start them takes 0.3 s of CPU time."""
