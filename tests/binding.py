@@ -14,14 +14,14 @@ from typing import Any, Final
 
 import pytest
 
-from ez_ptc.tools.tool import Tool
+from ez_ptc.tools import calls
 
 __all__ = ["MAX_SECONDS", "watch_binding"]
 
 MAX_SECONDS: Final = 0.005
 """How much CPU time checking the arguments of one call may take on an event loop."""
 _ATTEMPTS: Final = 3
-_bind: Final = Tool[..., object].bind
+_bind: Final[Callable[..., object]] = vars(calls)["_bound"]
 
 
 @contextmanager
@@ -33,22 +33,22 @@ def watch_binding() -> Generator[list[str]]:
     slow_calls: list[str] = []
 
     @functools.wraps(_bind)
-    def bind_and_measure(tool: Tool[..., object], *args: Any, **kwargs: Any) -> object:
+    def bind_and_measure(tool: Any, *args: Any) -> object:  # noqa: ANN401 - the definition of a tool
         if not _is_on_event_loop():
-            return _bind(tool, *args, **kwargs)
+            return _bind(tool, *args)
         started = time.thread_time()
         try:
-            return _bind(tool, *args, **kwargs)
+            return _bind(tool, *args)
         finally:
             seconds = time.thread_time() - started
             if seconds > MAX_SECONDS:
-                bind_again = functools.partial(_bind, tool, *args, **kwargs)
+                bind_again = functools.partial(_bind, tool, *args)
                 seconds = min(seconds, *(_thread_seconds(bind_again) for _ in range(_ATTEMPTS - 1)))
             if seconds > MAX_SECONDS:
                 slow_calls.append(f"{tool.name}: checking its arguments took {seconds * 1000:.1f} ms on an event loop")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tool, "bind", bind_and_measure)
+        patch.setattr(calls, "_bound", bind_and_measure)
         yield slow_calls
 
 
