@@ -107,7 +107,7 @@ class Definition:
             return self.description
         if " ".join(self.description.split()) in " ".join(self.docstring.split()):
             return self.docstring
-        return _written_docstring(self.description, self.parameters["properties"])
+        return _written_docstring(self.description, self.parameters["properties"], self.spellings)
 
     def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
         """Return what a call passes, and the defaults of what it leaves out; both without what the host adds."""
@@ -179,7 +179,7 @@ def define(
     properties = described.parameters["properties"]
     kept_back = {each.name for each in read.parameters} - properties.keys()
     if not kept_back.isdisjoint(texts):
-        docstring = _written_docstring(description, properties)
+        docstring = _written_docstring(description, properties, parameter_spellings(described.binder.fields))
     made = _definition(function, described, settled, docstring=docstring, signature=signature)
     return replace(made, is_annotated=given is None)
 

@@ -36,8 +36,7 @@ else:  # the same without defaults, which need Python 3.13 or typing_extensions
 
 __all__ = ["Tool"]
 
-_LONG: Final = 20_000
-"""Characters of JSON text whose reading would hold up an event loop."""
+_LONG: Final = 20_000  # characters of JSON text, whose reading would hold up an event loop
 
 
 class Tool(Generic[P, R_co]):
@@ -162,8 +161,7 @@ class Tool(Generic[P, R_co]):
     ) -> Callable[..., Any]:
         """Return a plain function for a framework that reads its signature and calls it; it raises what `call` raises.
 
-        It checks the arguments, asks for approval and adds the context. It is a coroutine function where the tool is
-        asynchronous, and has the tool's name and docstring, and the parameters that a model may pass.
+        It checks the arguments, asks for approval and adds the context, and is a coroutine function for an async tool.
 
         Args:
             context: The value of the function's `Context` parameters; not passed by anybody else.
