@@ -7,9 +7,9 @@ made from the messages.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 __all__ = [
     "Answer",
@@ -17,17 +17,62 @@ __all__ = [
     "ImageMessage",
     "Message",
     "MessageRole",
+    "Printable",
     "TextMessage",
     "ToolCall",
     "ToolCallMessage",
     "ToolResult",
     "ToolResultMessage",
     "Usage",
+    "safe_repr",
 ]
 
+_REPR_DEPTH = 20
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+
+def safe_repr(value: object) -> str:
+    """Return the `repr` of a value, whatever is in it.
+
+    Python writes out no integer of more than 4,300 digits, and raises ValueError instead. There, and where an object's
+    own `__repr__` raises, the smallest part that cannot be written is replaced by what it is.
+    """
+    return _written(value, _REPR_DEPTH)
+
+
+def _written(value: object, depth: int) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is written out
+        if depth == 0:
+            return "…"
+    if type(value) is int:
+        return f"<an integer of {value.bit_length()} bits>"
+    if isinstance(value, dict):
+        pairs = cast("dict[object, object]", value).items()
+        texts = [f"{_written(key, depth - 1)}: {_written(item, depth - 1)}" for key, item in pairs]
+        return f"{{{', '.join(texts)}}}"
+    brackets = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}.get(type(value))
+    if brackets is None:
+        return f"<{type(value).__name__}>"
+    items = cast("list[object]", value)
+    comma = "," if type(value) is tuple and len(items) == 1 else ""
+    return brackets.format(", ".join(_written(item, depth - 1) for item in items) + comma)
+
+
+class Printable:
+    """A dataclass that can be printed whatever values its fields have."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{each.name}={safe_repr(getattr(self, each.name))}" for each in fields(cast("Any", self)) if each.repr
+        )
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolCall(Printable):
     """One call that a model asks for.
 
     `arguments` are as the model sent them, not yet checked: a dict, or the JSON text where that is what came.
@@ -39,8 +84,8 @@ class ToolCall:
     arguments: dict[str, object] | str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolResult(Printable):
     """How one call of a tool ended.
 
     A successful call has its `output`; a failed one has in `error` the text that a model may read, and in `exception`
@@ -64,14 +109,14 @@ class MessageRole(StrEnum):
     ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+@dataclass(frozen=True, slots=True, repr=False)
+class Message(Printable):
     """Something that was said; `role` says by whom."""
 
     role: MessageRole = field(kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TextMessage(Message):
     """Text."""
 
@@ -82,7 +127,7 @@ class TextMessage(Message):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ImageMessage(Message):
     """An image: its bytes, with their `media_type`, or the address at which the provider finds it."""
 
@@ -92,7 +137,7 @@ class ImageMessage(Message):
     role: MessageRole = field(default=MessageRole.USER, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ToolCallMessage(Message):
     """A call that a model asks for."""
 
@@ -107,7 +152,7 @@ class ToolCallMessage(Message):
         return ToolCall(self.tool_call_id, self.tool_name, self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ToolResultMessage(Message):
     """How a call ended: what the tool returned or, where it failed, the text that a model may read."""
 
@@ -136,8 +181,8 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Answer(Printable):
     """What a model answered.
 
     Attributes:
