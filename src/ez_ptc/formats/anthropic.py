@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_text, error_text
+from ez_ptc.formats.content import as_text, delivered, error_text
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.keys import KeyRules, keys_of
 from ez_ptc.formats.lowering.portable import portable, without_one_of
@@ -57,6 +57,7 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
 
 
 def _block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    result = delivered(call.name, result)
     return {
         "type": "tool_result",
         "tool_use_id": call.id,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_text, error_text
+from ez_ptc.formats.content import as_text, delivered, error_text
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
@@ -41,6 +41,7 @@ def chat_calls(answer: Mapping[str, Any], names: Names | None, made_id: Callable
 
 def tool_message(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     """Return the message that answers one call."""
+    result = delivered(call.name, result)
     content = as_text(result.output) if result.success else error_text(result)
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 

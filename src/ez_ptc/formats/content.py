@@ -3,40 +3,100 @@
 import base64
 import json
 import math
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Final, cast
+from uuid import UUID
 
+from ez_ptc.errors import ToolError
+from ez_ptc.formats.encoding import (
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+    TOO_DEEP,
+    TOO_MANY,
+    NotEncodableError,
+    distinct_keys,
+    plain_value,
+    undeliverable,
+)
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import ToolResult
 
-__all__ = ["as_json", "as_text", "error_text", "sendable"]
+__all__ = [
+    "MAX_RESULT_TEXT",
+    "MAX_TEXT",
+    "as_json",
+    "as_text",
+    "delivered",
+    "encoded",
+    "error_text",
+    "key_text",
+    "sendable",
+]
 
-_DEEPEST: Final = 100
-_LONGEST_INTEGER: Final = 10_000
+MAX_TEXT: Final = 16 << 20
+"""Characters that a result may have in all its texts and numbers."""
+MAX_RESULT_TEXT: Final = 1 << 20
+"""Characters that a model reads of one result, where no other limit is given."""
+
+_MAX_INT_BITS: Final = 10_000
+_WIDE_INT: Final = 1 << 64
+_ARRAYS: Final = frozenset({list, tuple, set, frozenset})
 
 
 def as_text(output: object) -> str:
     """Return what a tool gave back as text: text as it is, anything else as compact JSON. `None` is `null`.
 
-    Never raises; what has no JSON form is its `str()`.
+    Never raises; what has no JSON form is its `str()`, and of what is too large there is a sentence that says so.
     """
-    plain = as_json(output)
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return _text(as_json(output))
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value as JSON's own types, or a sentence that says why it has no such form. Never raises."""
+    try:
+        return encoded(value)
+    except NotEncodableError as error:
+        return f"[This cannot be shown: {error}.]"
+
+
+def encoded(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types.
 
-    Dataclasses, named tuples, pydantic, attrs and msgspec records and mappings become objects; sets and sequences
-    lists; bytes base64; dates, UUIDs and the like what pydantic makes of them. A number that JSON does not have is the
-    text `NaN`, `Infinity` or `-Infinity`. What has no JSON form, and what lies deeper than 100 levels or contains
-    itself, is its `str()`. Never raises.
+    What is no plain value is what `plain_value` makes of it. Sets and tuples are lists, bytes base64, dates, durations,
+    decimals and UUIDs what pydantic makes of them. A number that JSON does not have is the text `NaN`, `Infinity` or
+    `-Infinity`. A key that is no text is the text of its JSON, and no entry is lost where two are the same then.
+
+    Raises NotEncodableError for more than 500,000 elements, 16 MiB of text or 100 levels.
     """
-    return _plain(value, ())
+    try:
+        return _Encoder().value(value, 0)
+    except RecursionError:
+        raise NotEncodableError(TOO_DEEP) from None
+
+
+def key_text(key: object) -> str:
+    """Return the text that stands for a key of a dict. Raises NotEncodableError where that would be too large."""
+    return _Encoder().key(key)
+
+
+def delivered(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
+    """Return how a call ended as a model gets to know it: its output as JSON, or why that cannot be passed on.
+
+    What would take more than `most` characters is cut, and says what is left out. What is passed on already stays as
+    it is.
+    """
+    if not result.success:
+        return result
+    try:
+        output = encoded(result.output)
+    except NotEncodableError as error:
+        message = undeliverable(tool, str(error))
+        return replace(result, success=False, output=None, error=message, exception=ToolError(message))
+    text = _text(output)
+    return replace(result, output=output if len(text) <= most else _shortened(text, most))
 
 
 def error_text(result: ToolResult) -> str:
@@ -54,89 +114,117 @@ def sendable(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _plain(value: object, inside: tuple[int, ...]) -> Any:  # noqa: ANN401 - any JSON
-    if value is None or isinstance(value, bool):
-        return value
-    scalar = next((make for kind, make in _SCALARS.items() if isinstance(value, kind)), None)
-    if scalar is not None:
-        return scalar(value)
-    if id(value) in inside or len(inside) > _DEEPEST:
-        return _text(value)
-    inside = (*inside, id(value))
-    try:
-        return _collection(value, inside)
-    except Exception:  # noqa: BLE001 - a tool's own object may raise anything when it is looked into
-        return _text(value)
+def _text(plain: object) -> str:
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
-def _collection(value: object, inside: tuple[int, ...]) -> object:
-    if (record := _record(value)) is not None:
-        value = record
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        return {_key(key): _plain(each, inside) for key, each in pairs}
-    if isinstance(value, Sequence | AbstractSet | deque) and not isinstance(value, range):  # which may be endless
-        return [_plain(each, inside) for each in cast("Sequence[object]", value)]
-    return _other(value, inside)
+def _shortened(text: str, most: int) -> str:
+    sentence = f"\n[{len(text):,} characters in all, of which this is the beginning: ask for less.]"
+    return text[: max(most - len(sentence), 0)] + sentence
 
 
-def _record(value: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - any object
-    kind = cast("Any", type(value))
-    if is_dataclass(kind):
-        return {each.name: getattr(value, each.name) for each in fields(kind)}
-    if isinstance(value, tuple):
-        return kind._asdict(value) if hasattr(kind, "_asdict") else None
-    attributes: Sequence[Any] = getattr(kind, "__attrs_attrs__", ())
-    names: Sequence[str] = [each.name for each in attributes] or getattr(kind, "__struct_fields__", ())
-    return {name: getattr(value, name) for name in names} if names else None
+class _Encoder:
+    """One walk over one value: counts elements and characters, and stops where they are too many."""
+
+    __slots__ = ("_elements_left", "_text_left")
+
+    def __init__(self) -> None:
+        self._elements_left = MAX_ELEMENTS
+        self._text_left = MAX_TEXT
+
+    def value(self, value: Any, depth: int) -> Any:  # noqa: ANN401 - any value, and any JSON
+        kind = type(value)
+        if kind is str:
+            self._spend_text(len(value))
+            return value if value.isascii() else without_surrogates(value)
+        if value is None or kind is bool:
+            return value
+        if kind is int or kind is float:
+            return self._number(value)
+        if kind is dict:
+            return self._object(value, depth)
+        return self._array(value, depth) if kind in _ARRAYS else self._other(value, depth)
+
+    def key(self, key: object) -> str:
+        if type(key) is str:
+            return key if key.isascii() else without_surrogates(key)
+        plain = self.value(key, 0)
+        return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+    def _spend(self, elements: int, depth: int) -> None:
+        self._elements_left -= elements
+        if self._elements_left < 0:
+            raise NotEncodableError(TOO_MANY)
+        if depth > MAX_DEPTH:
+            raise NotEncodableError(TOO_DEEP)
+
+    def _spend_text(self, size: int) -> None:
+        self._text_left -= size
+        if self._text_left < 0:
+            message = f"the value is too large: it has more than {MAX_TEXT:,} characters"
+            raise NotEncodableError(message)
+
+    def _other(self, value: object, depth: int) -> object:
+        if (written := _TEXTS.get(type(value))) is None:
+            self._spend(1, depth)
+            return self.value(plain_value(value), depth)
+        text = written(value)
+        self._spend_text(len(text))
+        return text
+
+    def _number(self, value: float) -> object:
+        if type(value) is float:
+            return value if math.isfinite(value) else _no_number(value)
+        if -_WIDE_INT < value < _WIDE_INT:
+            return value
+        # Python writes out no integer of more than a few thousand digits, and no model reads one.
+        bits = cast("int", value).bit_length()
+        self._spend_text(min(bits, _MAX_INT_BITS) // 3)
+        return value if bits <= _MAX_INT_BITS else f"<an integer of {bits} bits>"
+
+    def _array(self, items: Iterable[object], depth: int) -> list[object]:
+        values = [*items]
+        self._spend(len(values) + 1, depth)
+        deeper = depth + 1
+        return [self.value(item, deeper) for item in values]
+
+    def _object(self, items: dict[Any, object], depth: int) -> dict[str, object]:
+        self._spend(len(items) + 1, depth)
+        if not _has_good_keys(items):
+            items = cast("dict[Any, object]", distinct_keys(items, self.key))
+        self._spend_text(sum(map(len, items)))
+        deeper = depth + 1
+        return {key: self.value(item, deeper) for key, item in items.items()}
 
 
-def _other(value: object, inside: tuple[int, ...]) -> object:
-    if isinstance(value, Iterator):
-        return _text(cast("object", value))  # which would be used up, and may be endless
-    from pydantic_core import to_jsonable_python
-
-    plain: object = to_jsonable_python(value, fallback=_text)
-    return _plain(plain, inside) if type(plain) is not type(value) else _text(value)
+def _has_good_keys(items: dict[Any, object]) -> bool:
+    """Return whether all keys are text that can be sent."""
+    return set(map(type, items)) <= {str} and (
+        (joined := "".join(items)).isascii() or without_surrogates(joined) == joined
+    )
 
 
-def _key(key: object) -> str:
-    if isinstance(key, Enum):
-        key = cast("object", key.value)
-    if key is None or isinstance(key, bool):
-        return json.dumps(key)
-    plain = _text(cast("object", key)) if isinstance(key, tuple) else _plain(key, ())
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-
-
-def _text(value: object) -> str:
-    try:
-        return without_surrogates(str(value))
-    except Exception:  # noqa: BLE001 - a tool's own object may raise anything when it is written out
-        return f"<{type(value).__name__}>"
-
-
-def _integer(value: int) -> object:
-    # Python writes out no integer of more than a few thousand digits, and no model reads one.
-    return int(value) if value.bit_length() <= _LONGEST_INTEGER else f"<an integer of {value.bit_length()} bits>"
-
-
-def _float(value: float) -> object:
-    if math.isfinite(value):
-        return float(value)
+def _no_number(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _base64(value: bytes | bytearray | memoryview) -> str:
+def _base64(value: bytes | bytearray) -> str:
     return base64.b64encode(value).decode("ascii")
 
 
-_SCALARS: Final[Mapping[type, Callable[[Any], object]]] = {
-    Enum: lambda value: _plain(value.value, ()),
-    str: lambda value: without_surrogates(str.__str__(value)),
-    int: _integer,
-    float: _float,
+def _as_pydantic_writes(value: object) -> str:
+    from pydantic_core import to_jsonable_python
+
+    return cast("str", to_jsonable_python(value))
+
+
+_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
     bytes: _base64,
     bytearray: _base64,
-    memoryview: _base64,
+    Decimal: str,
+    UUID: str,
+    date: date.isoformat,
+    datetime: _as_pydantic_writes,
+    time: _as_pydantic_writes,
+    timedelta: _as_pydantic_writes,
 }

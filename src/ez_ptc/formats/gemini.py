@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_json, error_text
+from ez_ptc.formats.content import delivered, error_text
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.keys import KeyRules, keys_of
 from ez_ptc.formats.lowering.openapi import as_openapi
@@ -64,6 +64,7 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
 
 
 def _response(call: ToolCall, result: ToolResult, names: Names) -> dict[str, Any]:
-    response = {"output": as_json(result.output)} if result.success else {"error": error_text(result)}
+    result = delivered(call.name, result)
+    response = {"output": result.output} if result.success else {"error": error_text(result)}
     answer: dict[str, Any] = {"name": names.to_provider(call.name), "response": response}
     return answer if call.id.startswith(_MADE_ID) else {"id": call.id, **answer}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_json, as_text, error_text
+from ez_ptc.formats.content import as_text, delivered, encoded, error_text
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.upgrade import upgraded
@@ -50,13 +50,14 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return one `CallToolResult` for each call; `names` are not needed, for the results name no tool."""
     del names
-    return [_result(result) for _, result in answered]
+    return [_result(call.name, result) for call, result in answered]
 
 
-def _result(result: ToolResult) -> dict[str, Any]:
-    text = as_text(result.output) if result.success else error_text(result)
-    answer: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": not result.success}
-    structured = as_json(result.output) if result.success else None
+def _result(tool: str, result: ToolResult) -> dict[str, Any]:
+    sent = delivered(tool, result)
+    text = as_text(sent.output) if sent.success else error_text(sent)
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": not sent.success}
+    structured = encoded(result.output) if sent.success else None
     return {**answer, "structuredContent": structured} if isinstance(structured, dict) else answer
 
 

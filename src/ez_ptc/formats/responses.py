@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, objects, tool_call
-from ez_ptc.formats.content import as_text, error_text
+from ez_ptc.formats.content import as_text, delivered, error_text
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
@@ -48,14 +48,12 @@ def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return one item for each call; `names` are not needed, for the items name no tool."""
     del names
-    return [
-        {
-            "type": "function_call_output",
-            "call_id": call.id,
-            "output": as_text(result.output) if result.success else error_text(result),
-        }
-        for call, result in answered
-    ]
+    return [_result(call, delivered(call.name, result)) for call, result in answered]
+
+
+def _result(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    output = as_text(result.output) if result.success else error_text(result)
+    return {"type": "function_call_output", "call_id": call.id, "output": output}
 
 
 def _items(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Answer]:

@@ -1,0 +1,273 @@
+"""What stands for a value of any class: the one rule by which everything that a tool returns is passed on.
+
+A result reaches a program in the sandbox as Python's own values, and a model, a client or a saved conversation as JSON.
+`plain_value` is the step that both share: it says which record, value or text stands for an instance of any other
+class, and leaves alone what is in it. Whoever walks on from there counts what it finds, and stops at `MAX_ELEMENTS`.
+"""
+
+import dataclasses
+import re
+from array import array
+from collections import UserString, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import islice
+from numbers import Integral, Rational, Real
+from typing import Any, Final, cast
+from uuid import UUID
+
+from ez_ptc.schema.shown import shown
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ELEMENTS",
+    "TOO_DEEP",
+    "TOO_MANY",
+    "NotEncodableError",
+    "distinct_keys",
+    "object_text",
+    "plain_value",
+    "undeliverable",
+]
+
+MAX_DEPTH: Final = 100
+"""Levels of nesting that a result may have."""
+MAX_ELEMENTS: Final = 500_000
+"""Elements that a result may have in all: shared references count as often as they are met."""
+TOO_DEEP: Final = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
+TOO_MANY: Final = f"the value is too large: it has more than {MAX_ELEMENTS:,} elements"
+
+_MAX_STEPS: Final = 10
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_SCALARS: Final = frozenset({type(None), bool, int, float, str})
+_CONTAINERS: Final = frozenset({list, dict, tuple, set, frozenset})
+_PLAIN: Final = _SCALARS | _CONTAINERS | {bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID}
+
+
+class NotEncodableError(ValueError):
+    """A value is too large or too deep to be passed on; the message says which."""
+
+
+def undeliverable(tool: str, problem: str) -> str:
+    """Return what a model is told where a tool has run and its result cannot be passed on."""
+    return f"{tool!r} has run, but what it returned cannot be passed on: {problem}; do not call it again for the result"
+
+
+def plain_value(value: object) -> object:
+    """Return what stands for a value: one of exactly Python's own plain types, with anything in it.
+
+    These are None, bool, int, float, str, bytes, bytearray, date, datetime, time, timedelta, Decimal, UUID, list,
+    tuple, set, frozenset and dict. An Enum is its value. Dataclasses, named tuples, pydantic models, attrs and msgspec
+    classes are dicts, by the names that a parameter of that class takes. Mappings are dicts, other collections lists,
+    arrays and numbers of numpy what `tolist` returns. Paths, addresses, patterns, fractions, complex numbers and time
+    zones are their text, secrets a masked one, and so is an object of any other class, and one that cannot be looked
+    into.
+
+    Raises NotEncodableError for what would be too large already by that step.
+    """
+    simpler = value
+    for _ in range(_MAX_STEPS):
+        if type(simpler) in _PLAIN:
+            return simpler
+        try:
+            simpler = _simplified(simpler)
+        except NotEncodableError:
+            raise
+        except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
+            break
+    return object_text(value)
+
+
+def object_text(value: object) -> str:
+    """Return the text of an object, without the address in memory that Python writes into some."""
+    try:
+        return _ADDRESS.sub("", str.__str__(str(value)))
+    except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is written out
+        return f"<{type(value).__name__}>"
+
+
+def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashable]) -> dict[Hashable, object]:
+    """Return a mapping with plain keys, none of its entries lost.
+
+    A key whose plain form another one has already gets its class's name in addition. Text keeps its own form.
+    """
+    taken: set[Hashable] = {key for key in items if type(key) is str and plain(key) == key}
+    distinct: dict[Hashable, object] = {}
+    for key, value in items.items():
+        name = plain(key)
+        if type(key) is not str or name != key:
+            name = _free_name(name, type(key).__name__, taken)
+        taken.add(name)
+        distinct[name] = value
+    return distinct
+
+
+def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
+    text = name if isinstance(name, str) else shown(name)
+    free, number = name, 1
+    while free in taken:
+        free = f"{text} ({kind})" if number == 1 else f"{text} ({kind} {number})"
+        number += 1
+    return free
+
+
+def _simplified(value: Any) -> object:  # noqa: ANN401 - any object
+    kind = type(value)
+    if issubclass(kind, Enum):
+        return value.value
+    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
+        return object_text(value)
+    record = _record(value, kind)
+    return _other(value, kind) if record is None else record
+
+
+def _other(value: Any, kind: type) -> object:  # noqa: ANN401 - any object and its class
+    for base, plain in _BASES.items():
+        if issubclass(kind, base):
+            return plain(value)
+    if kind.__module__.partition(".")[0] == "numpy" and hasattr(kind, "tolist"):
+        return _of_numpy(value)
+    for interface, plain in _INTERFACES.items():
+        if issubclass(kind, interface):
+            return plain(value)
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, fallback=object_text)
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+def _record(value: Any, kind: Any) -> object | None:  # noqa: ANN401 - any object and its class
+    """Return the fields of a record, or None."""
+    if hasattr(kind, "__pydantic_serializer__"):
+        return _of_pydantic(value, kind)
+    if hasattr(kind, "__dataclass_fields__"):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
+    if hasattr(kind, "__attrs_attrs__"):
+        return {_attribute_key(each): getattr(value, each.name) for each in kind.__attrs_attrs__}
+    if hasattr(kind, "__struct_config__"):
+        return _of_msgspec(value, kind)
+    if issubclass(kind, tuple):
+        names: object = getattr(kind, "_fields", None)
+        is_named = isinstance(names, tuple) and len(cast("tuple[object, ...]", names)) == tuple.__len__(value)
+        return dict(zip(cast("tuple[str, ...]", names), tuple.__iter__(value), strict=True)) if is_named else None
+    return value.model_dump() if hasattr(kind, "model_dump") else None
+
+
+def _of_pydantic(value: Any, kind: Any) -> object:  # noqa: ANN401 - a model or a dataclass of pydantic's
+    # All levels are dumped at once, shared ones as often as they are met.
+    _Measure().take(value, 0)
+    if hasattr(kind, "model_dump"):
+        return value.model_dump(by_alias=True, warnings=False)
+    return kind.__pydantic_serializer__.to_python(value, by_alias=True, warnings=False)
+
+
+def _attribute_key(attribute: Any) -> str:  # noqa: ANN401 - of attrs
+    if not attribute.init:
+        return attribute.name
+    return getattr(attribute, "alias", None) or attribute.name.lstrip("_")
+
+
+def _of_msgspec(value: Any, kind: Any) -> object:  # noqa: ANN401 - a class of msgspec and its instance
+    config = kind.__struct_config__
+    pairs = [
+        (key, getattr(value, name))
+        for key, name in zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True)
+    ]
+    tag = [] if config.tag is None else [(config.tag_field, config.tag)]
+    if config.array_like:
+        return [item for _, item in (*tag, *pairs)]
+    # A field that was left out has a value that stands for that.
+    return {key: item for key, item in (*tag, *pairs) if type(item).__name__ != "UnsetType"}
+
+
+class _Measure:
+    """Counts what an object that is dumped at once has in it. Raises NotEncodableError where that is too much."""
+
+    def __init__(self) -> None:
+        self._left = MAX_ELEMENTS
+
+    def take(self, value: object, depth: int) -> None:
+        items = _items(value)
+        self._left -= len(items) + 1
+        if self._left < 0:
+            raise NotEncodableError(TOO_MANY)
+        if depth > MAX_DEPTH:
+            raise NotEncodableError(TOO_DEEP)
+        for item in items:
+            if type(item) not in _SCALARS:
+                self.take(item, depth + 1)
+
+
+def _items(value: object) -> Sequence[object]:
+    kind = type(value)
+    if kind is dict:
+        return [*cast("dict[object, object]", value).values()]
+    if kind in _CONTAINERS:
+        return [*cast("Iterable[object]", value)]
+    if hasattr(kind, "__pydantic_serializer__") or hasattr(kind, "__dataclass_fields__"):
+        extra: object = getattr(value, "__pydantic_extra__", None)
+        return [*getattr(value, "__dict__", {}).values(), *(extra.values() if isinstance(extra, dict) else ())]
+    return ()
+
+
+# Others ---------------------------------------------------------------------------------------------------------------
+
+
+def _of_numpy(value: Any) -> object:  # noqa: ANN401 - an array or a number of numpy's
+    if value.size > MAX_ELEMENTS:
+        raise NotEncodableError(TOO_MANY)
+    plain = value.tolist()
+    if type(plain) is type(value):
+        return float(value)
+    is_wide_time = isinstance(plain, int) and type(value).__name__ in ("datetime64", "timedelta64")
+    return str(value) if is_wide_time else plain
+
+
+def _of_range(value: range) -> object:
+    is_short = abs(value.stop - value.start) // abs(value.step) < MAX_ELEMENTS
+    return list(value) if is_short else str(value)
+
+
+def _list(value: Iterable[object]) -> list[object]:
+    return list(islice(value, MAX_ELEMENTS + 1))
+
+
+# What an instance of a subclass is, found without running the subclass's own methods. datetime comes before date, being
+# a subclass of it.
+_BASES: Final[Mapping[type, Callable[[Any], object]]] = {
+    str: str.__str__,
+    int: int.__pos__,
+    float: float.__pos__,
+    dict: lambda value: dict(dict[object, object].items(value)),
+    list: lambda value: list(list[object].__iter__(value)),
+    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
+    set: lambda value: set(set[object].__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
+    bytes: lambda value: bytes(bytes.__iter__(value)),
+    bytearray: lambda value: bytes(bytearray.__iter__(value)),
+    memoryview: bytes,
+    datetime: lambda value: datetime.fromisoformat(datetime.isoformat(value)),
+    date: lambda value: date.fromisoformat(date.isoformat(value)),
+    time: lambda value: time.fromisoformat(time.isoformat(value)),
+    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
+    Decimal: lambda value: Decimal(Decimal.__str__(value)),
+    UUID: lambda value: UUID(UUID.__str__(value)),
+    range: _of_range,
+}
+_INTERFACES: Final[Mapping[type, Callable[[Any], object]]] = {
+    Integral: int,
+    Rational: str,
+    Real: float,
+    UserString: str,
+    Mapping: lambda value: dict(islice(value.items(), MAX_ELEMENTS + 1)),
+    Sequence: _list,
+    AbstractSet: _list,
+    MappingView: _list,
+    deque: _list,
+    array: _list,
+}
