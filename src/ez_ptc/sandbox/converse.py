@@ -8,7 +8,6 @@ return, gives :meth:`Exchange.take` what it receives, runs the calls that come o
 from __future__ import annotations
 
 import math
-import numbers
 import time
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.replies import payload
+from ez_ptc.sandbox.texts import encodable, shortened
 from ez_ptc.schema.replacing import detached
 
 if TYPE_CHECKING:
@@ -44,18 +44,6 @@ _IMPATIENT = b',"patience":0.0,"code":'
 def rejected(message: str) -> ExecutionResult:
     """Return the result of a program that was not started."""
     return ExecutionResult(success=False, status="failed", error=message, error_output=message + "\n")
-
-
-def _convert(value: object) -> object:
-    """Return the fields of a pydantic model, or the number that a number of another library is."""
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    dump = getattr(value, "model_dump", None)
-    if dump is None or isinstance(value, type):
-        raise values.cannot_cross(value)
-    return dump()
 
 
 def _most_frames(limits: Limits) -> int:
@@ -225,16 +213,18 @@ class Exchange:
         self._paths.add(call.path)
         self._unanswered.add(call.number)
         self._unsent.add(call.number)
-        self._records[call.number] = {
-            "name": call.name,
-            # What the function does with its arguments is not what was passed to it.
-            "args": detached(call.args),
-            "kwargs": detached(call.kwargs),
-            "result": None,
-            "error": "it had not ended when the program did",
-            "duration_ms": 0.0,
-            "path": call.path,
-        }
+        self._records[call.number] = CallRecord(
+            {
+                "name": call.name,
+                # What the function does with its arguments is not what was passed to it.
+                "args": detached(call.args),
+                "kwargs": detached(call.kwargs),
+                "result": None,
+                "error": "it had not ended when the program did",
+                "duration_ms": 0.0,
+                "path": call.path,
+            }
+        )
 
     def _print(self, frame: OutputFrame) -> None:
         self._output_left -= len(frame.text)
@@ -255,8 +245,8 @@ class Exchange:
         """Return what the program is told of a call that has ended. It runs the tool's code: call it in any thread."""
         if not result.success:
             error = _error_triple(result)
-            return Encoded(b"e", codec.dumps(error), None, result.error or error[2])
-        kind, body, problem = self._encoded(call, result.output)
+            return Encoded(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
+        kind, body, problem = payload(call.name, result.output, self.limits.frame)
         # What cannot cross may contain itself.
         return Encoded(kind, body, result.output if problem else detached(result.output), problem)
 
@@ -268,30 +258,11 @@ class Exchange:
 
     def tell(self, call: CallFrame) -> None:
         """Tell who listens how ``call`` has ended: somebody else's code, and never to be run under a lock."""
-        self._channel.ended(dict(self._records[call.number]))
+        self._channel.ended(CallRecord(self._records[call.number]))
 
     def sent(self, call: CallFrame) -> None:
         """Note that the worker has the reply to ``call``: nothing more will be sent to it."""
         self._unsent.discard(call.number)
-
-    def _encoded(self, call: CallFrame, output: object) -> tuple[bytes, bytes, str | None]:
-        """Return the kind and the payload of the reply with ``output`` and, where it cannot cross, why not."""
-        most = self.limits.frame
-        try:
-            if type(output) is str:
-                kind, body = b"s", output.encode("utf-8", "surrogatepass")
-            else:
-                tree = values.encode(output, _convert, 4 * most)
-                body = codec.dumps(tree)
-                kind = b"m" if b'"$"' in body else b"v"
-        except Exception as error:  # noqa: BLE001 - foreign code: a result's own attributes may raise anything
-            name, message = "TypeError", f"{call.name} returned what cannot reach the program: {error}"
-        else:
-            if len(body) <= most:
-                return kind, body, None
-            name = "ValueError"
-            message = f"{call.name} returned {len(body):,} bytes; at most {most:,} can reach the program"
-        return b"e", codec.dumps((name, name, message)), message
 
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Return the reply to a call that was not run."""
@@ -353,12 +324,13 @@ class Exchange:
         trace = ""
         if self._stopping:
             error = f"TimeoutError: {self.timeout_message}"
-            trace = done.trace if done and done.error else error + "\n"
+            trace = shortened(done.trace, self.limits.max_text) if done and done.error else error + "\n"
         elif done is None:
             error = self._ended_because
             trace = error + "\n"
         elif done.error is not None:
-            error, trace = done.error, done.trace
+            most = self.limits.max_text
+            error, trace = shortened(done.error, most), shortened(done.trace, most)
             if done.kind == "memory":
                 error += f" (the program may use {self.limits.memory >> 20} MiB)"
         dropped = done.dropped if done else 0
@@ -366,12 +338,13 @@ class Exchange:
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
             return_value=done.value if done and error is None else None,
-            tool_calls=[dict(record) for record in self._records.values()],
+            tool_calls=[CallRecord(record) for record in self._records.values()],
             success=error is None,
             error=error,
             status="done" if error is None else "failed",
             duration_ms=(time.perf_counter() - self.started) * 1e3,
             truncated={"output": dropped} if dropped else {},
+            max_text=self.limits.max_text,
         )
 
 

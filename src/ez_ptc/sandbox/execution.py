@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ez_ptc.errors import CodeError
+from ez_ptc.messages import Printable, safe_repr
+from ez_ptc.sandbox.texts import shortened
 from ez_ptc.sandbox.worker import values
 from ez_ptc.schema.shown import shown
 
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.tools.life import CallLife
 
-__all__ = ["Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
+__all__ = ["CallRecord", "Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
 
 _MIB = 1 << 20
 _LONGEST = 366 * 24 * 3600
+_LEAST_TEXT = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,8 @@ class Limits:
             `timeout`; a call about which nobody has answered is refused.
         cpu_time: Seconds of CPU time, rounded up; None for no limit but `timeout`.
         memory: Bytes that the program may allocate, beyond the interpreter's own.
-        output: Bytes of standard output and error together; the rest is dropped and counted.
+        output: Bytes of standard output and error together; the rest is dropped and counted. A value, an error and a
+            tool's result have no more characters either in what a model reads of them.
         calls: Tool calls in all.
         outstanding: Tool calls that may wait for their answer at one time.
         frame: Bytes of one message between program and host: a call with its arguments, a return value.
@@ -75,9 +79,23 @@ class Limits:
             message = f"Limits.seed must be a whole number or None, not {shown(self.seed)}"
             raise ValueError(message)
 
+    @property
+    def max_text(self) -> int:
+        """Characters of a value, an error or a result that a model reads: `output`, but enough for an error."""
+        return max(self.output, _LEAST_TEXT)
 
-@dataclass(slots=True, kw_only=True)
-class ExecutionResult:
+
+class CallRecord(dict[str, Any]):
+    """The record of a call. It can be printed whatever integers are in it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return safe_repr(dict(self))
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class ExecutionResult(Printable):
     """How a program ended.
 
     Attributes:
@@ -91,6 +109,8 @@ class ExecutionResult:
         status: `"done"`, `"failed"` or `"paused"`.
         duration_ms: From the start of the program to its end, in milliseconds.
         truncated: What is missing here, by name: `{"output": 1024}` says that 1,024 bytes were dropped.
+        max_text: Characters that `to_string()` and `value_text()` have at most, and a sentence where that leaves
+            something out.
     """
 
     output: str = ""
@@ -102,11 +122,12 @@ class ExecutionResult:
     status: Literal["done", "failed", "paused"] = "done"
     duration_ms: float = 0.0
     truncated: dict[str, int] = field(default_factory=dict[str, int])
+    max_text: int = field(default=_MIB, repr=False, compare=False)
 
     def to_string(self) -> str:
         """Return what a model should read of this: the output or the value, or else what went wrong."""
         if not self.success:
-            return self.error_output or self.error or ""
+            return shortened(self.error_output or self.error or "", self.max_text)
         return self.output or self.value_text()
 
     def value_text(self) -> str:
@@ -114,7 +135,7 @@ class ExecutionResult:
         if self.return_value is None:
             return ""
         try:
-            return repr(self.return_value)
+            return shortened(repr(self.return_value), self.max_text)
         except ValueError:
             # CPython shows no integer of more than 4,300 digits in decimal.
             return "(a value with an integer of too many digits to show: print a part of it)"

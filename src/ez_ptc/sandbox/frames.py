@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.texts import encodable
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
 _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset}
+_MOST_DROPPED = 1 << 63
 _MOST_DEPTH = values.MAX_DEPTH + 8
 """Levels of a value, and those of the frame around it."""
 
@@ -221,7 +223,7 @@ def _call(frame: dict[str, object]) -> CallFrame:
 def _output(frame: dict[str, object]) -> OutputFrame:
     match frame:
         case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
-            return OutputFrame(stream, text)
+            return OutputFrame(stream, encodable(text))
         case _:
             message = "an output frame of the wrong shape"
             raise ProtocolError(message)
@@ -240,8 +242,9 @@ def _done(frame: dict[str, object]) -> DoneFrame:
         and isinstance(trace, str)
         and isinstance(kind, str)
         and type(dropped) is int
-        and dropped >= 0
+        and 0 <= dropped < _MOST_DROPPED
     ):
-        return DoneFrame(frame.get("value"), error, trace, kind, dropped)
+        error = None if error is None else encodable(error)
+        return DoneFrame(frame.get("value"), error, encodable(trace), kind, dropped)
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

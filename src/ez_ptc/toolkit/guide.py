@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.formats.lowering.sentences import without_surrogates
+from ez_ptc.sandbox.texts import encodable, shortened
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.sandbox.worker.readers import reads_only
 from ez_ptc.schema.stubs import type_text
@@ -80,6 +80,8 @@ _KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough of what was printed before an error to see how far the program came.
 _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
+# Characters that may stand around what a program printed or raised.
+_MOST_AROUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ class Guide:
         else:
             postamble = _joined(self.postamble, self._hint)
         definitions = [self._definition(tool) for tool in self.tools]
-        return _encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
+        return encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
 
     def tool_prompt(self) -> str:
         """Return the system prompt for a model that is given the tool `execute_tools`."""
@@ -119,7 +121,13 @@ class Guide:
         return self._framed(_DESCRIPTION)
 
     def answer(self, code: str, result: ExecutionResult) -> str:
-        """Return what a model reads after its program has run: what it printed, or what went wrong."""
+        """Return what a model reads after its program has run: what it printed, or what went wrong.
+
+        It has no more characters than the limits of the execution allow, and a sentence.
+        """
+        return encodable(shortened(self._answer(code, result), result.max_text + _MOST_AROUND))
+
+    def _answer(self, code: str, result: ExecutionResult) -> str:
         if not result.success:
             return self._failure(result)
         if result.output:
@@ -185,7 +193,7 @@ class Guide:
     def _framed(self, introduction: str) -> str:
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
         instructions = _joined(self._rules, self._hint, self._example(fenced=False))
-        return _encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
+        return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
     def _example(self, *, fenced: bool) -> str:
         program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
@@ -283,10 +291,6 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
         spelling = tool.spellings.get(name, name)
         if f"{spelling}: {text}" not in tool.signature and text != "Any":
             yield on_one_line(f"Takes {spelling}: {text}")
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else without_surrogates(text)
 
 
 def _lines(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,7 +14,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.frames import DoneFrame
 from ez_ptc.sandbox.process.calling import ProgramCall
-from ez_ptc.schema.values import is_little
+from ez_ptc.sandbox.replies import is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -145,8 +146,8 @@ class AwaitingDriver:
             life = ProgramCall(exchange, self._pausing)
             result = await self._channel.acall(call.name, call.args, call.kwargs, life)
             # What looks into the objects of a tool, or into many, does not hold up the event loop.
-            is_quick = not result.success or is_little(result.output)
-            encoded = exchange.encode(call, result) if is_quick else await to_thread(exchange.encode, call, result)
+            encode = partial(exchange.encode, call, result)
+            encoded = encode() if not result.success or is_quick(result.output) else await to_thread(encode)
             frame = exchange.answer(call, result, encoded)
             exchange.tell(call)
             await self._send(frame)

@@ -1,0 +1,76 @@
+"""What a program gets of a tool's result: the payload of the reply to its call."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ez_ptc.formats.content import key_text
+from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.worker import values
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+__all__ = ["Payload", "is_quick", "payload"]
+
+_MAX_QUICK = 2_000
+_QUICK = frozenset({type(None), bool, int, float, str, list, dict})
+
+
+class Payload(NamedTuple):
+    """The kind and the bytes of a reply and, where the result cannot be passed on, why."""
+
+    kind: bytes
+    body: bytes
+    problem: str | None = None
+
+
+def payload(tool: str, output: object, most: int) -> Payload:
+    """Return what a program gets of what a tool returned, in at most so many bytes.
+
+    This runs the code of foreign objects, and may take as long as that does.
+    """
+    try:
+        if type(output) is str:
+            kind, body = b"s", output.encode("utf-8", "surrogatepass")
+        else:
+            tree = values.encode(output, plain_value, most_text=4 * most, plain_keys=_plain_keys)
+            body = codec.dumps(tree)
+            kind = b"m" if b'"$"' in body else b"v"
+    except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
+        return _refused(tool, str(error))
+    if len(body) > most:
+        return _refused(tool, f"it has {len(body):,} bytes, and at most {most:,} can reach the program")
+    return Payload(kind, body)
+
+
+def is_quick(output: object) -> bool:
+    """Return whether `payload` is known to take a few milliseconds at most, and to run nobody else's code."""
+    left, level = _MAX_QUICK, [output]
+    while level:
+        left -= len(level)
+        if left < 0 or not set(map(type, level)) <= _QUICK:
+            return False
+        dicts = [cast("dict[object, object]", item) for item in level if type(item) is dict]
+        lists = [cast("list[object]", item) for item in level if type(item) is list]
+        level = list(chain(*lists, *dicts, *map(dict[object, object].values, dicts)))
+    return True
+
+
+def _refused(tool: str, problem: str) -> Payload:
+    message = undeliverable(tool, problem)
+    return Payload(b"e", codec.dumps(("RuntimeError", "RuntimeError", message)), message)
+
+
+def _plain_keys(items: dict[Any, object]) -> dict[Any, object]:
+    return distinct_keys(items, _plain_key)
+
+
+def _plain_key(key: object) -> Hashable:
+    plain = plain_value(key)
+    kind = type(plain)
+    if kind in (tuple, frozenset):
+        return kind(map(_plain_key, cast("Iterable[object]", plain)))
+    return cast("Hashable", plain) if kind in values.KEYS else key_text(plain)
