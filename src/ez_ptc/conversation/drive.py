@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ez_ptc._sync import to_thread
 from ez_ptc.conversation import spans
 from ez_ptc.conversation.turns import Ask, Execute, Run, Tell, TurnLimits, result_messages, turns
+from ez_ptc.formats.content import MAX_RESULT_TEXT, delivered
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
+from ez_ptc.sandbox.replies import is_quick
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
@@ -48,8 +52,9 @@ class Host:
 
     `program_in` finds a program in an answer's text, and `execute` runs it and returns what the model is to read.
     `check` raises what a listener raised in a program, instead of what became of the program by it. `ended` is told of
-    each call that has ended; what it raises ends the conversation. Of the calls of a turn, `begun` has the ids of those
-    that have begun, and `finished` the results of those that have ended.
+    each call that has ended; what it raises ends the conversation. The model reads at most `max_result_text` characters
+    of one result. Of the calls of a turn, `begun` has the ids of those that have begun, and `finished` the results of
+    those that have ended.
     """
 
     tools: ToolRegistry
@@ -59,6 +64,7 @@ class Host:
     execute: Callable[[str], Awaitable[str]]
     check: Callable[[ToolResult], None]
     ended: Callable[[ToolCall, ToolResult], None]
+    max_result_text: int = MAX_RESULT_TEXT
     begun: set[str] = field(default_factory=set[str])
     finished: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
 
@@ -204,10 +210,16 @@ async def _run_call(host: Host, call: ToolCall) -> ToolResult:
                 host.ended(call, lost)
             raise
         host.check(result)
-        host.finished[call.id] = result
+        host.finished[call.id] = sent = await _delivered(host, call, result)
         if notes.wants_content:
-            notes.add(spans.what_came_of(result))
-        if result.exception is not None:
-            notes.add({"error.type": type(result.exception).__name__})
-    host.ended(call, result)
-    return result
+            notes.add(spans.what_came_of(sent))
+        if sent.exception is not None:
+            notes.add({"error.type": type(sent.exception).__name__})
+    host.ended(call, result if sent.success else sent)
+    return sent
+
+
+async def _delivered(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
+    """Return how a call ended, as the model is told of it; what may take long is made of it in a thread."""
+    make = partial(delivered, call.name, result, host.max_result_text)
+    return make() if is_quick(result.output) else await to_thread(make)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ez_ptc.conversation.drive import Host
 from ez_ptc.conversation.turns import TurnLimits
 from ez_ptc.errors import ArgumentsError, ProviderError, ToolError
-from ez_ptc.formats.content import as_json
+from ez_ptc.formats.content import MAX_RESULT_TEXT, as_json
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import MessageRole, TextMessage
 from ez_ptc.providers.choosing import choose
+from ez_ptc.sandbox.execution import CallRecord
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.schema.json_text import parse_arguments
 from ez_ptc.tools.registry import ToolRegistry
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["OWN_OPTIONS", "Settings"]
 
 OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
+
+_MOST_AROUND: Final = 1_000
+"""Characters that may stand around what a program printed, in what the model reads of it."""
 """The options that every provider knows; any other is a field of one provider's request."""
 
 
@@ -105,7 +109,8 @@ class Settings:
         registry = ToolRegistry((*self.tools, *programs, *answering), context=self.tool_context, approve=self.approve)
         # The calls of programs are told one by one, and to answer is no call of the developer's tools.
         listener.skip(*programs, *answering)
-        return Host(registry, self.limits, goal, program_in, execute, listener.check, listener.ended)
+        most = MAX_RESULT_TEXT if toolkit is None else toolkit.limits.max_text + _MOST_AROUND
+        return Host(registry, self.limits, goal, program_in, execute, listener.check, listener.ended, most)
 
     async def _execute(self, program: str, listener: _Listener) -> tuple[str, bool]:
         toolkit = self.toolkit
@@ -188,7 +193,7 @@ def _record(call: ToolCall, result: ToolResult) -> dict[str, Any]:
             arguments = parse_arguments(call.name, arguments)
         except ArgumentsError:  # the error says so
             arguments = {}
-    return {
+    record = {
         "name": call.name,
         "args": (),
         "kwargs": as_json(arguments),
@@ -197,3 +202,4 @@ def _record(call: ToolCall, result: ToolResult) -> dict[str, Any]:
         "duration_ms": result.duration_ms,
         "path": "",
     }
+    return CallRecord(record)
