@@ -92,14 +92,14 @@ def object_text(value: object) -> str:
 def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashable]) -> dict[Hashable, object]:
     """Return a mapping with plain keys, none of its entries lost.
 
-    A key whose plain form another one has already gets its class's name in addition. Text keeps its own form.
+    A key whose plain form another one has already gets the name of its plain type in addition. Text keeps its own form.
     """
     taken: set[Hashable] = {key for key in items if type(key) is str and plain(key) == key}
     distinct: dict[Hashable, object] = {}
     for key, value in items.items():
         name = plain(key)
         if type(key) is not str or name != key:
-            name = _free_name(name, type(key).__name__, taken)
+            name = _free_name(name, type(plain_value(key)).__name__, taken)
         taken.add(name)
         distinct[name] = value
     return distinct

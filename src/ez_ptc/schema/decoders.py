@@ -161,20 +161,25 @@ class JsonKey:
             return validate(key)
 
 
-def renamed(given: Mapping[object, object], names: Mapping[str, str]) -> dict[object, object]:
-    """Return a dict with other names for some keys, where it has none of those names yet."""
-    others = {key: names.get(cast("str", key), key) for key in given}
-    return {key if others[key] in given else others[key]: value for key, value in given.items()}
+def renamed(
+    given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
+) -> dict[object, object]:
+    """Return a dict with other names for some keys, where it has none of those names yet, and without those in `made`."""
+    others = {key: names.get(cast("str", key), key) for key in given if key not in made}
+    return {key if others[key] in given else others[key]: given[key] for key in others}
 
 
 class Renamed:
     """Renames the keys of a dict that has a record under its names in Python to those in JSON.
 
-    What a tool returned may be passed on to another one so, although only one of the two names is in the schema.
+    What a tool returned may be passed on to another one so, although only one of the two names is in the schema. Fields
+    that the class fills itself, which are `made`, are left out: a result has them, and no parameter takes them.
     """
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Mapping[str, str], made: frozenset[str]) -> None:
         self._names = names
+        self._made = made
+        self._changed = names.keys() | made
 
     def __repr__(self) -> str:  # what pydantic calls it in an error
         return "renamed"
@@ -184,9 +189,9 @@ class Renamed:
         if type(value) is not dict:
             return value
         given = cast("dict[object, object]", value)
-        if given.keys().isdisjoint(self._names):
+        if given.keys().isdisjoint(self._changed):
             return given
-        return renamed(given, self._names)
+        return renamed(given, self._names, self._made)
 
 
 def no_number(value: object) -> object:

@@ -5,7 +5,7 @@ a program passes Python's own. So the Python mode is used, and changed where it 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Flag
 from typing import Any, Final, cast
@@ -96,8 +96,8 @@ class _Change:
             before = _member(node, is_strict=is_strict)
         elif kind == "function-plain" and _function_name(node) in _EXPRESSIONS:
             before = check_expression
-        elif kind in _RECORDS and (names := _other_names(node)):
-            before = Renamed(names)
+        elif kind in _RECORDS:
+            before = _renamed(node)
         return before
 
     def _of_kind(self, node: Node) -> Node | None:
@@ -178,16 +178,26 @@ def _is_closed_enumeration(node: Node) -> bool:
     return node["type"] == "enum" and not issubclass(node["cls"], Flag)
 
 
-def _other_names(node: Node) -> dict[str, str]:
-    """Return the other names of a record's fields, in Python and where it is written, with those in JSON."""
+def _renamed(node: Node) -> Renamed | None:
+    """Return what puts right the names in a record that was a result, or None where there is nothing to do."""
     inner: Node = node
     while "fields" not in inner or inner["type"] == "dataclass":
         if not isinstance(inner.get("schema"), dict):
-            return {}
+            return None
         inner = inner["schema"]
     fields: Any = inner["fields"]
     listed = cast("dict[str, Node]", fields).items() if isinstance(fields, dict) else None
     named = list(listed) if listed is not None else [(str(each["name"]), each) for each in cast("list[Node]", fields)]
+    computed: Any = inner.get("computed_fields", ())
+    made = {each.get("alias", each["property_name"]) for each in computed}
+    made |= {name for name, field in named if field.get("init", True) is False}
+    taken = [(name, field) for name, field in named if name not in made]
+    names = _other_names(taken)
+    return Renamed(names, frozenset(made) - names.keys()) if names or made else None
+
+
+def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
+    """Return the other names of a record's fields, in Python and where it is written, with those in JSON."""
     names: dict[str, str] = {}
     taken = {_json_name(name, field) for name, field in named}
     for name, field in named:

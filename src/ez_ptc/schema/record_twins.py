@@ -73,6 +73,7 @@ class _Builder:
         self._places = [field.argument for field in record.fields] if record.is_array else []
         attributes = {field.attribute or field.argument: field.key for field in record.fields}
         self._names = {name: key for name, key in attributes.items() if name not in self._keys}
+        self._made = record.made - self._keys.keys()
         self._skipped = len(_all_fields(record)) - len(record.fields)
 
     def __repr__(self) -> str:  # what pydantic calls it in an error
@@ -81,8 +82,8 @@ class _Builder:
     def __call__(self, value: object, validate: Callable[[object], Any]) -> object:
         if isinstance(value, self._cls):
             return value
-        if self._names and isinstance(value, dict):
-            value = renamed(cast("dict[object, object]", value), self._names)
+        if (self._names or self._made) and isinstance(value, dict):
+            value = renamed(cast("dict[object, object]", value), self._names, self._made)
         validated = validate(value)
         if self._places:
             given = zip(self._places, validated[self._skipped :], strict=True)

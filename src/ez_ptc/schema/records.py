@@ -70,7 +70,7 @@ class Record:
     """A class by its fields.
 
     `tag` is a further key with the value that it must have. `is_closed` says that its schema names no other keys,
-    `is_array` that its JSON is an array of the fields in their order.
+    `is_array` that its JSON is an array of the fields in their order. `made` are the fields that the class fills itself.
     """
 
     cls: type
@@ -78,6 +78,7 @@ class Record:
     tag: tuple[str, object] | None = None
     is_closed: bool = False
     is_array: bool = False
+    made: frozenset[str] = frozenset()
 
 
 def is_foreign(kind: object) -> bool:
@@ -111,13 +112,15 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
     if hasattr(cls, "__struct_config__"):
         return _struct(cls, hints)
     if hasattr(cls, "__attrs_attrs__"):
-        return Record(cls, tuple(_attribute(cls, each, hints) for each in cls.__attrs_attrs__ if each.init))
+        made = frozenset(each.name for each in cls.__attrs_attrs__ if not each.init)
+        return Record(cls, tuple(_attribute(cls, each, hints) for each in cls.__attrs_attrs__ if each.init), made=made)
     if is_named_tuple(cls):
         defaults: Mapping[str, object] = cls._field_defaults
         names = cast("tuple[str, ...]", cls._fields)
         fields = (RecordField(each, each, hints.get(each, Any), defaults.get(each, EMPTY)) for each in names)
         return Record(cls, tuple(fields), is_array=True)
-    return Record(cls, tuple(_dataclass_fields(cls, hints)))
+    made = frozenset(each.name for each in dataclasses.fields(cls) if not each.init)
+    return Record(cls, tuple(_dataclass_fields(cls, hints)), made=made)
 
 
 def _struct(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of msgspec

@@ -179,7 +179,7 @@ def record_adapter(name: str, fields: Mapping[str, Any], namespace: dict[str, An
 def json_schema(adapter: TypeAdapter[dict[str, Any]], *, output: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a type adapter's type: of what goes in or, with `output`, of what comes out."""
     mode = "serialization" if output else "validation"
-    return adapter.json_schema(schema_generator=NativeJsonSchema, mode=mode, by_alias=not output)
+    return adapter.json_schema(schema_generator=NativeJsonSchema, mode=mode)
 
 
 def json_default(value: object) -> object:
