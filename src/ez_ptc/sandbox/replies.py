@@ -36,7 +36,7 @@ def payload(tool: str, output: object, most: int) -> Payload:
         if type(output) is str:
             kind, body = b"s", output.encode("utf-8", "surrogatepass")
         else:
-            tree = values.encode(output, plain_value, most_text=4 * most, plain_keys=_plain_keys)
+            tree = values.encode(output, plain_value, most_text=4 * most, plain_members=_plain_members)
             body = codec.dumps(tree)
             kind = b"m" if b'"$"' in body else b"v"
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
@@ -64,8 +64,21 @@ def _refused(tool: str, problem: str) -> Payload:
     return Payload(b"e", codec.dumps(("RuntimeError", "RuntimeError", message)), message)
 
 
-def _plain_keys(items: dict[Any, object]) -> dict[Any, object]:
-    return distinct_keys(items, _plain_key)
+def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set
+    """Return a dict with keys, or a set with members, that a program can have; a list where there is no such set."""
+    if type(items) is dict:
+        return distinct_keys(cast("dict[Any, object]", items), _plain_key)
+    try:
+        plain = type(items)(map(_plain_member, items))
+    except TypeError:  # a record has no hash
+        return list(items)
+    return plain if len(plain) == len(items) else list(items)
+
+
+def _plain_member(member: object) -> object:
+    plain = plain_value(member)
+    kind = type(plain)
+    return kind(map(_plain_member, cast("Iterable[object]", plain))) if kind in (tuple, frozenset) else plain
 
 
 def _plain_key(key: object) -> Hashable:

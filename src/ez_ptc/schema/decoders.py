@@ -164,7 +164,7 @@ class JsonKey:
 def renamed(
     given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
 ) -> dict[object, object]:
-    """Return a dict with other names for some keys, where it has none of those names yet, and without those in `made`."""
+    """Return a dict with other names for some keys, where it has none of those yet, and without those in `made`."""
     others = {key: names.get(cast("str", key), key) for key in given if key not in made}
     return {key if others[key] in given else others[key]: given[key] for key in others}
 

@@ -70,7 +70,7 @@ class Record:
     """A class by its fields.
 
     `tag` is a further key with the value that it must have. `is_closed` says that its schema names no other keys,
-    `is_array` that its JSON is an array of the fields in their order. `made` are the fields that the class fills itself.
+    `is_array` that its JSON is an array of the fields in their order. `made` are those that the class fills.
     """
 
     cls: type

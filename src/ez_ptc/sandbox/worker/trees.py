@@ -87,16 +87,16 @@ def _describe(kind: type[object]) -> str:
 class _Encoder:
     """One walk over one value: counts nodes, refuses what does not cross."""
 
-    __slots__ = ("_convert", "_digits_left", "_nodes", "_plain_keys", "_text_left", "_text_most")
+    __slots__ = ("_convert", "_digits_left", "_nodes", "_plain_members", "_text_left", "_text_most")
 
     def __init__(
         self,
         convert: Callable[[object], object] | None,
         most_text: int,
-        plain_keys: Callable[[dict[object, object]], dict[object, object]] | None,
+        plain_members: Callable[[Any], Any] | None,
     ) -> None:
         self._convert = convert
-        self._plain_keys = plain_keys
+        self._plain_members = plain_members
         self._nodes = 0
         self._digits_left = MOST_SQUARED_DIGITS
         self._text_most = most_text
@@ -195,8 +195,8 @@ class _Encoder:
             if self._json_as_is(items.values()):
                 return items
             return {key: tree(value, deeper) for key, value in items.items()}
-        if self._plain_keys is not None and not kinds <= KEYS:
-            items = self._plain_keys(items)
+        if self._plain_members is not None and not kinds <= KEYS:
+            items = self._plain_members(items)
         return {MARK: ["m", [[tree(key, deeper), tree(value, deeper)] for key, value in items.items()]]}
 
     def _special(self, value: object, depth: int) -> object:
@@ -210,7 +210,7 @@ class _Encoder:
                 self._spend_digits(decimal_cost(value))
             return {MARK: [mark, payload(value)]}
         if (mark := _COLLECTIONS.get(kind)) is not None:
-            return {MARK: [mark, self._items(cast("Iterable[object]", value), depth)]}
+            return self._collection(cast("Collection[object]", value), mark, depth)
         if self._convert is not None:
             simpler = self._convert(value)
         elif (fields := _fields(kind)) is not None:
@@ -219,6 +219,13 @@ class _Encoder:
             simpler = _simpler(value)
         self._spend(1, depth)
         return self.tree(simpler, depth if type(simpler) in _KNOWN else depth + 1)
+
+    def _collection(self, items: Collection[object], mark: str, depth: int) -> object:
+        if self._plain_members is not None and mark != "t" and not set(map(type, items)) <= KEYS:
+            items = self._plain_members(items)
+            if type(items) is list:
+                return self._items(items, depth)
+        return {MARK: [mark, self._items(items, depth)]}
 
 
 def _simpler(value: object) -> object:
@@ -305,7 +312,7 @@ def encode(
     convert: Callable[[object], object] | None = None,
     *,
     most_text: int = _MOST_TEXT,
-    plain_keys: Callable[[dict[object, object]], dict[object, object]] | None = None,
+    plain_members: Callable[[Any], Any] | None = None,
 ) -> object:
     """Return ``value`` as a tree that JSON can carry; what is one already is not copied.
 
@@ -313,9 +320,10 @@ def encode(
         value: What shall cross.
         convert: Asked for what is of no known type, records included; returns a known one or raises.
         most_text: How many characters and bytes it may have in all.
-        plain_keys: Asked for a dict with a key of no known type; returns one with none such.
+        plain_members: Asked for a dict with a key of no known type, and for a set with such a member; returns one with
+            none such, or a list in place of a set.
 
     Raises:
         CannotCrossError: A type, the depth (100), the number of elements (500,000) or of digits does not cross.
     """
-    return _Encoder(convert, most_text, plain_keys).tree(value)
+    return _Encoder(convert, most_text, plain_members).tree(value)
