@@ -4,7 +4,9 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage, safe_repr
+
+_HUGE = 10**5000
 
 
 def test_a_call_carries_arguments_as_a_dict_or_as_text() -> None:
@@ -24,3 +26,46 @@ def test_results_are_equal_when_the_call_ended_alike() -> None:
         success=False, error="no tea"
     )
     assert ToolResult(success=True, output=3) != ToolResult(success=True, output=4)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ToolCall("1", "find", {"n": _HUGE}),
+        ToolResult(success=True, output=[(_HUGE,), {_HUGE: {_HUGE}}]),
+        ToolResult(success=False, exception=ValueError(_HUGE)),
+        ToolCallMessage("find", "1", {"n": _HUGE}),
+        ToolResultMessage("1", frozenset({-_HUGE})),
+        Answer(messages=(ToolCallMessage("find", "1", {"n": _HUGE}),), details={"n": _HUGE}),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_message_can_be_printed_whatever_integers_it_holds(message: object) -> None:
+    """Python writes out no integer of more than 4,300 digits, and raises ValueError instead."""
+    assert repr(message) == str(message) == f"{message}"
+    assert type(message).__name__ in repr(message)
+
+
+def test_a_message_is_printed_as_it_would_be_written() -> None:
+    call = ToolCall("1", "find", {"q": "tea"})
+    assert eval(repr(call)) == call
+    assert repr(TextMessage("Hello")) == "TextMessage(role=<MessageRole.USER: 'user'>, text='Hello')"
+
+
+class Loud:
+    def __repr__(self) -> str:
+        raise KeyError(self.__class__)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": [1, _HUGE]}, "{'a': [1, <an integer of 16610 bits>]}"),
+        ((_HUGE,), "(<an integer of 16610 bits>,)"),
+        ([Loud(), 1], "[<Loud>, 1]"),
+        ({"a": 1}, "{'a': 1}"),
+    ],
+    ids=["dict", "tuple", "object", "plain"],
+)
+def test_only_what_cannot_be_written_is_replaced(value: object, text: str) -> None:
+    assert safe_repr(value) == text
