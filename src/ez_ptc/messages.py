@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _REPR_DEPTH = 20
+_BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
 def safe_repr(value: object) -> str:
@@ -51,7 +52,7 @@ def _written(value: object, depth: int) -> str:
         pairs = cast("dict[object, object]", value).items()
         texts = [f"{_written(key, depth - 1)}: {_written(item, depth - 1)}" for key, item in pairs]
         return f"{{{', '.join(texts)}}}"
-    brackets = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}.get(type(value))
+    brackets = _BRACKETS.get(type(value))
     if brackets is None:
         return f"<{type(value).__name__}>"
     items = cast("list[object]", value)

@@ -115,11 +115,9 @@ def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
 
 
 def _simplified(value: Any) -> object:  # noqa: ANN401 - any object
-    kind = type(value)
+    kind: Any = type(value)
     if issubclass(kind, Enum):
         return value.value
-    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
-        return object_text(value)
     record = _record(value, kind)
     return _other(value, kind) if record is None else record
 
@@ -130,6 +128,8 @@ def _other(value: Any, kind: type) -> object:  # noqa: ANN401 - any object and i
             return plain(value)
     if kind.__module__.partition(".")[0] == "numpy" and hasattr(kind, "tolist"):
         return _of_numpy(value)
+    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
+        return object_text(value)
     for interface, plain in _INTERFACES.items():
         if issubclass(kind, interface):
             return plain(value)
@@ -151,10 +151,10 @@ def _record(value: Any, kind: Any) -> object | None:  # noqa: ANN401 - any objec
         return {_attribute_key(each): getattr(value, each.name) for each in kind.__attrs_attrs__}
     if hasattr(kind, "__struct_config__"):
         return _of_msgspec(value, kind)
+    names: object = getattr(kind, "_fields", None)
     if issubclass(kind, tuple):
-        names: object = getattr(kind, "_fields", None)
-        is_named = isinstance(names, tuple) and len(cast("tuple[object, ...]", names)) == tuple.__len__(value)
-        return dict(zip(cast("tuple[str, ...]", names), tuple.__iter__(value), strict=True)) if is_named else None
+        items = tuple[object, ...].__iter__(value)
+        return dict(zip(cast("tuple[str, ...]", names), items, strict=True)) if isinstance(names, tuple) else None
     return value.model_dump() if hasattr(kind, "model_dump") else None
 
 
@@ -210,8 +210,9 @@ def _items(value: object) -> Sequence[object]:
     if kind in _CONTAINERS:
         return [*cast("Iterable[object]", value)]
     if hasattr(kind, "__pydantic_serializer__") or hasattr(kind, "__dataclass_fields__"):
-        extra: object = getattr(value, "__pydantic_extra__", None)
-        return [*getattr(value, "__dict__", {}).values(), *(extra.values() if isinstance(extra, dict) else ())]
+        fields: dict[str, object] = getattr(value, "__dict__", {})
+        extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
+        return [*fields.values(), *extra.values()]
     return ()
 
 

@@ -11,7 +11,7 @@ from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.worker import values
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Callable, Collection, Hashable, Iterable
 
 __all__ = ["Payload", "is_quick", "payload"]
 
@@ -69,7 +69,7 @@ def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set
     if type(items) is dict:
         return distinct_keys(cast("dict[Any, object]", items), _plain_key)
     try:
-        plain = type(items)(map(_plain_member, items))
+        plain: Collection[object] = type(items)(map(_plain_member, items))
     except TypeError:  # a record has no hash
         return list(items)
     return plain if len(plain) == len(items) else list(items)
@@ -77,13 +77,16 @@ def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set
 
 def _plain_member(member: object) -> object:
     plain = plain_value(member)
-    kind = type(plain)
-    return kind(map(_plain_member, cast("Iterable[object]", plain))) if kind in (tuple, frozenset) else plain
+    return _mapped(_plain_member, plain) if type(plain) in (tuple, frozenset) else plain
 
 
 def _plain_key(key: object) -> Hashable:
     plain = plain_value(key)
     kind = type(plain)
     if kind in (tuple, frozenset):
-        return kind(map(_plain_key, cast("Iterable[object]", plain)))
+        return cast("Hashable", _mapped(_plain_key, plain))
     return cast("Hashable", plain) if kind in values.KEYS else key_text(plain)
+
+
+def _mapped(function: Callable[[object], object], items: Any) -> object:  # noqa: ANN401 - a tuple or a frozenset
+    return type(items)(map(function, cast("Iterable[object]", items)))

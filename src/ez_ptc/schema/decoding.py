@@ -186,13 +186,13 @@ def _renamed(node: Node) -> Renamed | None:
             return None
         inner = inner["schema"]
     fields: Any = inner["fields"]
-    listed = cast("dict[str, Node]", fields).items() if isinstance(fields, dict) else None
-    named = list(listed) if listed is not None else [(str(each["name"]), each) for each in cast("list[Node]", fields)]
-    computed: Any = inner.get("computed_fields", ())
-    made = {each.get("alias", each["property_name"]) for each in computed}
+    named: list[tuple[str, Node]] = (
+        [*fields.items()] if isinstance(fields, dict) else [(each["name"], each) for each in fields]
+    )
+    computed: list[Node] = inner.get("computed_fields", [])
+    made: set[str] = {each.get("alias", each["property_name"]) for each in computed}
     made |= {name for name, field in named if field.get("init", True) is False}
-    taken = [(name, field) for name, field in named if name not in made]
-    names = _other_names(taken)
+    names = _other_names([(name, field) for name, field in named if name not in made])
     return Renamed(names, frozenset(made) - names.keys()) if names or made else None
 
 
@@ -202,7 +202,7 @@ def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
     taken = {_json_name(name, field) for name, field in named}
     for name, field in named:
         json_name = _json_name(name, field)
-        others = {name, field.get("serialization_alias")} - taken - {None}
+        others: set[Any] = {name, field.get("serialization_alias")} - taken - {None}
         names.update((other, json_name) for other in others if isinstance(json_name, str))
     return names
 

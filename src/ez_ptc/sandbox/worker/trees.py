@@ -54,7 +54,7 @@ _FREE_DIGITS = 1_000
 MOST_SQUARED_DIGITS = 4 * 10**10
 """What the numbers of a value may cost in all: what is done with them may take the square of their length."""
 _MOST_TEXT = 1 << 30
-_FREE_TEXT = 1 << 18
+_SHORT_KEY = 32
 
 
 class CannotCrossError(TypeError):
@@ -177,10 +177,15 @@ class _Encoder:
                 self._spend(nodes, depth)
                 self._spend_text(texts)
                 return True
-            nodes += len(dicts) + len(lists) + sum(map(len, dicts)) + sum(map(len, lists))
-            if self._nodes + nodes > MAX_NODES or not _have_plain_keys(dicts):
+            fields = sum(map(len, dicts))
+            nodes += len(dicts) + len(lists) + fields + sum(map(len, lists))
+            keys = set(chain.from_iterable(dicts))
+            if self._nodes + nodes > MAX_NODES or not set(map(type, keys)) <= {str} or MARK in keys:
                 return False
-            texts += _text_of_keys(dicts)
+            longest = max(map(len, keys), default=0)
+            # Mostly that is little whatever it is exactly, and need not be counted.
+            is_little = longest <= _SHORT_KEY and 4 * _SHORT_KEY * nodes <= self._text_left
+            texts += longest * fields if is_little else sum(map(len, chain.from_iterable(dicts)))
             below = chain(chain.from_iterable(map(dict[str, object].values, dicts)), chain.from_iterable(lists))
             level = list(below)
         return False
@@ -222,9 +227,9 @@ class _Encoder:
 
     def _collection(self, items: Collection[object], mark: str, depth: int) -> object:
         if self._plain_members is not None and mark != "t" and not set(map(type, items)) <= KEYS:
-            items = self._plain_members(items)
-            if type(items) is list:
-                return self._items(items, depth)
+            plain: Collection[object] = self._plain_members(items)
+            tree = self._items(plain, depth)
+            return tree if type(plain) is list else {MARK: [mark, tree]}
         return {MARK: [mark, self._items(items, depth)]}
 
 
@@ -241,18 +246,6 @@ def _simpler(value: object) -> object:
 def _has_wide_int(values: Iterable[object]) -> bool:
     numbers = [v for v in values if type(v) is int]
     return bool(numbers) and not -_WIDE_INT < min(numbers) <= max(numbers) < _WIDE_INT
-
-
-def _have_plain_keys(dicts: list[dict[str, object]]) -> bool:
-    keys = set(chain.from_iterable(dicts))
-    return set(map(type, keys)) <= {str} and MARK not in keys
-
-
-def _text_of_keys(dicts: list[dict[str, object]]) -> int:
-    """Return how many characters the keys have in all, or a little more."""
-    longest = max(map(len, set(chain.from_iterable(dicts))), default=0)
-    most = longest * sum(map(len, dicts))
-    return most if most <= _FREE_TEXT else sum(map(len, chain.from_iterable(dicts)))
 
 
 def cannot_cross(value: object) -> CannotCrossError:
