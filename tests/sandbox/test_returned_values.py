@@ -220,6 +220,7 @@ VALUES: dict[str, tuple[object, object]] = {
     "a set of records": ({Spot(1)}, [{"x": 1}]),
     "a set of tuples of records": ([{(Spot(1),)}], [[[{"x": 1}]]]),
     "a set of members that are the same as text": ([{Colour.RED}, {Level.LOW}], [["red"], [10_001]]),
+    "a set of two that become the same": ({Colour.RED, "red"}, ["red", "red"]),
     "no number": ([float("nan"), float("inf"), -float("inf")], ["NaN", "Infinity", "-Infinity"]),
     "a wide number": ([2**100, 10**400], [2**100, 10**400]),
 }
