@@ -133,7 +133,7 @@ class _Encoder:
         self._text_left = MAX_TEXT
 
     def value(self, value: Any, depth: int) -> Any:  # noqa: ANN401 - any value, and any JSON
-        kind: Any = type(value)
+        kind = cast("type[object]", type(value))
         if kind is str:
             self._spend_text(len(value))
             return value if value.isascii() else without_surrogates(value)

@@ -115,7 +115,7 @@ def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
 
 
 def _simplified(value: Any) -> object:  # noqa: ANN401 - any object
-    kind: Any = type(value)
+    kind = cast("type[object]", type(value))
     if issubclass(kind, Enum):
         return value.value
     record = _record(value, kind)
