@@ -19,7 +19,7 @@ from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.context import Context
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.frameworks import passed
+from ez_ptc.tools.frameworks import passed_by
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
@@ -206,12 +206,14 @@ def test_optional_parameters_of_a_schema_are_left_out(call: Callable[..., Any]) 
         call(to=5)
     with pytest.raises(ArgumentsError, match="unknown argument 'too'"):
         call(to="Bob", other_arguments={"too": 1})
+    with pytest.raises(ArgumentsError, match="unknown argument 'other_arguments'"):
+        call(to="Bob", other_arguments={"to": "Eve"})
 
 
 def test_no_argument_is_passed_twice_without_a_word() -> None:
-    signature = inspect.signature(find)
-    assert passed(signature, ("a",), {"what": "b"}) == (("a",), {"what": "b"})
-    assert passed(signature, (1, 2, 3, 4), {}) == ((1, 2, 3, 4), {})
+    passed = passed_by(inspect.signature(find))
+    assert passed(("a",), {"what": "b"}) == (("a",), {"what": "b"})
+    assert passed((1, 2, 3, 4), {}) == ((1, 2, 3, 4), {})
 
 
 def test_what_goes_by_position_only_may_be_passed_by_name() -> None:

@@ -10,13 +10,15 @@ from ez_ptc.tools.calls import CallSettings, areturned, returned
 if TYPE_CHECKING:
     from ez_ptc.tools.definition import Definition
 
-__all__ = ["annotations_of", "function_of", "mark_coroutine_function", "passed"]
+__all__ = ["annotations_of", "function_of", "mark_coroutine_function", "passed_by"]
+
+Passed = Callable[[Sequence[object], Mapping[str, object]], tuple[Sequence[object], dict[str, object]]]
 
 
 def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any]:
     """Return a function that calls a tool: it checks the arguments, asks for approval, and adds the context."""
     signature = tool.read_signature()
-    function: Any = (_awaiting if tool.is_async else _calling)(tool, signature, settings)
+    function: Any = (_awaiting if tool.is_async else _calling)(tool, passed_by(signature), settings)
     function.__name__ = function.__qualname__ = tool.name
     function.__module__ = getattr(tool.function, "__module__", None) or __name__
     function.__doc__ = tool.documentation
@@ -25,18 +27,16 @@ def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any
     return function
 
 
-def _calling(tool: "Definition", signature: inspect.Signature, settings: CallSettings) -> Callable[..., object]:
+def _calling(tool: "Definition", passed: Passed, settings: CallSettings) -> Callable[..., object]:
     def function(*args: object, **kwargs: object) -> object:
-        return returned(tool, *passed(signature, args, kwargs), settings)
+        return returned(tool, *passed(args, kwargs), settings)
 
     return function
 
 
-def _awaiting(
-    tool: "Definition", signature: inspect.Signature, settings: CallSettings
-) -> Callable[..., Awaitable[object]]:
+def _awaiting(tool: "Definition", passed: Passed, settings: CallSettings) -> Callable[..., Awaitable[object]]:
     async def function(*args: object, **kwargs: object) -> object:
-        return await areturned(tool, *passed(signature, args, kwargs), settings)
+        return await areturned(tool, *passed(args, kwargs), settings)
 
     return function
 
@@ -48,25 +48,30 @@ def annotations_of(signature: inspect.Signature) -> dict[str, Any]:
     return {name: annotation for name, annotation in named.items() if annotation is not inspect.Parameter.empty}
 
 
-def passed(
-    signature: inspect.Signature, args: Sequence[object], kwargs: Mapping[str, object]
-) -> tuple[Sequence[object], dict[str, object]]:
-    """Return the arguments that somebody passed; a framework fills in the defaults that it has read as well.
+def passed_by(signature: inspect.Signature) -> Passed:
+    """Return what gives the arguments that somebody passed; a framework fills in the defaults that it has read, too.
 
     A default need not be of its parameter's type, and the checks would refuse it. LangChain has one argument for all
     those that Python cannot name, under the name that the signature has for them.
     """
-    values = dict(kwargs)
-    positional = [each.name for each in signature.parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
-    if len(args) <= len(positional) and values.keys().isdisjoint(positional[: len(args)]):
-        args, values = (), {**dict(zip(positional, args, strict=False)), **values}
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            others = values.pop(parameter.name, None)
-            values |= cast("dict[str, object]", others) if isinstance(others, dict) else {}
-        elif parameter.name in values and values[parameter.name] is parameter.default:
-            del values[parameter.name]
-    return args, values
+    parameters = signature.parameters.values()
+    positional = tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)
+    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+    others_name = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
+
+    def passed(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Sequence[object], dict[str, object]]:
+        values = dict(kwargs)
+        if args and len(args) <= len(positional) and values.keys().isdisjoint(positional[: len(args)]):
+            args, values = (), {**dict(zip(positional, args, strict=False)), **values}
+        if defaults:
+            values = {name: value for name, value in values.items() if value is not defaults.get(name, defaults)}
+        if others_name in values:
+            others = values[others_name] or {}
+            if isinstance(others, dict) and values.keys().isdisjoint(cast("dict[str, object]", others)):
+                values |= values.pop(others_name) or {}
+        return args, values
+
+    return passed
 
 
 def mark_coroutine_function(thing: object) -> None:

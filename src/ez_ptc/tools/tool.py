@@ -14,7 +14,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
 from ez_ptc.tools.failures import failure
-from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function, passed
+from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function, passed_by
 from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class Tool(Generic[P, R_co]):
     `description`, the `function`, and its `parameters` as `ToolParameter`s or as a JSON Schema (`schema` is another
     name for them, as `fn` is for the function). A tool is still the function: calling it calls the function with what
     it was given, unchecked, and an asynchronous function gives its coroutine. `call` and `execute` are for what a model
-    sends. A tool that requires approval, or has `Context` parameters, is called by anybody as a model calls it, with
-    checked arguments and with the approval and the context of its registry; `tool.fn` is the function itself.
+    sends. A tool that requires approval, has `Context` parameters, or has a schema and takes `**kwargs`, is called by
+    anybody as a model calls it: checked, with its registry's approval and context. `tool.fn` is the function itself.
 
     Raises `SchemaError` for parameters that are no JSON Schema of an object, and for a function that does not take
     them.
@@ -118,12 +118,14 @@ class Tool(Generic[P, R_co]):
         vars(self).update(__name__=definition.name, __doc__=definition.documentation)
         self._definition = definition
         self._settings = settings
-        if definition.is_guarded:
+        self._is_guarded = definition.is_guarded
+        if self._is_guarded:
             # What reads a signature must not find the function behind it, nor the parameters that the host fills.
             vars(self).pop("__wrapped__", None)
-        if definition.is_guarded or not inspect.isroutine(definition.function):
+        if self._is_guarded or not inspect.isroutine(definition.function):
             self.__signature__ = definition.read_signature()
             self.__annotations__ = annotations_of(self.__signature__)
+            self._passed = passed_by(self.__signature__)
         if definition.gives_coroutine:
             mark_coroutine_function(self)
 
@@ -147,10 +149,10 @@ class Tool(Generic[P, R_co]):
 
         Raises ToolError where approval is required and refused, or where nobody can be asked.
         """
-        if not self._definition.is_guarded:
+        if not self._is_guarded:
             return cast("R_co", self._definition.function(*args, **kwargs))
         call = areturned if self.is_async else returned
-        return cast("R_co", call(self._definition, *passed(self.__signature__, args, kwargs), self._settings))
+        return cast("R_co", call(self._definition, *self._passed(args, kwargs), self._settings))
 
     def as_function(
         self,
