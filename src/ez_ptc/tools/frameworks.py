@@ -65,10 +65,9 @@ def passed_by(signature: inspect.Signature) -> Passed:
             args, values = (), {**dict(zip(positional, args, strict=False)), **values}
         if defaults:
             values = {name: value for name, value in values.items() if value is not defaults.get(name, defaults)}
-        if others_name in values:
-            others = values[others_name] or {}
-            if isinstance(others, dict) and values.keys().isdisjoint(cast("dict[str, object]", others)):
-                values |= values.pop(others_name) or {}
+        if others_name in values and isinstance(values[others_name] or {}, dict):
+            others = cast("dict[str, object]", values.pop(others_name) or {})
+            values = {**values, **others} if values.keys().isdisjoint(others) else {**values, others_name: others}
         return args, values
 
     return passed
