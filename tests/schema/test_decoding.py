@@ -23,6 +23,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictInt,
+    TypeAdapter,
     ValidationError,
     create_model,
     model_validator,
@@ -215,6 +217,8 @@ KEYS: list[tuple[object, dict[str, object], dict[object, object]]] = [
     (dict[int, int], {"1": 5}, {1: 5}),
     (dict[int | None, int], {"null": 5, "1": 6}, {None: 5, 1: 6}),
     (dict[Annotated[int, Field(ge=1)], int], {"1": 5}, {1: 5}),
+    (dict[StrictInt, int], {"1": 5}, {1: 5}),
+    (dict[Annotated[UUID, Field(strict=True)], int], {str(UUID(int=7)): 5}, {UUID(int=7): 5}),
 ]
 
 
@@ -332,3 +336,42 @@ def test_numbers_of_other_kinds_are_told_apart_in_a_literal() -> None:
     for wrong in (1.5, False, "2"):
         with pytest.raises(ValidationError):
             validated(Literal[1, "1", True], wrong)
+
+
+class Dated(BaseModel):
+    at: date
+
+
+class Named(BaseModel):
+    at: str
+
+
+TEXTS = (
+    *("2024-05-06", "2024-05-06T00:00:00Z", "2024-05-06T07:08", "07:08:09", "P1D", "1.5", "1/3", "tea"),
+    *(str(UUID(int=7)), "10.0.0.1", "/tea", "\ud800", ""),
+)
+UNIONS: tuple[Any, ...] = (
+    *(datetime | str, str | datetime, date | datetime, datetime | date, UUID | str, str | UUID | int, Path | str),
+    *(str | Path, str | Decimal, int | str | timedelta, str | IPv4Address),
+    *(float | Decimal, Decimal | float | None, time | timedelta, Fraction | int, IPv4Address | str, timedelta | str),
+    *(list[date] | list[str], dict[str, date | str], Dated | Named, list[Dated | Named], date | list[date | str]),
+)
+
+
+@pytest.mark.parametrize("annotation", UNIONS)
+def test_text_is_given_to_the_branch_that_pydantic_gives_json_to(annotation: Any) -> None:  # noqa: ANN401 - any type
+    for text in TEXTS:
+        for value in (text, [text], {"at": text}, [{"at": text}]):
+            try:
+                made = TypeAdapter(annotation).validate_json(json.dumps(value))
+            except ValidationError:
+                continue
+            taken = validated(annotation, value)
+            assert (type(taken), taken) == (type(made), made)
+
+
+@pytest.mark.parametrize("number", [0.1, 1.5, -0.3, 1e20, 5e-324, 7])
+def test_a_fraction_is_the_number_that_is_written(number: float) -> None:
+    assert validated(Fraction, number) == TypeAdapter(Fraction).validate_json(json.dumps(number))
+    with pytest.raises(ValidationError):
+        validated(Fraction, True)

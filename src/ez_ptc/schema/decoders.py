@@ -2,20 +2,32 @@
 
 import base64
 import binascii
+import json
+import math
 from collections.abc import Callable, Hashable, Mapping
 from enum import Enum, Flag
+from fractions import Fraction
 from typing import Any, Final, Literal, cast
 
 from pydantic import ValidationError
-from pydantic_core import PydanticCustomError, PydanticKnownError, PydanticSerializationError, to_jsonable_python
+from pydantic_core import (
+    CoreSchema,
+    PydanticCustomError,
+    PydanticKnownError,
+    PydanticSerializationError,
+    SchemaValidator,
+    to_jsonable_python,
+)
 
 from ez_ptc.schema.json_text import parse_value
 
 __all__ = [
     "Chosen",
     "ErrorType",
+    "FromText",
     "JsonKey",
     "Number",
+    "Ratio",
     "Renamed",
     "Sum",
     "chosen",
@@ -24,7 +36,7 @@ __all__ = [
     "renamed",
 ]
 
-ErrorType = Literal["int_type", "float_type", "complex_type", "time_delta_type"]
+ErrorType = Literal["int_type", "float_type", "complex_type", "fraction_type", "time_delta_type"]
 _ChoiceError = Literal["literal_error", "enum"]
 
 # The other alphabet of base64, which some write.
@@ -46,6 +58,39 @@ class Number:
         if value is True or value is False:
             raise PydanticKnownError(self._error)
         return value
+
+
+class Ratio(Number):
+    """Refuses truth values, and takes a float for the decimal number that it is in JSON."""
+
+    def __call__(self, value: object) -> object:
+        """Return the value."""
+        number = super().__call__(value)
+        if type(number) is not float or not math.isfinite(number):
+            return number
+        return Fraction(repr(number))
+
+
+class FromText:
+    """Reads text as pydantic's JSON mode does, to which it is exactly what a date or a UUID is.
+
+    In Python's mode it is never quite that, and another branch of a union that takes any text would always be chosen.
+    """
+
+    def __init__(self, schema: CoreSchema) -> None:
+        self._validator = SchemaValidator(schema)
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "text"
+
+    def __call__(self, value: object, validate: Callable[[object], object]) -> object:
+        """Return the value that a text stands for."""
+        if type(value) is str:
+            try:
+                return self._validator.validate_json(json.dumps(value), strict=True)
+            except ValidationError:  # it may be right for the more lenient
+                pass
+        return validate(value)
 
 
 def chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":

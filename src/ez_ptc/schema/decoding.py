@@ -13,8 +13,20 @@ from typing import Any, Final, cast
 from pydantic import EncodedBytes
 from pydantic_core import CoreSchema, core_schema
 
-from ez_ptc.schema.core_schemas import Node, mapped, mapped_inside
-from ez_ptc.schema.decoders import Chosen, ErrorType, JsonKey, Number, Renamed, Sum, chosen, from_base64, no_number
+from ez_ptc.schema.core_schemas import Node, inner_schemas, mapped, mapped_inside
+from ez_ptc.schema.decoders import (
+    Chosen,
+    ErrorType,
+    FromText,
+    JsonKey,
+    Number,
+    Ratio,
+    Renamed,
+    Sum,
+    chosen,
+    from_base64,
+    no_number,
+)
 from ez_ptc.schema.json_text import check_value
 from ez_ptc.schema.patterns import check_expression, linear_pattern
 
@@ -36,6 +48,8 @@ _KEYS_AS_TEXT: Final = frozenset(
     {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
 )
 """Kinds of keys that pydantic reads from text."""
+_TEXT_IN_JSON: Final = _TIMES | {"complex", "decimal", "fraction", "lax-or-strict", "uuid"}
+"""Kinds that are text in JSON, and of which text is as good as a value is to Python."""
 _RECORDS: Final = frozenset({"dataclass", "model", "typed-dict"})
 _FIELDS: Final = frozenset({"dataclass-args", "model-fields", "typed-dict"})
 _ANYTHING_GOES: Final = ("function-before", "function-wrap")
@@ -51,6 +65,7 @@ def decoded(schema: CoreSchema) -> CoreSchema:
     - A `Literal` with members of an Enum takes their values, and an Enum the JSON of values that are not plain.
     - Keys of dicts are text in JSON, whatever they are in Python.
     - Strict mode is what pydantic's JSON mode makes of it: text for a date, a list for a set.
+    - In a union, text that is in JSON what a branch wants counts as much for it as for a branch that wants any text.
     - A record takes its fields by their names in JSON and in Python, and no other keys where its class does not say so.
     - A truth value is no number, NaN and infinity are none unless the annotation allows them, and half a surrogate pair
       is no text. What may be anything is still no deeper than JSON may be.
@@ -69,17 +84,25 @@ class _Change:
     allows_infinity: bool | None = None
     allows_other_keys: bool = False
     is_key: bool = False
+    is_chosen: bool = False
+    """Whether a union has to choose between what is within it and something else."""
 
     def __call__(self, node: Node) -> Node | None:
         """Return what validates in place of a schema, or None where it stays."""
         ref: str | None = node.get("ref")
         changed = self._of_kind(node)
         before = self._before(node)
-        if before is None:
+        from_text = self.is_chosen and node["type"] in _TEXT_IN_JSON
+        if before is None and not from_text:
             return changed
         # What refers to the schema is to find what is called first.
-        inner = {key: value for key, value in (changed or mapped_inside(node, self)).items() if key != "ref"}
-        return cast("Node", core_schema.no_info_before_validator_function(before, cast("CoreSchema", inner), ref=ref))
+        inner = cast("CoreSchema", _without_ref(changed or mapped_inside(node, self)))
+        if not from_text:
+            return cast("Node", core_schema.no_info_before_validator_function(cast("Any", before), inner, ref=ref))
+        if before is not None:
+            inner = core_schema.no_info_before_validator_function(before, inner)
+        first = FromText(cast("CoreSchema", _without_ref(node)))
+        return cast("Node", core_schema.no_info_wrap_validator_function(first, inner, ref=ref))
 
     def _before(self, node: Node) -> Callable[[object], object] | None:
         """Return what is to be done with a value before pydantic sees it."""
@@ -88,6 +111,8 @@ class _Change:
         before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(kind)
         if kind in _TIMES and is_strict:
             before = no_number
+        elif kind == "fraction":
+            before = Ratio("fraction_type")
         elif kind in _NUMBERS and not is_strict:
             before = Number(_NUMBERS[kind])
         elif kind == "literal":
@@ -106,7 +131,11 @@ class _Change:
             lax = mapped(node["lax_schema"], self)
             return {**lax, "ref": node["ref"]} if "ref" in node else lax
         if kind == "union":
-            return {**node, "choices": sorted(mapped(node["choices"], self), key=_is_decoded)}
+            choices = mapped(node["choices"], replace(self, is_chosen=True))
+            return {**node, "choices": sorted(choices, key=_rank)}
+        if kind == "definitions":
+            # What they are is not known of the definitions: a union may refer to any of them.
+            return mapped_inside(node, replace(self, is_chosen=_has_union(node)))
         if kind == "str":
             # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
             node = {"min_length": 0, **self._with_linear_pattern(node)}
@@ -132,6 +161,7 @@ class _Change:
                 has_python_patterns=config.get("regex_engine") == "python-re",
                 allows_infinity=config.get("allow_inf_nan"),
                 allows_other_keys=self.allows_other_keys or "extra_fields_behavior" in config,
+                is_chosen=self.is_chosen,
             )
             node = {**node, "config": {key: value for key, value in config.items() if key != "regex_engine"}}
             if kind == "dataclass" and within.is_strict:
@@ -143,7 +173,7 @@ class _Change:
         return mapped_inside(node, replace(within, allows_other_keys=False))
 
     def _with_keys(self, node: Node) -> Node:
-        keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=self.is_strict))
+        keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=True))
         if not _is_read_from_text(node["keys_schema"]):
             keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
         return {**mapped_inside(node, self), "keys_schema": keys}
@@ -163,6 +193,14 @@ class _Change:
         stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
         is_strict = self.is_key or (self._is_strict(node) and not stays)
         return {**node, "strict": False} if is_strict else node
+
+
+def _without_ref(node: Node) -> Node:
+    return {key: value for key, value in node.items() if key != "ref"}
+
+
+def _has_union(node: Node) -> bool:
+    return node["type"] == "union" or any(map(_has_union, inner_schemas(node)))
 
 
 def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None:
@@ -228,11 +266,18 @@ def _function_name(node: Node) -> str:
     return getattr(node["function"]["function"], "__name__", "")
 
 
-def _is_decoded(choice: object) -> bool:
-    """Whether a branch of a union decodes text: text that another branch wants is not for it."""
+def _rank(choice: object) -> int:
+    """Return where a branch of a union comes: text that another branch wants is not for one that decodes text.
+
+    A UUID comes first, as in JSON, where a text that is one counts for more as a UUID than as text.
+    """
     schema: Any = cast("tuple[object, str]", choice)[0] if isinstance(choice, tuple) else choice
     function: object = schema.get("function")
-    return isinstance(function, dict) and cast("dict[str, object]", function).get("function") is from_base64
+    if not isinstance(function, dict):
+        return 0
+    called = cast("dict[str, object]", function).get("function")
+    is_uuid = isinstance(called, FromText) and schema["schema"]["type"] == "uuid"
+    return 1 if called is from_base64 else -is_uuid
 
 
 def _decodes_itself(node: Node) -> bool:
