@@ -5,9 +5,10 @@ import random
 import resource
 from collections.abc import Callable
 from time import thread_time
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel, Discriminator, Tag
 
 from ez_ptc.errors import ArgumentsError, SchemaError
 from ez_ptc.tools.tool import Tool
@@ -75,3 +76,82 @@ def test_samples_of_a_schema_bind(seed: int) -> None:
         for _ in range(VALUES if tool is not None else 0):
             value = sample(tool.parameters, chance)
             assert refusal(tool, value.get("it", None)) == "", (tool.signature, tool.parameters, value)
+
+
+def referring(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"$ref": "#/$defs/It", "$defs": {"It": schema}}
+
+
+def objects(many: int) -> list[dict[str, Any]]:
+    keys = [f"key_{number}" for number in range(many)]
+    return [{"required": [key], "properties": {key: {"type": "integer"}}} for key in keys]
+
+
+def nested(depth: int, leaf: object) -> object:
+    for _ in range(depth):
+        leaf = {"of": leaf}
+    return leaf
+
+
+def kind_of(value: object) -> str:
+    return "item" if isinstance(value, dict) else "items" if isinstance(value, list) else "text"
+
+
+class Item(BaseModel):
+    of: """Annotated[
+        Annotated[Item, Tag("item")] | Annotated[list[Item], Tag("items")] | Annotated[str, Tag("text")],
+        Discriminator(kind_of),
+    ]"""
+
+
+def test_what_is_wanted_far_inside_is_found_in_bounded_time() -> None:
+    tool = tool_of(Item)
+    assert tool is not None
+    value = nested(24, None)
+    seconds, _ = cost_of(lambda: refusal(tool, value))
+    assert seconds <= SECONDS
+    assert "wants str, got None" in refusal(tool, value)
+
+
+IT = {"$ref": "#/$defs/It"}
+PATTERNS = dict.fromkeys(("^o", "f$", ".", "of", "^(a+)+$"), IT)
+WORDS = [f"word_{number}" for number in range(5_000)]
+GIVEN: tuple[dict[str, Any], ...] = (
+    {"type": "array", "items": {"enum": WORDS}},
+    {"type": "array", "items": {"enum": list(range(5_000))}},
+    {"type": "array", "items": {"anyOf": [{"const": word} for word in WORDS[:3_000]]}},
+    {"type": "array", "items": {"oneOf": [{"const": number} for number in range(300)]}},
+    {"type": "array", "items": {"anyOf": objects(300)}},
+    referring({"type": ["object", "string"], "patternProperties": PATTERNS}),
+    referring({"type": ["object", "string"], "patternProperties": PATTERNS, "additionalProperties": IT}),
+    referring(
+        {"allOf": [{"anyOf": [{"properties": {"of": IT}, "type": ["object", "array"]}, {"type": "string"}]}] * 2}
+    ),
+    {"type": ["string", "array"], "pattern": "(?=a)(a+)+$", "items": {"pattern": "(?!b)(a+)+$"}},
+)
+MANY: tuple[list[Any], ...] = (
+    ["a"] * 12_000,
+    [{}] * 16_000,
+    [[]] * 16_000,
+    [None] * 10_000,
+    [{"of": "a"}] * 4_500,
+    [*range(10_000)],
+    WORDS[:4_000],
+)
+DEEP: tuple[object, ...] = (
+    *(nested(12, 1), nested(30, None), nested(90, []), nested(90, "a"), "a" * 60_000 + "!"),
+    {"of": {str(number): {"of": number} for number in range(3_000)}},
+)
+
+
+@pytest.mark.parametrize("schema", GIVEN)
+def test_a_given_schema_is_checked_in_bounded_time_and_memory(schema: dict[str, Any]) -> None:
+    definitions = schema.get("$defs", {})
+    it = {key: value for key, value in schema.items() if key != "$defs"}
+    whole = {"type": "object", "properties": {"it": it}, "required": ["it"], "$defs": definitions}
+    tool = Tool.from_schema("take", "Take it.", whole, dict)
+    for value in (*MANY, *DEEP):
+        seconds, megabytes = cost_of(lambda value=value: refusal(tool, value))
+        assert seconds <= SECONDS, (schema, value)
+        assert megabytes <= MEGABYTES, (schema, value)
+        assert len(refusal(tool, value)) < LONGEST

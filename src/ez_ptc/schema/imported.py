@@ -30,7 +30,7 @@ _DRAFTS: Final = (
     (jsonschema_rs.Draft4Validator, "http://json-schema.org/draft-04/schema#"),
 )
 # The first takes linear time. What it does not know is matched by the other, within so many steps for each character.
-_ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=1_000))
+_ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=200))
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
@@ -24,10 +24,14 @@ __all__ = ["SchemaBinder"]
 _AT_MOST: Final = 10
 _CHOICES: Final = 8
 _MOST_FAILURES: Final = 500
-_MOST_MENDED: Final = 20_000
+_MOST_MENDED: Final = 10_000
+_NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
 _COMPARED: Final = 2
 """Failures for which the nearest of the values that are allowed is looked for, which takes its time."""
 _COMPARED_LENGTH: Final = 200
+_MOST_COMPARED: Final = 300
+_ALIKE: Final = 2
+"""Of more values than are compared, those that begin with the same characters come first: the quote and one more."""
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
 _Path = tuple[str | int, ...]
 
@@ -79,8 +83,8 @@ class SchemaBinder:
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])
         if not self.validator.is_valid(values):
-            values, mended = self._mended(values)
-            problems += self._problems_of(values)
+            values, mended, failures = self._mended(values)
+            problems += self._problems_of(failures)
         if problems:
             self._refuse(problems)
         for name, filler in self.fillers.items():
@@ -91,41 +95,59 @@ class SchemaBinder:
         message = f"{self.tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems) from None
 
-    def _mended(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
-        """Put right what models are known to get wrong; return the arguments and a sentence for each slip."""
+    def _mended(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
+        """Put right what models are known to get wrong.
+
+        Return the arguments, a sentence for each slip, and the first failures that are left, None where none are.
+        """
         mended: list[str] = []
         changes: list[tuple[_Path, object]] = []
-        for path, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
-            changes.append((path, change))
-            mended.append(f"{where(path, self.fields)} {sentence}")
-        return (replaced(values, changes), first_of(mended)) if changes else (values, ())
+        failures: list[Failure] = []
+        for failure, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
+            if sentence:
+                changes.append((failure.path, change))
+                mended.append(f"{where(failure.path, self.fields)} {sentence}")
+            else:
+                failures.append(failure)
+        if changes:
+            values = replaced(values, changes)
+            if self.validator.is_valid(values):
+                return values, first_of(mended), None
+            failures = list(self.failures.of(values, _MOST_FAILURES))
+        return values, first_of(mended), failures
 
-    def _changes(self, failures: Sequence[Failure]) -> Iterator[tuple[_Path, object, str]]:
+    def _changes(self, failures: Iterable[Failure]) -> Iterator[tuple[Failure, object, str]]:
+        """Yield failures, each with the value that puts it right and what to say of that, or "" where there is none."""
+        others = 0
         for failure in failures:
-            if failure.keyword not in _WRONG_TYPE or not failure.path:
-                continue
-            if failure.value is None and self._may_be_left_out(failure.path):
-                yield failure.path, LEFT_OUT, "was null and is left out"
-            elif type(failure.value) is str and type(parsed := parse_value(failure.value)) in (list, dict):
-                yield failure.path, parsed, "was JSON text and is read"
+            is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
+            if is_type and failure.value is None and self._may_be_left_out(failure.path):
+                yield failure, LEFT_OUT, "was null and is left out"
+            elif is_type and type(parsed := _parsed(failure.value)) in (list, dict):
+                yield failure, parsed, "was JSON text and is read"
+            else:
+                yield failure, None, ""
+                others += 1
+                if others == _MOST_FAILURES:  # the call is refused anyway
+                    return
 
     def _may_be_left_out(self, path: _Path) -> bool:
         # Whether a key further in is required is seen when the rest is checked again.
         *around, last = path
         return isinstance(last, str) and (bool(around) or not self.fields[last].required)
 
-    def _problems_of(self, values: dict[str, object]) -> list[str]:
+    def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
         """Return a sentence for each of the first failures, and how many more there are."""
-        if self.validator.is_valid(values):
+        if found is None:
             return []
-        failures = [each for each in self.failures.of(values, _MOST_FAILURES) if not _is_missing_argument(each)]
+        failures = [each for each in found if not _is_missing_argument(each)]
         problems: dict[str, None] = {}
         for number, failure in enumerate(failures):
             if len(problems) >= _AT_MOST:
                 return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
             # Two keywords may refuse one value for one reason, as `type` and `enum` do.
             problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
-        return list(problems)
+        return list(problems) if found else [_NOT_FOUND]
 
     def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
         path, kind = failure.path, failure.kind
@@ -135,8 +157,8 @@ class SchemaBinder:
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
             return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
         got = shown_with_type(failure.value)
-        if isinstance(kind, jsonschema_rs.ValidationErrorKind.Enum):
-            wanted = _choices(kind.options, failure.value, compare=compare)
+        if failure.keyword == "enum":
+            wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
             return [f"{place} wants {wanted}, got {got}"]
         if failure.keyword in _WRONG_TYPE:
             return [f"{place} wants {one_line(self._wanted(failure))}, got {got}"]
@@ -160,6 +182,10 @@ class SchemaBinder:
         return "another type"
 
 
+def _parsed(value: object) -> object:
+    return parse_value(value) if type(value) is str else None
+
+
 def _why_no_json(values: dict[str, object]) -> str | None:
     if is_too_deep(values):
         return f"the arguments are not what JSON can carry: they are nested more than {MAX_DEPTH} levels deep"
@@ -176,8 +202,14 @@ def _is_missing_argument(failure: Failure) -> bool:
 
 def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
     """Write the values that are allowed; of many, the nearest or the first."""
+    more = len(options) - _CHOICES
+    listed = _nearest(options, shown(value)) if compare and more > 0 else map(shown, options[:_CHOICES])
+    return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")
+
+
+def _nearest(options: Sequence[object], value: str) -> list[str]:
     texts = [shown(option) for option in options]
-    near = difflib.get_close_matches(shown(value), texts, n=_CHOICES, cutoff=0) if compare else texts
-    listed = near[:_CHOICES] if len(texts) > _CHOICES else texts
-    more = f" or one of {len(texts) - len(listed)} more" if len(texts) > len(listed) else ""
-    return " | ".join(listed) + more
+    if len(texts) > _MOST_COMPARED:
+        alike = [text for text in texts if text[:_ALIKE] == value[:_ALIKE]]
+        texts = [*alike, *texts[:_MOST_COMPARED]][:_MOST_COMPARED]
+    return difflib.get_close_matches(value, list(dict.fromkeys(texts)), n=_CHOICES, cutoff=0)

@@ -7,9 +7,10 @@ schema, and only at the place where nothing within is wrong are its errors asked
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from time import thread_time
 from typing import Any, Final, cast
 
 import jsonschema_rs
@@ -19,8 +20,11 @@ __all__ = ["Compiler", "Failure", "Failures"]
 _Schema = Mapping[str, Any]
 _QUOTED: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _Path = tuple[str | int, ...]
+_SECONDS: Final = 0.08
+"""CPU time after which no more failures are looked for: a value may have to be held against thousands of branches."""
 
-# Keywords with schemas for the same value or for values in it; a value that fails one of them has parts that fail.
+# Keywords with schemas for the same value or for values in it; a value that fails one of them has parts that fail. And
+# `enum`, whose errors have all of its values in them.
 _WITHIN: Final = frozenset(
     {
         "$defs",
@@ -35,6 +39,7 @@ _WITHIN: Final = frozenset(
         "dependencies",
         "dependentSchemas",
         "else",
+        "enum",
         "if",
         "items",
         "maxContains",
@@ -72,7 +77,8 @@ class Compiler:
 class Failure:
     """A value that fails: its path, the schema for it, and the error.
 
-    `keyword` is the one that it fails, "" where it is not known. `kind` has the details of one that is no union.
+    `keyword` is the one that it fails, "" where it is not known. `kind` has the details of one that is neither a union
+    nor an enumeration.
     """
 
     path: _Path
@@ -99,6 +105,17 @@ class _Part:
         return _Part(f"{self.pointer}/{pointer}", schema, value, (*self.path, step))
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search for failures: when it ends, on the clock of `time.thread_time`, and the parts that it has met.
+
+    Several ways may lead to one part, and a reference back to one whose failures are not all found.
+    """
+
+    ends_at: float
+    is_done: dict[tuple[str, _Path], bool] = field(default_factory=dict[tuple[str, _Path], bool])
+
+
 class Failures:
     """Finds the values that fail one schema."""
 
@@ -107,9 +124,9 @@ class Failures:
         self._compiler = compiler
         self._own: dict[str, jsonschema_rs.Validator] = {}
 
-    def of(self, value: object, most: int) -> list[Failure]:
-        """Return the first failures of a value that is not valid."""
-        return list(islice(self._failures(_Part("#", self._schema, value, ()), frozenset()), most))
+    def of(self, value: object, most: int) -> Iterator[Failure]:
+        """Find the first failures of a value that is not valid, one after the other; none where that takes long."""
+        return islice(self._failures(_Part("#", self._schema, value, ()), _Search(thread_time() + _SECONDS)), most)
 
     @cached_property
     def _validators(self) -> jsonschema_rs.ValidatorMap:
@@ -119,29 +136,42 @@ class Failures:
         validator = self._validators.get(part.pointer)
         return validator is None or validator.is_valid(part.value)
 
-    def _failures(self, part: _Part, outer: frozenset[tuple[str, int]]) -> Iterator[Failure]:
-        """Yield the failures of a part that fails; `outer` are those around it, which a reference may lead back to."""
+    def _failures(self, part: _Part, search: _Search) -> Iterator[Failure]:
+        """Yield the failures of a part that fails."""
         schema = _mapping(part.schema)
-        around = outer | {(part.pointer, id(part.value))}
-        found = False
+        search.is_done[part.pointer, part.path] = found = False
         for inner in self._parts(part, schema):
-            if (inner.pointer, id(inner.value)) not in around and not self._is_valid(inner):
+            if thread_time() > search.ends_at:
+                return
+            is_done = search.is_done.get((inner.pointer, inner.path))
+            if is_done is not None:
+                found = found or is_done
+            elif not self._is_valid(inner):
                 found = True
-                yield from self._failures(inner, around)
+                yield from self._failures(inner, search)
         for error in self._errors(part, schema):
             found = True
             path = (*part.path, *error.instance_path)
             yield Failure(path, part.value, schema, error.kind.name, error.kind, error.message)
+        if "enum" in schema and not self._is_one_of(part, schema):
+            found = True
+            yield Failure(part.path, part.value, schema, "enum")
         if not found:
             keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
             yield Failure(part.path, part.value, schema, keyword)
+        search.is_done[part.pointer, part.path] = True
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
         """Yield the errors of the keywords that speak of the value itself."""
         if part.pointer not in self._own:
             self._own[part.pointer] = self._compiler.validator(_shallow(schema))
-        validator = self._own[part.pointer]
-        return iter(()) if validator.is_valid(part.value) else validator.iter_errors(part.value)
+        return self._own[part.pointer].iter_errors(part.value)
+
+    def _is_one_of(self, part: _Part, schema: _Schema) -> bool:
+        pointer = f"{part.pointer}/enum"
+        if pointer not in self._own:
+            self._own[pointer] = self._compiler.validator({"enum": schema["enum"]})
+        return self._own[pointer].is_valid(part.value)
 
     def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         if isinstance(reference := schema.get("$ref"), str) and (target := self._referred(reference)) is not None:

@@ -1,6 +1,6 @@
 """What a core schema of pydantic wants at a place within a value."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, cast
@@ -51,9 +51,14 @@ class Places:
         found: list[_Schema] = [self._root]
         for step in path:
             inner = (each.get("schema", each) if _is_field(each) else each for each in found)
-            opened = [schema for each in inner for schema in _opened(each, self._definitions)]
-            found = [each for schema in opened for each in _inner(schema, step)]
+            opened = _each_once(schema for each in inner for schema in _opened(each, self._definitions))
+            # Several branches of a union may lead to one schema, and would at every level again.
+            found = _each_once(each for schema in opened for each in _inner(schema, step))
         return found
+
+
+def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:
+    return list({id(schema): schema for schema in schemas}.values())
 
 
 def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
