@@ -24,6 +24,7 @@ from ez_ptc.messages import ToolResult
 from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.schema.replacing import detached
 from ez_ptc.tools.approval import Approve, Question, asking, not_answered, someone_to_ask
+from ez_ptc.tools.changes import RawCall
 from ez_ptc.tools.failures import failure, log_text
 from ez_ptc.tools.life import CallLife, to_the_end
 
@@ -31,14 +32,7 @@ if TYPE_CHECKING:
     from ez_ptc.schema.arguments import BoundCall
     from ez_ptc.tools.definition import Definition
 
-__all__ = [
-    "NO_SETTINGS",
-    "CallSettings",
-    "areturned",
-    "arun_call",
-    "returned",
-    "run_call",
-]
+__all__ = ["NO_SETTINGS", "CallSettings", "areturned", "arun_call", "returned", "run_call"]
 
 R = TypeVar("R")
 
@@ -128,7 +122,7 @@ def _run(
     bind = partial(_bound, tool, args, kwargs, settings)
     bound = bind() if life is None else to_the_end(bind)
     if tool.requires_approval:
-        bound = _approved(tool, bound, settings, life or CallLife())
+        bound = _approved(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
     run = partial(tool.function, *bound.args, **bound.kwargs)
     if life is None and tool.timeout is None:
         output = _own(tool.name, settings, run)
@@ -155,7 +149,9 @@ def _finished(tool: "Definition", output: object) -> object:
     return run_coroutine(_awaited_in_time, tool, output) if _must_be_awaited(output) else output
 
 
-def _approved(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> "BoundCall":
+def _approved(
+    tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
+) -> "BoundCall":
     ask = partial(_ask, tool, bound, someone_to_ask(tool.name, settings.approve))
     with life.pausing():
         if life.approval_seconds is None:
@@ -168,7 +164,7 @@ def _approved(tool: "Definition", bound: "BoundCall", settings: CallSettings, li
     with asking(tool.name, settings.reraise):
         question, answer = outcome()
     instead = question.decided(_blocking(answer, f"the approval of {tool.name}"))
-    return bound if instead is None else _bound(tool, (), instead, settings)
+    return bound if instead is None else raw.changed(tool, bound, question, instead)
 
 
 # Awaited --------------------------------------------------------------------------------------------------------------
@@ -221,7 +217,7 @@ async def _arun(
 ) -> "tuple[Callable[[], object], BoundCall]":
     bound = await _abound(tool, args, kwargs, settings)
     if tool.requires_approval:
-        bound = await _aapproved(tool, bound, settings, life)
+        bound = await _aapproved(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     run = partial(_own, tool.name, settings, partial(tool.function, *bound.args, **bound.kwargs))
     try:
         outcome = await _called(tool, partial(_begun, tool, life, run), life)
@@ -249,7 +245,9 @@ async def _called(tool: "Definition", begun: Callable[[], object], life: CallLif
         raise _left(tool) from None
 
 
-async def _aapproved(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife) -> "BoundCall":
+async def _aapproved(
+    tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
+) -> "BoundCall":
     from anyio import move_on_after
 
     # In a thread, because a person takes their time and the event loop must not wait for them.
@@ -262,7 +260,10 @@ async def _aapproved(tool: "Definition", bound: "BoundCall", settings: CallSetti
         raise not_answered(tool.name, life.approval_seconds)
     question, answer = answered
     instead = question.decided(answer)
-    return bound if instead is None else await _abound(tool, (), instead, settings)
+    if instead is None:
+        return bound
+    bind = partial(raw.changed, tool, bound, question, instead)
+    return (await to_thread(partial(to_the_end, partial(_outcome, bind))))()
 
 
 async def _abound(

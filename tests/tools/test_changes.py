@@ -1,0 +1,53 @@
+"""A call of which its approver has changed a part."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AfterValidator, BaseModel, Field, Json, field_validator
+
+from ez_ptc._sync import run_coroutine
+from ez_ptc.messages import ToolCall
+from ez_ptc.tools.decorators import ez_tool
+
+
+class Raised(BaseModel):
+    amount: int
+    secret: int = Field(5, exclude=True)
+
+    @field_validator("amount")
+    @classmethod
+    def with_tax(cls, amount: int) -> int:
+        return amount + 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "sent", "runs"),
+    [
+        (Raised, {"amount": 1, "secret": 9}, Raised.model_construct(amount=2, secret=9)),
+        (Annotated[int, AfterValidator(lambda value: value * 2)], 4, 8),
+        (Json[list[int]], "[1]", [1]),
+        (dict[tuple[int, int], int], {"[1, 2]": 3}, {(1, 2): 3}),
+    ],
+)
+def test_arguments_that_a_person_did_not_change_run_as_they_were_shown(
+    annotation: object, sent: object, runs: object
+) -> None:
+    ran: list[object] = []
+
+    def take(it: Any, note: str = "") -> None:  # noqa: ANN401 - any value may come
+        """Take it."""
+        ran.append((it, note))
+
+    take.__annotations__ = {"it": annotation, "note": str, "return": None}
+    tool = ez_tool(take, requires_approval=True)
+
+    def approve(call: ToolCall) -> bool:
+        assert isinstance(call.arguments, dict)
+        call.arguments["note"] = "seen"
+        return True
+
+    tool.call({"it": sent}, approve=approve)
+    run_coroutine(partial(tool.acall, {"it": sent}, approve=approve))
+
+    assert ran == [(runs, "seen")] * 2
