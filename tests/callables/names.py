@@ -80,5 +80,5 @@ CASES: Final[list[Case]] = [
     *(case_of(f"called {name}", (name,)) for name in NAMES),
     case_of("all those names", NAMES),
     case_of("a hundred parameters", tuple(f"number_{index}" for index in range(100))),
-    case_of("a long name", ("a" * 200,)),
+    case_of("a long name", ("a" * 70,)),
 ]

@@ -9,7 +9,6 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import cast
 
-from ez_ptc.errors import ProtocolError
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.converse import Exchange
 from ez_ptc.sandbox.execution import Limits
@@ -56,11 +55,10 @@ def outcome(chunks: Iterable[bytes]) -> list[str]:
     door = Door(note)
     exchange = Exchange("1", door, LIMITS)
     seen: list[str] = []
-    try:
-        for chunk in chunks:
-            seen.extend(_taken(exchange, call) for call in exchange.feed(chunk))
-    except ProtocolError as error:
-        exchange.end(str(error))
+    for chunk in chunks:
+        seen.extend(_taken(exchange, call) for call in exchange.take(chunk))
+        if exchange.over and not exchange.finished:
+            break
     result = exchange.result()
     assert len(result.output) + len(result.error_output) <= LIMITS.output + LIMITS.frame
     # One call more than allowed is answered with a refusal; what is over comes to nothing.
@@ -73,7 +71,8 @@ def _taken(exchange: Exchange, call: CallFrame) -> str:
     assert call.name == "note"
     refusal = exchange.refusal(call)
     if refusal is None:
-        exchange.answer(call, ToolResult(success=True, output=call.args))
+        result = ToolResult(success=True, output=call.args)
+        exchange.answer(call, result, exchange.encode(call, result))
     else:
         assert call.number > LIMITS.calls
         exchange.refuse(call, refusal)

@@ -291,6 +291,11 @@ class Exchange:
         return not (self.finished or self._stopping or self._ended_because)
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether a reply may still be sent."""
+        return bool(self._unsent)
+
+    @property
     def reusable(self) -> bool:
         """Whether the worker waits for another program: this one has ended by itself, and nothing of it goes on."""
         return self.finished and not (self._stopping or self._ended_because or self._unsent)

@@ -145,10 +145,7 @@ class Tool(Generic[P, R_co]):
         return self.of_definition(definition, self._settings if settings is None else settings)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the function; with approval and context, where it takes these.
-
-        Raises ToolError where approval is required and refused, or where nobody can be asked.
-        """
+        """Call the function. Raises ToolError where a person must approve that, and does not or cannot be asked."""
         if not self._is_guarded:
             return cast("R_co", self._definition.function(*args, **kwargs))
         call = areturned if self.is_async else returned

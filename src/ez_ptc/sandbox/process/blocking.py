@@ -127,6 +127,7 @@ class BlockingDriver:
                 over = threading.Event()
                 self._threads.start(lambda: context.run(self._converse, calls, over))
                 self._watch(over)
+                self._settle()
 
     def _send_opening(self) -> None:
         try:
@@ -214,8 +215,7 @@ class BlockingDriver:
                 return
             frame = exchange.answer(call, result, encoded)
         exchange.tell(call)
-        self._send(frame)
-        exchange.sent(call)
+        self._send(frame, call)
 
     def _run_aside(self, call: CallFrame, over: threading.Event) -> None:
         try:
@@ -227,7 +227,7 @@ class BlockingDriver:
             self._failure = error
             over.set()
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, frame: bytes, answered: CallFrame | None = None) -> None:
         # Not under the other lock: who sends much waits for the worker, which may wait for whoever reads.
         with self._sending:
             try:
@@ -236,6 +236,8 @@ class BlockingDriver:
                 sent = 0
             if sent < len(frame):
                 _send_rest(self._socket, memoryview(frame)[sent:], self._clock)
+            if answered is not None:
+                self._exchange.sent(answered)
 
     def _watch(self, over: threading.Event) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""
@@ -245,6 +247,11 @@ class BlockingDriver:
                 break
         if self._failure is not None:
             raise self._failure
+
+    def _settle(self) -> None:
+        """Wait for who sends a reply that the worker has read already: the worker may be used again then."""
+        if self._exchange.has_unsent and self._sending.acquire(timeout=_SLACK):
+            self._sending.release()
 
     def _stop(self) -> None:
         """Ask the program to stop, its time being over, and take what it says within the grace."""
