@@ -1,10 +1,11 @@
 """A call of which its approver has changed a part."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, Json, field_validator
+from pydantic import AfterValidator, BaseModel, Field, Json, RootModel, field_serializer, field_validator
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.messages import ToolCall
@@ -51,3 +52,53 @@ def test_arguments_that_a_person_did_not_change_run_as_they_were_shown(
     run_coroutine(partial(tool.acall, {"it": sent}, approve=approve))
 
     assert ran == [(runs, "seen")] * 2
+
+
+class Odd(BaseModel):
+    """A record that is written otherwise than it is."""
+
+    amount: int = Field(exclude=True)
+    to: str = Field(alias="for")
+
+    @field_serializer("to")
+    def hide(self, to: str) -> str:
+        """Write somebody else."""
+        return "nobody"
+
+
+@dataclass
+class Around:
+    """A record around it."""
+
+    inner: list[Odd]
+
+
+class Rooted(RootModel[dict[str, Odd]]):
+    """A record without a name of its own."""
+
+
+ODD = {"amount": 500, "for": "Eve"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        (Odd, ODD),
+        (list[Odd], [ODD]),
+        (Around, {"inner": [ODD]}),
+        (dict[str, Around], {"a": {"inner": [ODD]}}),
+        (Rooted, {"a": ODD}),
+    ],
+)
+def test_a_person_sees_all_that_runs_however_its_class_is_written(kind: Any, sent: object) -> None:  # noqa: ANN401 - any type
+    def act(order: Any) -> str:  # noqa: ANN401 - it is annotated below
+        """Do it."""
+        return repr(order)
+
+    act.__annotations__["order"] = kind
+    asked: list[object] = []
+    tool = ez_tool(requires_approval=True)(act)
+    ran = tool.call({"order": sent}, approve=lambda call: asked.append(call.arguments) or True)
+    assert asked == [{"order": sent}]
+    assert "500" in str(ran)
+    assert "Eve" in str(ran)

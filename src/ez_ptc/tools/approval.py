@@ -3,7 +3,8 @@
 import contextlib
 import copy
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ToolError
@@ -48,12 +49,10 @@ class Question:
     @classmethod
     def about(cls, tool: "Definition", bound: "BoundCall") -> "Question":
         """Ask about exactly what will run. What is shown of it is JSON, and shares nothing with it."""
-        from ez_ptc.formats.content import as_json
-
         given, defaults = tool.arguments_of(bound)
         values = {**given, **defaults}
         in_order = dict.fromkeys([*tool.parameters["properties"], *values])
-        shown: dict[str, object] = {name: as_json(values[name]) for name in in_order if name in values}
+        shown: dict[str, object] = {name: _as_shown(values[name]) for name in in_order if name in values}
         return cls(ToolCall("", tool.name, copy.deepcopy(shown)), shown, frozenset(defaults))
 
     def decided(self, answer: object) -> dict[str, object] | None:
@@ -73,6 +72,36 @@ class Question:
     def _is_default(self, name: str, value: object) -> bool:
         # It need not be of the type that the parameter asks for, and the function has it anyway.
         return name in self.defaults and value == self.shown[name]
+
+
+def _as_shown(value: object) -> object:
+    """Return a value as JSON with all that its records have: how they are written elsewhere may leave fields out."""
+    from ez_ptc.formats.content import as_json
+
+    return as_json(_by_fields(value))
+
+
+def _by_fields(value: Any) -> Any:  # noqa: ANN401 - any value
+    kind = cast("Any", type(value))
+    if kind is dict:
+        return {key: _by_fields(each) for key, each in value.items()}
+    if kind in (list, tuple, set, frozenset):
+        return [_by_fields(each) for each in value]
+    fields = getattr(kind, "__pydantic_fields__", None)
+    if getattr(kind, "__pydantic_root_model__", False):
+        return _by_fields(value.root)
+    if isinstance(fields, dict):
+        names = {name: _name_in_json(name, info) for name, info in cast("dict[str, Any]", fields).items()}
+        others = getattr(value, "__pydantic_extra__", None) or {}
+        return {**{names[name]: _by_fields(getattr(value, name)) for name in names}, **_by_fields(others)}
+    if is_dataclass(kind):
+        return {each.name: _by_fields(getattr(value, each.name)) for each in dataclass_fields(kind)}
+    return value
+
+
+def _name_in_json(name: str, info: Any) -> str:  # noqa: ANN401 - what pydantic knows of a field
+    alias = info.validation_alias or info.alias
+    return alias if isinstance(alias, str) else name
 
 
 @contextlib.contextmanager
