@@ -182,7 +182,7 @@ def _around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 _VALUES = st.recursive(st.one_of(*_SCALARS, *_OTHERS), _around, max_leaves=8)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_VALUES)
 def test_any_value_is_the_same_for_everybody(giving: Toolkit, value: object) -> None:
     plain = as_json(value)
