@@ -118,11 +118,11 @@ class _Maker:
         return dataclasses.make_dataclass(self._name(), entries)
 
     def _typed_dict(self, fields: Mapping[str, Any], optional: bool) -> Any:  # noqa: ANN401 - any form of type
-        made: Any = typing_extensions.TypedDict  # pyright: ignore[reportAssignmentType] - a class is made at run time
+        made: Any = typing_extensions.TypedDict
         return made(self._name(), dict(fields), total=not optional)
 
     def _attrs(self, fields: Mapping[str, Any], optional: bool) -> Any:  # noqa: ANN401 - any form of type
-        none = {"default": None} if optional else {}
+        none: dict[str, Any] = {"default": None} if optional else {}
         return attrs.make_class(self._name(), {name: attrs.field(type=kind, **none) for name, kind in fields.items()})
 
     def _struct(self, fields: Mapping[str, Any], optional: bool) -> Any:  # noqa: ANN401 - any form of type

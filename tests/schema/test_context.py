@@ -125,7 +125,7 @@ def typed_for_checkers(
     a: Context[Mapping[str, int]],
     b: hidden.Context[Mapping[str, int]] | None,
     *,
-    c: hidden.Context[hidden.Mapping[str, hidden.Any]] | None = None,
+    c: hidden.Context[hidden.Mapping[str, hidden.NewType]] | None = None,
     d: Mapping[str, int] | None = None,
 ) -> None: ...
 

@@ -112,7 +112,7 @@ class NativeJsonSchema(GenerateJsonSchema):
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         """Leave `additionalProperties` out where the annotation says nothing of the values."""
         described = super().dict_schema(schema)
-        if (names := self._names_of_keys(schema.get("keys_schema", _ANY))) is not None:
+        if (names := _names_of_keys(cast("dict[str, Any]", schema.get("keys_schema", _ANY)))) is not None:
             described["propertyNames"] = names
         says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
         described = {
@@ -120,15 +120,6 @@ class NativeJsonSchema(GenerateJsonSchema):
         }
         has_values = bool(described.keys() & {"additionalProperties", "patternProperties"})
         return described if says_nothing or has_values else {**described, "additionalProperties": True}
-
-    def _names_of_keys(self, schema: core_schema.CoreSchema) -> JsonSchemaValue | None:
-        """Describe the keys of a dict that are no text in Python; None for those that are, and for numbers."""
-        values: list[object] | None = schema.get("expected", schema.get("members"))
-        if values is not None and not all(isinstance(_plain(value), str) for value in values):
-            return {"type": "string", "enum": [_key_text(_plain(value)) for value in values]}
-        if schema["type"] in ("tuple", "list", "frozenset"):
-            return {"description": "JSON text of a list, like '[1, 2]'"}
-        return None
 
     def arguments_schema(self, schema: core_schema.ArgumentsSchema) -> JsonSchemaValue:
         """Say which item of a named tuple is which field."""
@@ -211,6 +202,16 @@ def _is_json(value: object) -> bool:
 
 def _plain(value: object) -> object:
     return cast("object", value.value) if isinstance(value, Enum) else value
+
+
+def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
+    """Describe the keys of a dict that are no text in Python; None for those that are, and for numbers."""
+    values: list[object] | None = schema.get("expected", schema.get("members"))
+    if values is not None and not all(isinstance(_plain(value), str) for value in values):
+        return {"type": "string", "enum": [_key_text(_plain(value)) for value in values]}
+    if schema["type"] in ("tuple", "list", "frozenset"):
+        return {"description": "JSON text of a list, like '[1, 2]'"}
+    return None
 
 
 def _key_text(key: object) -> str:

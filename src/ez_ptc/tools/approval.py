@@ -92,7 +92,7 @@ def _by_fields(value: Any) -> Any:  # noqa: ANN401 - any value
         return _by_fields(value.root)
     if isinstance(fields, dict):
         names = {name: _name_in_json(name, info) for name, info in cast("dict[str, Any]", fields).items()}
-        others = getattr(value, "__pydantic_extra__", None) or {}
+        others: dict[str, Any] = getattr(value, "__pydantic_extra__", None) or {}
         return {**{names[name]: _by_fields(getattr(value, name)) for name in names}, **_by_fields(others)}
     if is_dataclass(kind):
         return {each.name: _by_fields(getattr(value, each.name)) for each in dataclass_fields(kind)}

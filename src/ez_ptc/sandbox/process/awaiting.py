@@ -17,7 +17,7 @@ from ez_ptc.sandbox.process.calling import ProgramCall
 from ez_ptc.sandbox.replies import is_quick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from anyio.abc import TaskGroup
 
@@ -122,6 +122,7 @@ class AwaitingDriver:
         if exchange.reader.waiting + len(data) <= _LARGE:
             return exchange.take(data)
         # Not on the event loop. To its end, because what is half read cannot be read by another: a second at most.
+        read: Callable[[], Iterable[Frame]] = tuple
         with anyio.CancelScope(shield=True):
             read = await to_thread(_read, exchange.reader, data)
         return exchange.admit(read)
