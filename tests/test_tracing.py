@@ -21,8 +21,9 @@ from ez_ptc.tracing import CAPTURE_CONTENT
 SECRET = "the orchid is in bloom"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
+    """Take the spans of this process: OpenTelemetry has one provider for good, and a second one would get none."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
