@@ -189,10 +189,10 @@ def test_more_workers_are_kept_ready_under_load_and_fewer_again_afterwards() -> 
         toolkit = Toolkit(TOOLS, sandbox=sandbox)
         with ThreadPoolExecutor(12) as pool:
             assert {each.result(60).return_value for each in start(pool, toolkit, "add(1, 1)", 60)} == {2}
+            counts = [len(families(os.getpid(), without=before))]
         pause = threading.Event()
-        counts: list[int] = []
         # The zygote, its parent, and two workers.
-        while (not counts or counts[-1] != 4) and len(counts) < 1_200:
+        while counts[-1] != 4 and len(counts) < 1_200:
             counts.append(len(families(os.getpid(), without=before)))
             pause.wait(0.05)
         assert counts[-1] == 4

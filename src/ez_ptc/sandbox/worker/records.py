@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Record"]
 
+_MAX_SUGGESTED = 80
+
 
 class Record(dict[str, object]):
     """A dict with ``r["temp"]`` and ``r.temp``; a key like ``items``, a method of dict, only as ``r["items"]``."""
@@ -36,4 +38,5 @@ class Record(dict[str, object]):
         raise error
 
     def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *map(str, self)]
+        # Python suggests what is in here, as it is: a key that no program can write as an attribute is not.
+        return [*super().__dir__(), *(key for key in self if key.isidentifier() and len(key) <= _MAX_SUGGESTED)]
