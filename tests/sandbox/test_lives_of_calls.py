@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -74,6 +75,17 @@ def test_the_time_that_a_person_takes_is_not_the_programs(execute_everywhere: Ex
     result = execute_everywhere(toolkit, "pay('Ada')\nwhile True: pass")
     assert result.error == "TimeoutError: the program timed out after 0.4 s"
     assert paid == ["Ada"] * 3
+
+
+def test_a_program_that_computes_while_a_person_is_asked_is_ended(
+    execute: Execute, sandbox: ProcessSandbox, person: Person
+) -> None:
+    program = "import threading\nthreading.Thread(target=pay, args=('Ada',), daemon=True).start()\nwhile True: pass"
+    result = execute(
+        Toolkit([pay], sandbox=sandbox, approve=person, limits=Limits(timeout=0.5, approval_timeout=20)), program
+    )
+    assert re.fullmatch(r"TimeoutError: the program used up its \d+ s of CPU time", str(result.error))
+    assert paid == []
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])

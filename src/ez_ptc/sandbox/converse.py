@@ -8,6 +8,7 @@ return, gives :meth:`Exchange.take` what it receives, runs the calls that come o
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["ZYGOTE_GONE", "Earlier", "Encoded", "Exchange", "rejected"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
+_CORES = os.cpu_count() or 1
 _TOO_LATE = "something came after the last frame"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK = 4096
@@ -63,7 +65,8 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
         "frame": limits.frame,
         "outstanding": limits.outstanding,
         "calls": limits.calls,
-        "cpu": math.ceil(limits.cpu_time or 0),
+        # Also without a limit: its time stands still while a person is asked, and what it computes does not.
+        "cpu": math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES),
     }
     if limits.seed is not None:
         numbers["seed"] = limits.seed

@@ -35,7 +35,7 @@ class Limits:
         grace: Seconds that a program has for its `finally` blocks.
         approval_timeout: Seconds that a person has to answer when a call must be approved. They do not count against
             `timeout`; a call about which nobody has answered is refused.
-        cpu_time: Seconds of CPU time, rounded up; None for no limit but `timeout`.
+        cpu_time: Seconds of CPU time, rounded up; None for what all cores together have in `timeout` and `grace`.
         memory: Bytes that the program may allocate, beyond the interpreter's own.
         output: Bytes of standard output and error together; the rest is dropped and counted. A value, an error and a
             tool's result have no more characters either in what a model reads of them.
