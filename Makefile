@@ -42,7 +42,7 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
-	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
+	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
 test-explore: $(STAMPS)/test  ## Run the property tests on random examples, ten times as many
 	EZ_PTC_EXPLORE=1 $(BIN)/python -m pytest -m hypothesis -n 3 --dist worksteal $(ARGS)
@@ -57,8 +57,8 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 	EZ_PTC_E2E=1 $(BIN)/python -m pytest tests/e2e $(ARGS)
 
 # They wait more than they compute: four at a time on two cores take a third of the time.
-test-security: $(STAMPS)/test  ## Run the tests of the sandbox that take their time: hostile programs, faults, a survey
-	$(BIN)/python -m pytest tests/sandbox -m security -n 4 --dist worksteal $(ARGS)
+test-security: $(STAMPS)/test  ## Run the tests that take their time: hostile programs, faults, a survey, all variants
+	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
 
 test-packages: $(STAMPS)/packages  ## Run the tests of packages that programs may import (downloads 30 MB once)
 	$(BIN)/python -m pytest tests/sandbox/test_granted_packages.py $(ARGS)

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -18,10 +19,34 @@ gc.disable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let each process that is started find bytecode, and write what is missing; once, before there are workers."""
+    """Know our marks; let each process that is started find bytecode, and write what is missing, once."""
+    config.addinivalue_line("markers", "security: takes long; run with -m security")
+    config.addinivalue_line("markers", "sampled(every): a plain run takes one variant in so many, the first among them")
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compile_worker()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long, unless it is asked for by its mark."""
+    _leave_variants_to_security(items)
+    if "security" not in str(config.option.markexpr):
+        for item in items:
+            if item.get_closest_marker("security"):
+                item.add_marker(pytest.mark.skip(reason="takes long: run with -m security"))
+
+
+def _leave_variants_to_security(items: list[pytest.Item]) -> None:
+    """Mark what a plain run leaves out of tests whose variants are many and take their time."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % mark.kwargs["every"]:
+                item.add_marker(pytest.mark.security)
+            seen[test] += 1
 
 
 def pytest_collection_finish() -> None:

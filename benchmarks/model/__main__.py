@@ -9,9 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
-
-from openai import OpenAI
+from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.model.asking import ask, continued
 from benchmarks.model.marking import is_right
@@ -21,6 +19,9 @@ from benchmarks.model.tasks import KINDS, TASKS, Task
 from benchmarks.model.worlds import WORLDS
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
 
+if TYPE_CHECKING:
+    from openai import OpenAI
+
 __all__ = ["attempts", "judged", "kin_of", "main"]
 
 _ATTEMPTS: Final = 3
@@ -28,6 +29,8 @@ _ATTEMPTS: Final = 3
 
 def main() -> None:
     """Ask, and print."""
+    from openai import OpenAI
+
     parser = argparse.ArgumentParser(prog="python -m benchmarks.model", description=__doc__)
     parser.add_argument("--subjects", default=",".join(SUBJECTS), help="which, with commas between them")
     parser.add_argument("--environments", type=Path, default=Path(".venv/model"), help="where the peers are installed")
@@ -49,7 +52,7 @@ def main() -> None:
 
 
 def _of_world(
-    client: OpenAI,
+    client: "OpenAI",
     subject: str,
     place: str,
     python: str,
@@ -77,7 +80,7 @@ def kin_of(wanted: str) -> tuple[str, ...]:
     return next((kind for kind in KINDS if any(name in wanted for name in kind)), ())
 
 
-def attempts(client: OpenAI, task: Task, process: Process, wanted: tuple[str, list[Any]], *, verbose: bool) -> int:
+def attempts(client: "OpenAI", task: Task, process: Process, wanted: tuple[str, list[Any]], *, verbose: bool) -> int:
     """Return after how many repairs the task was done right; the most there are and one where it was not."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": process.system}] if process.system else []
     messages.append({"role": "user", "content": process.ask("begin", task.question)})

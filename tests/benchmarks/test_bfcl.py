@@ -151,6 +151,7 @@ def test_few_entries_are_spread_over_all() -> None:
     assert evenly(entries, None) == evenly(entries, 99) == entries
 
 
+@pytest.mark.security
 def test_entries_of_the_package_run_through_the_sandbox_without_a_difference() -> None:
     pytest.importorskip("bfcl_eval", reason="bfcl-eval is not installed; make bench-bfcl installs it")
     from benchmarks.bfcl.run import Runner

@@ -303,6 +303,7 @@ def test_what_a_model_asks_for_is_read_by_the_format(provider: str) -> None:
     assert (call.name, arguments) == ("f", {"a": [1]})
 
 
+@pytest.mark.security
 def test_documents_of_the_package_are_imported_exported_and_called_without_a_problem(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

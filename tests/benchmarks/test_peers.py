@@ -102,6 +102,7 @@ def test_memory_counts_the_processes_that_have_no_children() -> None:
             os.killpg(outer.pid, signal.SIGKILL)
 
 
+@pytest.mark.security
 def test_a_run_prints_what_json_readers_need(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

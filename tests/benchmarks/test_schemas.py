@@ -71,6 +71,7 @@ def test_the_table_compares_with_one_subject() -> None:
     ]
 
 
+@pytest.mark.security
 def test_a_whole_run_has_every_figure_and_judges_the_targets(repository: Path) -> None:
     # In a process of its own, because what other tests have left in this one is collected before each measure.
     command = [sys.executable, "-m", "benchmarks.schemas", "--rounds", "1", "--json"]

@@ -14,8 +14,7 @@ from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import ProviderError
 from tests.providers.chat_server import ChatServer
 
-for extra in ("cyclopts", "openai"):
-    pytest.importorskip(extra, reason="the extras `cli` and `openai` are not installed")
+pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
 ANSWERS = [answers[-1] for answers in Recording.load(RECORDING).answers.values()]
 WIDE = "200"

@@ -125,6 +125,7 @@ def test_a_pipe_gets_what_the_program_wrote(run: Callable[..., tuple[int, bytes,
         "fail()",
     ],
 )
+@pytest.mark.sampled(every=5)
 def test_whatever_a_program_does_every_stream_takes_it(
     run: Callable[..., tuple[int, bytes, bytes]], program: str, options: tuple[str, ...], encoding: str
 ) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from google.genai import types
-
 from ez_ptc import ez_tool
 from ez_ptc.formats.describable import ToolShape
 from ez_ptc.formats.prompt import Prompt
@@ -44,6 +42,8 @@ def call(location: str, **others: Any) -> dict[str, Any]:
 
 def check(request: dict[str, Any]) -> None:
     """Check a request with the SDK's types, which know no other fields than theirs, and for what Gemini refuses."""
+    from google.genai import types
+
     known: dict[str, Any] = {
         "systemInstruction": types.Content,
         "toolConfig": types.ToolConfig,

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast, get_type_hints
 
-from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
-from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
 __all__ = ["check_chat", "check_responses"]
@@ -15,11 +13,15 @@ __all__ = ["check_chat", "check_responses"]
 
 def check_chat(body: Mapping[str, Any]) -> None:
     """Raise a validation error for what is no request of Chat Completions, or has a field that there is not."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+
     _check(CompletionCreateParamsNonStreaming, body)
 
 
 def check_responses(body: Mapping[str, Any]) -> None:
     """Raise a validation error for what is no request of Responses, or has a field that there is not."""
+    from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
+
     _check(ResponseCreateParamsNonStreaming, body)
 
 

@@ -68,6 +68,7 @@ def test_what_strict_mode_cannot_say_is_refused_by_name(format_name: str, shape:
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("shape", EVERY)
+@pytest.mark.sampled(every=4)
 def test_a_tool_is_not_changed_by_being_described(format_name: str, shape: str, strict: bool) -> None:
     tool = Described("brew", copy.deepcopy(EVERY[shape]), return_schema={"type": "object", "properties": {}})
     try:
@@ -82,6 +83,7 @@ def test_a_tool_is_not_changed_by_being_described(format_name: str, shape: str, 
 
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("shape", EVERY)
+@pytest.mark.sampled(every=4)
 def test_being_described_twice_gives_the_same(format_name: str, shape: str) -> None:
     tool = Described("brew", EVERY[shape])
 

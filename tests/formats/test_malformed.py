@@ -18,6 +18,8 @@ from tests.formats.provider_bodies import FORMATS, JUNK, NOT_JSON, PROMPT, Form,
 _MAX_MESSAGE = 2000
 
 every_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+PARTS = 3
+in_parts = pytest.mark.parametrize("part", range(PARTS))
 
 
 def _check_message(error: Exception) -> None:
@@ -65,17 +67,22 @@ def test_what_is_made_is_right(form: Form) -> None:
 
 
 @every_format
-def test_any_one_thing_in_an_answer_may_be_wrong(form: Form) -> None:
-    taken = [_taken(lambda body=body: form.answer(body, PROMPT), form) for body in mutations(form.body)]
+@in_parts
+@pytest.mark.sampled(every=PARTS)
+def test_any_one_thing_in_an_answer_may_be_wrong(form: Form, part: int) -> None:
+    bodies = [*mutations(form.body)][part::PARTS]
+    taken = [_taken(lambda body=body: form.answer(body, PROMPT), form) for body in bodies]
     assert 0 < sum(taken) < len(taken)
 
 
 @every_format
-def test_any_one_thing_in_a_stream_may_be_wrong(form: Form) -> None:
+@in_parts
+@pytest.mark.sampled(every=PARTS)
+def test_any_one_thing_in_a_stream_may_be_wrong(form: Form, part: int) -> None:
     taken = [
         _taken(lambda events=events: form.streamed(events)[0], form)
         for at, event in enumerate(form.events)
-        for wrong in mutations(event)
+        for wrong in [*mutations(event)][part::PARTS]
         for events in [[*form.events[:at], wrong, *form.events[at + 1 :]]]
     ]
     assert 0 < sum(taken) < len(taken)
@@ -174,10 +181,12 @@ def _written(value: object) -> str | None:
 
 
 @every_format
-def test_any_one_thing_in_a_saved_conversation_may_be_wrong(form: Form) -> None:
+@in_parts
+@pytest.mark.sampled(every=PARTS)
+def test_any_one_thing_in_a_saved_conversation_may_be_wrong(form: Form, part: int) -> None:
     saved = json.loads(to_json(_conversation(form)))
     loaded = 0
-    for wrong in mutations(saved, JUNK):
+    for wrong in [*mutations(saved, JUNK)][part::PARTS]:
         text = _written(wrong)
         if text is None:
             continue

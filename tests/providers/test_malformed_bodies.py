@@ -73,6 +73,7 @@ def _reply(name: str, body: str | bytes, *, is_streamed: bool) -> Reply:
     ],
     ids=["list", "object", "closed", "integer", "in usage", "cut off", "no text", "null", "string"],
 )
+@pytest.mark.sampled(every=4)
 async def test_bytes_that_are_no_answer_are_refused(
     name: str, is_streamed: bool, body: str | bytes, anyio_backend: str
 ) -> None:
@@ -90,6 +91,7 @@ async def test_bytes_that_are_no_answer_are_refused(
 @pytest.mark.parametrize(
     "body", [_DEEP_LIST, _DEEP_OBJECT, _LONG_INTEGER, '{"error": {"message": "a\\nb\\ud800"}}', "x\ny"]
 )
+@pytest.mark.sampled(every=3)
 async def test_an_error_may_say_anything(name: str, body: str, anyio_backend: str) -> None:
     with pytest.raises(ProviderError) as caught:
         await _asked(name, Reply(status=400, body=body), is_streamed=False)
@@ -117,6 +119,7 @@ async def test_numbers_that_json_does_not_have_are_null(name: str, anyio_backend
 @pytest.mark.parametrize(
     ("header", "seconds"), [("7", 7.0), ("nan", None), ("inf", None), ("-1", None), ("9" * 400, None), ("soon", None)]
 )
+@pytest.mark.sampled(every=3)
 async def test_how_long_to_wait_is_a_number_of_seconds(
     name: str, header: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch, anyio_backend: str
 ) -> None:

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from mistralai.client.models import ChatCompletionRequest
 
 from ez_ptc import ez_tool
 from ez_ptc.conversation.builder import llm
@@ -16,8 +15,6 @@ from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCall
 from ez_ptc.providers.mistral import MistralProvider
 from tests.providers.loopback import LoopbackServer, Reply, sse
 from tests.providers.openai_replies import completion, completion_chunks
-
-pytest.importorskip("openai", reason="the extra `openai` is not installed")
 
 MISTRAL = "api.mistral.ai"
 CALL = {"id": "D681PevKs", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
@@ -37,6 +34,8 @@ def get_weather(city: str) -> str:
 
 def check(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a request's messages, which Mistral's own types take and its order allows."""
+    from mistralai.client.models import ChatCompletionRequest
+
     assert body.keys() <= ChatCompletionRequest.model_fields.keys()
     ChatCompletionRequest.model_validate(body)
     messages: list[dict[str, Any]] = body["messages"]

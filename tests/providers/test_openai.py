@@ -15,8 +15,6 @@ from tests.providers.chat_server import ChatServer
 from tests.providers.loopback import LoopbackServer, Reply, nowhere, sse
 from tests.providers.openai_replies import completion, completion_chunks
 
-pytest.importorskip("openai", reason="the extra `openai` is not installed")
-
 CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
 ANOTHER = {"id": "call_2", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
 

@@ -15,8 +15,6 @@ from ez_ptc.providers.provider import Connection
 from tests.providers.loopback import Fault, LoopbackServer, Reply, nowhere, sse
 from tests.providers.openai_replies import CHAT, RESPONSES, Api
 
-pytest.importorskip("openai", reason="the extra `openai` is not installed")
-
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=str)]
 
 BOUND = 60

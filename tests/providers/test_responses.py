@@ -13,8 +13,6 @@ from ez_ptc.providers.responses import OpenAIProvider
 from tests.providers.loopback import LoopbackServer, Reply, sse
 from tests.providers.openai_replies import completion, response, response_events
 
-pytest.importorskip("openai", reason="the extra `openai` is not installed")
-
 REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
 CALL = {
     "type": "function_call",

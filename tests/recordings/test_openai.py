@@ -20,11 +20,9 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
-from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.formats import openai_turns, responses_turns
@@ -48,7 +46,8 @@ from tests.recordings.openai_traffic import (
     responses_prompt,
 )
 
-pytest.importorskip("openai", reason="the extra `openai` is not installed")
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion
 
 _NO_RETRY: Final = {"x-should-retry": "false"}
 _NO_SUMMARY: Final = {"type": "summary_text", "text": ""}
@@ -138,7 +137,10 @@ def test_completions_say_what_the_sdk_reads_in_them() -> None:
         )
 
 
-def _by_the_sdk(interaction: Interaction) -> ChatCompletion:
+def _by_the_sdk(interaction: Interaction) -> "ChatCompletion":
+    from openai.lib.streaming.chat import ChatCompletionStreamState
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
     if not interaction.is_stream:
         return ChatCompletion.construct(**interaction.json)
     state: ChatCompletionStreamState[None] = ChatCompletionStreamState()

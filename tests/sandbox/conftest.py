@@ -14,19 +14,6 @@ from ez_ptc.toolkit.toolkit import Toolkit
 from tests.sandbox.tools import TOOLS
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Know the tests that are left out of a plain run: `pytest -m security` runs them."""
-    config.addinivalue_line("markers", "security: takes long; run with -m security")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless it is asked for by its mark."""
-    if "security" not in str(config.option.markexpr):
-        for item in items:
-            if item.get_closest_marker("security"):
-                item.add_marker(pytest.mark.skip(reason="takes long: run with -m security"))
-
-
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[ProcessSandbox]:
     """The sandbox that the tests share; each program has a process of its own in it."""

@@ -129,6 +129,7 @@ def test_programs_of_many_threads_do_not_mix(sandbox: ProcessSandbox) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.sampled(every=2)
 async def test_programs_of_many_tasks_do_not_mix(sandbox: ProcessSandbox) -> None:
     toolkit = Toolkit([say], sandbox=sandbox)
     results: dict[str, ExecutionResult] = {}
@@ -247,6 +248,7 @@ with Toolkit([leave]) as toolkit:
 
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
+@pytest.mark.sampled(every=3)
 def test_a_person_who_stops_the_host_does_and_a_tool_that_exits_has_failed(driver: str) -> None:
     assert run_script(LEAVING, driver).splitlines() == [
         "leave tried to end the program that it runs in (SystemExit: bye)",

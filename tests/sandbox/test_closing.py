@@ -97,6 +97,7 @@ def closed_meanwhile(host: Host, run: Run, what: str, code: str) -> object:
 
 @pytest.mark.parametrize("code", GOES_ON.values(), ids=GOES_ON.keys())
 @pytest.mark.parametrize("what", ["session", "sandbox"])
+@pytest.mark.sampled(every=5)
 def test_a_program_whose_sandbox_or_session_is_closed_raises_so(host: Host, run: Run, what: str, code: str) -> None:
     got = closed_meanwhile(host, run, what, code)
     assert type(got) is SandboxError
@@ -104,6 +105,7 @@ def test_a_program_whose_sandbox_or_session_is_closed_raises_so(host: Host, run:
 
 
 @pytest.mark.parametrize("what", ["session", "sandbox"])
+@pytest.mark.sampled(every=4)
 def test_closing_gives_the_descriptors_of_a_running_program_back(run: Run, what: str) -> None:
     before = len(descriptors())
     host = Host()
@@ -127,6 +129,7 @@ def test_one_may_close_from_a_tool_and_from_a_task_beside_it(host: Host, what: s
 
 
 @pytest.mark.anyio
+@pytest.mark.sampled(every=2)
 async def test_a_task_may_close_what_another_one_uses(host: Host) -> None:
     got: list[object] = []
 
@@ -144,6 +147,7 @@ async def test_a_task_may_close_what_another_one_uses(host: Host) -> None:
     assert str(got[0]) == CLOSED["session"]
 
 
+@pytest.mark.sampled(every=3)
 def test_a_closed_session_leaves_its_place_and_the_sandbox_to_others(run: Run) -> None:
     host = Host()
     host.sandbox.close()
@@ -157,6 +161,7 @@ def test_a_closed_session_leaves_its_place_and_the_sandbox_to_others(run: Run) -
     host.sandbox.close()
 
 
+@pytest.mark.sampled(every=3)
 def test_a_session_whose_sandbox_is_closed_says_so(host: Host, run: Run) -> None:
     assert run(host.session, "kept = 1").success
     host.sandbox.close()
@@ -225,6 +230,7 @@ assert begun.wait(20)
 @pytest.mark.parametrize(
     ("what", "says"), [("session", CLOSED["session"]), ("sandbox", CLOSED["sandbox"]), ("toolkit", CLOSED["sandbox"])]
 )
+@pytest.mark.sampled(every=3)
 def test_closing_at_the_interpreters_end_is_answered_like_any_other(what: str, says: str) -> None:
     assert run_script(AT_EXIT, what) == says + "\n"
 

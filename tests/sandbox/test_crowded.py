@@ -140,6 +140,7 @@ def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
 
 
 @with_prlimit
+@pytest.mark.sampled(every=2)
 async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_backend: str) -> None:
     crowd = Crowd(patience=60.0)
     toolkit = Toolkit([], sandbox=crowd.sandbox)

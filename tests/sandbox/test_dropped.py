@@ -77,6 +77,7 @@ def used_session(toolkit: Toolkit) -> Session:
     return session
 
 
+@pytest.mark.sampled(every=4)
 def test_a_dropped_session_leaves_its_place_to_others(small: Toolkit, drop: Drop) -> None:
     held: list[object] = [used_session(small)]
     with pytest.warns(ResourceWarning, match=SESSION):
@@ -101,7 +102,7 @@ def test_many_dropped_sessions_leave_no_descriptor_and_no_process(before: set[in
         used_session(toolkit).close()
         sandbox.cool_down()
         held, started = len(descriptors()), families(os.getpid(), without=before)
-        for _ in range(20):
+        for _ in range(8):
             with pytest.warns(ResourceWarning, match=SESSION):
                 used_session(toolkit)
             started |= families(os.getpid(), without=before)
@@ -133,6 +134,7 @@ def test_a_session_whose_sandbox_is_closed_is_dropped_without_a_word() -> None:
     assert len(descriptors()) == held
 
 
+@pytest.mark.sampled(every=4)
 def test_a_dropped_sandbox_ends_its_processes(before: set[int], drop: Drop) -> None:
     open_before = len(descriptors())
     held: list[object] = [ProcessSandbox(ready=2)]
@@ -147,6 +149,7 @@ def test_a_dropped_sandbox_ends_its_processes(before: set[int], drop: Drop) -> N
     assert len(descriptors()) == open_before
 
 
+@pytest.mark.sampled(every=4)
 def test_a_sandbox_that_has_started_nothing_is_dropped_without_a_word(drop: Drop) -> None:
     closed = ProcessSandbox(ready=1)
     closed.warm_up()
@@ -186,29 +189,27 @@ import gc, os, threading
 from ez_ptc import Toolkit
 from tests.sandbox.processes import all_gone, descendants
 
-PACKAGES = [[], ["docstring_parser"], ["idna"]]
-for how in ("drop", "cycle", "thread"):
-    for packages in PACKAGES:
-        toolkit = Toolkit([], allow_imports=packages)
-        assert toolkit.execute("1 + 1").return_value == 2
-        other = Toolkit([], allow_imports=packages)
-        assert other.execute("1 + 1").return_value == 2
-        started = descendants(os.getpid())
-        del toolkit
-        gc.collect()
-        assert not all_gone(started, within=0.1), "the other toolkit uses them"
-        assert other.execute("1 + 1").return_value == 2
-        if how == "cycle":
-            other.self = other
-        held = [other]
-        del other
-        if how == "thread":
-            thread = threading.Thread(target=held.clear)
-            thread.start()
-            thread.join()
-        held.clear()
-        gc.collect()
-        assert all_gone(started, within=5), how
+for how, packages in (("drop", []), ("cycle", ["docstring_parser"]), ("thread", ["idna"])):
+    toolkit = Toolkit([], allow_imports=packages)
+    assert toolkit.execute("1 + 1").return_value == 2
+    other = Toolkit([], allow_imports=packages)
+    assert other.execute("1 + 1").return_value == 2
+    started = descendants(os.getpid())
+    del toolkit
+    gc.collect()
+    assert not all_gone(started, within=0.1), "the other toolkit uses them"
+    assert other.execute("1 + 1").return_value == 2
+    if how == "cycle":
+        other.self = other
+    held = [other]
+    del other
+    if how == "thread":
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
+    held.clear()
+    gc.collect()
+    assert all_gone(started, within=5), how
 session = Toolkit([]).session()
 assert session.execute("kept = 1").success
 gc.collect()
@@ -255,6 +256,7 @@ if sys.argv[1] == "exit":
 
 
 @pytest.mark.parametrize("how", ["plain", "cycle", "function", "exit"])
+@pytest.mark.sampled(every=4)
 def test_what_lives_at_the_end_of_the_interpreter_is_ended_without_a_word(how: str) -> None:
     pids = {int(pid) for pid in run_script(ALIVE_AT_THE_END, how).split()}
     assert len(pids) >= 6
@@ -315,6 +317,7 @@ with Toolkit([]) as toolkit:
 
 
 @pytest.mark.parametrize(("way", "number"), [("closed", 100_000), ("dropped", 100_000), ("toolkits", 20_000)])
+@pytest.mark.sampled(every=3)
 def test_what_is_closed_or_dropped_leaves_nothing_in_the_host_and_no_hook(way: str, number: int) -> None:
     grown, hooks = map(int, run_script(GROWING, way, str(number), timeout=120).split())
     assert grown < 2 << 20

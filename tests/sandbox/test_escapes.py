@@ -16,6 +16,8 @@ from tests.sandbox.scripts import ROOT
 
 # Each of them takes the whole of its time or of its memory, which the tests of the limits try in another way.
 SLOW_CLASSES = ("timeouts", "memory", "output")
+PARTS = 3
+in_parts = pytest.mark.parametrize("part", range(PARTS))
 NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
 
 
@@ -56,10 +58,13 @@ def corpus(shared_folder: Path) -> tuple[Path, dict[str, str]]:
     return path, {entry["id"]: entry["class"] for entry in json.loads(path.read_text(encoding="utf-8"))}
 
 
-def test_hostile_programs_reach_nothing(shared_folder: Path, tmp_path: Path) -> None:
+@in_parts
+@pytest.mark.sampled(every=PARTS)
+def test_hostile_programs_reach_nothing(shared_folder: Path, tmp_path: Path, part: int) -> None:
     path, classes = corpus(shared_folder)
     names = [name for name, kind in classes.items() if kind not in SLOW_CLASSES]
     assert len(names) > 150
+    names = names[part::PARTS]
     assert breaches(tmp_path, str(path), *names) == {name: [] for name in names}
 
 
@@ -76,9 +81,12 @@ def test_hostile_programs_that_take_their_time_reach_nothing(shared_folder: Path
 EVERYDAY = ("kernel", "executable", "files", "processes", "aftermath")
 
 
-def test_our_own_hostile_programs_reach_nothing(tmp_path: Path) -> None:
+@in_parts
+@pytest.mark.sampled(every=PARTS)
+def test_our_own_hostile_programs_reach_nothing(tmp_path: Path, part: int) -> None:
     names = [name for name in OWN if name.startswith(EVERYDAY)]
     assert len(names) > 40
+    names = names[part::PARTS]
     assert breaches(tmp_path, "own", *names) == {name: [] for name in names}
 
 

@@ -253,6 +253,7 @@ def test_a_zygote_can_fork_workers_and_hand_them_over_under_its_filter() -> None
     assert run_confined("zygote", "forking") == {}
 
 
+@pytest.mark.security
 def test_this_kernel_answers_as_the_simulator_does() -> None:
     """Every number and its x32 twin, called with zeros in a confined process."""
     answers = {int(number): answer for number, answer in run_confined("worker", "survey").items()}

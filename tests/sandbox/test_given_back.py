@@ -52,6 +52,7 @@ def found(workers: list[int]) -> Tool[..., None]:
     return found
 
 
+@pytest.mark.sampled(every=3)
 def test_a_worker_is_gone_when_its_result_is_out(
     execute_everywhere: Execute, own: ProcessSandbox, found: Tool[..., None], workers: list[int]
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_worker_is_gone_when_its_result_is_out(
     assert len(workers) >= 3
 
 
+@pytest.mark.sampled(every=3)
 def test_a_worker_is_gone_when_its_result_is_out_whatever_the_zygote_does(
     execute_everywhere: Execute, own: ProcessSandbox, found: Tool[..., None], workers: list[int]
 ) -> None:
@@ -118,6 +120,7 @@ def test_more_workers_wait_than_each_of_them_may_have_descriptors() -> None:
         assert Toolkit([], sandbox=own).execute("1 + 1", 20).return_value == 2
 
 
+@pytest.mark.sampled(every=3)
 def test_workers_that_were_killed_while_they_waited_are_not_noticed(
     execute_everywhere: Execute,
 ) -> None:
@@ -174,6 +177,7 @@ def test_the_host_holds_no_more_descriptors_than_those_of_the_workers_that_are_r
     assert len(descriptors()) == len(before)
 
 
+@pytest.mark.sampled(every=3)
 def test_a_program_may_have_months(execute_everywhere: Execute, own: ProcessSandbox) -> None:
     """The kernel waits for 24 days at a time."""
 

@@ -140,6 +140,7 @@ except SandboxError as error:
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
     ],
 )
+@pytest.mark.sampled(every=2)
 def test_a_package_that_cannot_be_given_says_why_with_the_first_program(tmp_path: Path, code: str, says: str) -> None:
     (tmp_path / "bad.py").write_text(code, encoding="utf-8")
     assert says in run_script(BAD, str(tmp_path))

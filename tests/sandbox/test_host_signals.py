@@ -98,6 +98,7 @@ def inherited(setting: str) -> list[str]:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(every=3)
 def test_what_a_host_does_with_its_signals_changes_nothing(setting: str) -> None:
     assert json.loads(run_script(HOST.replace("{setting}", SETTINGS[setting]))) == EXPECTED
 

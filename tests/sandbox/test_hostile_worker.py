@@ -103,6 +103,7 @@ SILENT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT.keys())
+@pytest.mark.sampled(every=3)
 def test_a_worker_that_keeps_the_host_waiting_ends_with_its_time(execute: Execute, toolkit: Toolkit, code: str) -> None:
     result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)")
     assert result.error == "TimeoutError: the program timed out after 0.6 s"

@@ -96,6 +96,7 @@ def test_a_frozen_application_that_names_itself_is_refused_and_starts_once(appli
 
 
 @pytest.mark.parametrize("executable", ["''", "None", "'/bin/true'", "'/no/where/python3'", "{executable!r}"])
+@pytest.mark.sampled(every=4)
 def test_an_embedded_python_runs_programs_in_the_interpreter_of_its_installation(
     application: Application, executable: str
 ) -> None:
@@ -103,6 +104,7 @@ def test_an_embedded_python_runs_programs_in_the_interpreter_of_its_installation
 
 
 @pytest.mark.parametrize("executable", ["''", "None", "'/bin/true'", "'/no/where/python3'", "{executable!r}"])
+@pytest.mark.sampled(every=3)
 def test_an_embedded_python_without_an_interpreter_is_told_to_name_one(
     application: Application, executable: str
 ) -> None:

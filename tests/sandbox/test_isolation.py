@@ -153,6 +153,7 @@ def test_without_landlock_and_namespaces_nothing_runs() -> None:
 
 
 @pytest.mark.parametrize("answer", ["EPERM", "ENOSYS"])
+@pytest.mark.sampled(every=2)
 def test_without_seccomp_nothing_runs(answer: str) -> None:
     refuses(host(f"seccomp={answer}", f"prctl:22={answer}"), "system call filter", "seccomp")
 
@@ -166,6 +167,7 @@ def test_without_seccomp_nothing_runs(answer: str) -> None:
     ],
     ids=["seccomp", "Landlock", "namespaces"],
 )
+@pytest.mark.sampled(every=3)
 def test_a_kernel_that_says_yes_and_does_nothing_is_found_out(rules: list[str]) -> None:
     refuses(host(*rules))
 
@@ -251,6 +253,7 @@ def _names(version: str) -> Iterable[str]:
 
 
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
+@pytest.mark.sampled(every=2)
 def test_a_host_that_is_nobody_can_run_programs(rules: tuple[str, ...]) -> None:
     python = interpreter_of_nobody()
     done = subprocess.run(

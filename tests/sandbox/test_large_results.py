@@ -95,6 +95,7 @@ TOO_MUCH: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize(("make", "says"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
+@pytest.mark.sampled(every=3)
 def test_what_is_too_much_is_an_error_that_says_that_the_tool_has_run(
     giving: Toolkit, make: Callable[[], object], says: str
 ) -> None:

@@ -126,6 +126,7 @@ def mortal(*arguments: str, rules: tuple[str, ...] = ()) -> Generator[tuple[subp
 
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
 @pytest.mark.parametrize("moment", ["in a tool", "computing", "idle"])
+@pytest.mark.sampled(every=4)
 def test_nothing_is_left_two_seconds_after_the_host_was_killed(moment: str, rules: tuple[str, ...]) -> None:
     with mortal(moment, rules=rules) as (host, pids):
         host.send_signal(signal.SIGKILL)
@@ -133,6 +134,7 @@ def test_nothing_is_left_two_seconds_after_the_host_was_killed(moment: str, rule
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.sampled(every=3)
 def test_nothing_is_left_when_the_host_is_asked_to_end(number: signal.Signals) -> None:
     with mortal("idle") as (host, pids):
         host.send_signal(number)
@@ -296,6 +298,7 @@ print(*descendants(os.getpid()))
 
 
 @pytest.mark.parametrize("closed", ["0", "012"])
+@pytest.mark.sampled(every=2)
 def test_a_host_without_standard_streams_can_run_programs(closed: str) -> None:
     """As a daemon is; its other descriptors then have the numbers of the streams."""
     code = """

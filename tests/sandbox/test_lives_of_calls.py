@@ -60,6 +60,7 @@ def person() -> Iterator[Person]:
     found.answers.set()
 
 
+@pytest.mark.sampled(every=3)
 def test_the_time_that_a_person_takes_is_not_the_programs(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     paid.clear()
     limits = Limits(timeout=0.4)
@@ -77,6 +78,7 @@ def test_the_time_that_a_person_takes_is_not_the_programs(execute_everywhere: Ex
     assert paid == ["Ada"] * 3
 
 
+@pytest.mark.sampled(every=2)
 def test_a_program_that_computes_while_a_person_is_asked_is_ended(
     execute: Execute, sandbox: ProcessSandbox, person: Person
 ) -> None:

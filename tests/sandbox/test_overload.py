@@ -115,6 +115,7 @@ def _ways(toolkit: Toolkit) -> dict[str, Callable[[], object]]:
 
 
 @pytest.mark.parametrize("way", ["blocking", "asyncio", "trio"])
+@pytest.mark.sampled(every=3)
 def test_one_that_waits_too_long_is_refused_with_what_to_do(small: Small, gate: Gate, way: str) -> None:
     toolkit = small(running=1, patience=1)
     assert isinstance(toolkit.sandbox, ProcessSandbox)
@@ -146,6 +147,7 @@ async def test_one_that_stops_waiting_takes_no_place(small: Small, gate: Gate) -
 
 
 @pytest.mark.anyio
+@pytest.mark.sampled(every=2)
 async def test_tasks_that_wait_hold_no_thread(small: Small, gate: Gate) -> None:
     toolkit = small(running=1)
     order: list[object] = []

@@ -111,6 +111,7 @@ def doctor(before: Sequence[str]) -> tuple[bool, str]:
 
 
 @pytest.mark.parametrize("what", KEPT)
+@pytest.mark.sampled(every=4)
 def test_under_limits_of_its_own_a_host_runs_programs(what: str) -> None:
     before = limited(*KEPT[what])
     works(host(before))
@@ -118,6 +119,7 @@ def test_under_limits_of_its_own_a_host_runs_programs(what: str) -> None:
 
 
 @pytest.mark.parametrize("how", MOUNTS)
+@pytest.mark.sampled(every=3)
 def test_without_a_part_of_the_file_system_a_host_runs_programs(how: str) -> None:
     before = mounted(how)
     works(host(before))
@@ -155,11 +157,13 @@ def test_where_the_host_itself_can_start_nothing_the_limits_are_named(rules: tup
 
 
 @pytest.mark.parametrize(("name", "value", "says"), TOO_LITTLE.values(), ids=TOO_LITTLE.keys())
+@pytest.mark.sampled(every=3)
 def test_where_a_limit_leaves_too_little_nothing_runs_and_it_is_named(name: str, value: int, says: str) -> None:
     refuses(host(limited(name, value)), says, "raise the limit")
 
 
 @pytest.mark.parametrize("call", ["pidfd_open", "pidfd_send_signal"])
+@pytest.mark.sampled(every=2)
 def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     """As in a gVisor that lacks them, which lacks Landlock as well."""
     before = around(f"{call}=ENOSYS", "landlock_create_ruleset=ENOSYS")
@@ -180,6 +184,7 @@ def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     ],
     ids=["no Landlock", "no seccomp", "no promise", "docker", "no clone3"],
 )
+@pytest.mark.sampled(every=3)
 def test_the_doctor_says_what_a_kernel_lacks(rules: tuple[str, ...], missing: str) -> None:
     sufficient, said = doctor(around(*rules))
     assert sufficient == (not missing)

@@ -88,8 +88,9 @@ def interrupt(outer: str, inner: str, ready: int, *, stride: int) -> None:
 
 
 @pytest.mark.parametrize(("outer", "inner", "ready"), CASES)
+@pytest.mark.sampled(every=3)
 def test_what_is_interrupted_anywhere_goes_on_and_loses_nothing(outer: str, inner: str, ready: int) -> None:
-    interrupt(outer, inner, ready, stride=23)
+    interrupt(outer, inner, ready, stride=71)
 
 
 @pytest.mark.security
@@ -138,8 +139,9 @@ print(share > 0 or places < 100)
 
 
 @pytest.mark.parametrize("what", ["sandbox", "session", "toolkit"])
+@pytest.mark.sampled(every=3)
 def test_what_is_closed_in_the_middle_of_its_use_says_so(what: str) -> None:
-    assert run_script(CLOSED, what, "12", timeout=120) == "True\n"
+    assert run_script(CLOSED, what, "6", timeout=120) == "True\n"
 
 
 @pytest.mark.security
@@ -164,7 +166,7 @@ async def later(a: int, b: int) -> int:
     await asyncio.sleep(0)
     return a + b
 
-SIGNALS = 60
+SIGNALS = 30
 chance = random.Random(1)
 sandbox = ProcessSandbox(ready=2, running=4, patience=20)
 toolkit, slow = Toolkit([add], sandbox=sandbox), Toolkit([later], sandbox=sandbox)
@@ -204,8 +206,9 @@ print(handled)
 
 
 @pytest.mark.parametrize("how", ["blocking", "asyncio"])
+@pytest.mark.sampled(every=2)
 def test_signal_handlers_run_programs_while_programs_run(how: str) -> None:
-    assert run_script(SIGNALLED, how, timeout=120) == "60\n"
+    assert run_script(SIGNALLED, how, timeout=120) == "30\n"
 
 
 # A service is asked to end while it is busy, and closes what it has in the handler.
@@ -250,6 +253,7 @@ print(all_gone(descendants(os.getpid()), within=10))
 @pytest.mark.parametrize(
     ("what", "says"), [("sandbox", "the sandbox"), ("session", "this session"), ("toolkit", "the sandbox")]
 )
+@pytest.mark.sampled(every=3)
 def test_a_handler_closes_what_the_main_thread_uses(what: str, says: str) -> None:
     said, gone = run_script(ENDED, what, timeout=60).splitlines()
     assert said == f"{says} was closed while this program ran; it had called tools (begin): see what they did"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar
 
 import pytest
 from jsonschema_rs import validator_for
-from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import BaseModel, Field, TypeAdapter
 from typing_extensions import Doc
 
@@ -85,6 +84,8 @@ def test_a_function_is_a_tool_definition() -> None:
 
 
 def test_a_definition_is_what_the_sdk_takes() -> None:
+    from openai.types.chat import ChatCompletionFunctionToolParam
+
     tool = function_to_tool(get_weather)
 
     assert TypeAdapter(ChatCompletionFunctionToolParam).validate_python(tool, strict=True) == tool

@@ -47,6 +47,7 @@ def cost_of(run: Callable[[], object]) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.sampled(every=3)
 def test_binding_hostile_values_takes_bounded_time_and_memory(seed: int) -> None:
     chance = random.Random(seed)
     tools = [tool for _ in range(TYPES) if (tool := tool_of(made_type(chance))) is not None]
@@ -147,6 +148,7 @@ DEEP: tuple[object, ...] = (
 
 
 @pytest.mark.parametrize("schema", GIVEN)
+@pytest.mark.sampled(every=2)
 def test_a_given_schema_is_checked_in_bounded_time_and_memory(schema: dict[str, Any]) -> None:
     definitions = schema.get("$defs", {})
     it = {key: value for key, value in schema.items() if key != "$defs"}

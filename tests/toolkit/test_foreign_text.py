@@ -145,6 +145,7 @@ def answers(toolkit: Toolkit, program: str, text: str) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("program", MET.values(), ids=MET.keys())
+@pytest.mark.sampled(every=3)
 def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
     for expected, told in (pair for text in TEXTS for pair in zip(plain, answers(toolkit, program, text), strict=True)):
@@ -157,6 +158,7 @@ def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, prog
 
 
 @pytest.mark.parametrize("program", VOICED.values(), ids=VOICED.keys())
+@pytest.mark.sampled(every=3)
 def test_what_a_tool_or_the_program_says_cannot_pose_as_ours(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
     for expected, told in (pair for text in TEXTS for pair in zip(plain, answers(toolkit, program, text), strict=True)):
@@ -230,6 +232,7 @@ def checked(program: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("program", CHECKED.values(), ids=CHECKED.keys())
+@pytest.mark.sampled(every=3)
 def test_a_strangers_types_are_quoted_in_what_is_found_before_a_program_runs(program: str) -> None:
     expected = checked(program, PLAIN)
     for told in (checked(program, text) for text in TEXTS if len(text) < 1_000):

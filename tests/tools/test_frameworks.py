@@ -10,9 +10,6 @@ from typing import Any, cast
 
 import anyio.lowlevel
 import pytest
-from anthropic import beta_async_tool, beta_tool
-from google.genai import _extra_utils as genai
-from google.genai.types import FunctionDeclaration
 from pydantic import BaseModel
 
 from ez_ptc.errors import ArgumentsError, ToolError
@@ -233,6 +230,9 @@ def test_what_goes_by_position_only_may_be_passed_by_name() -> None:
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
 async def test_google_calls_a_tool_with_approval_and_context_only(tool: Tool, anyio_backend: str) -> None:
+    from google.genai import _extra_utils as genai
+    from google.genai.types import FunctionDeclaration
+
     described = FunctionDeclaration.from_callable_with_api_option(callable=tool, api_option="GEMINI_API")
     assert (described.name, "user" in described.model_dump_json()) == (tool.name, False)
 
@@ -249,6 +249,8 @@ async def test_google_calls_a_tool_with_approval_and_context_only(tool: Tool, an
 
 
 async def test_anthropic_calls_the_function_of_a_tool(anyio_backend: str) -> None:
+    from anthropic import beta_async_tool, beta_tool
+
     plain = beta_tool(pay.as_function(approve=yes, context="Ada"))
     awaited = beta_async_tool(pay_later.as_function(approve=yes, context="Ada"))
     refused = beta_async_tool(pay_later.as_function(context="Ada"))

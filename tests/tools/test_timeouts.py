@@ -257,6 +257,7 @@ _PROGRAM = """
         ("", "anyio.run(Toolkit([hang]).aexecute, 'hang()', 0.2, backend='trio')"),
     ],
 )
+@pytest.mark.sampled(every=3)
 def test_a_tool_that_never_ends_does_not_keep_the_interpreter(options: str, way: str) -> None:
     program = textwrap.dedent(_PROGRAM.format(options=options, way=way))
     ended = subprocess.run([sys.executable, "-c", program], check=False, timeout=LONG, capture_output=True, text=True)

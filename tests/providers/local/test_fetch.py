@@ -68,6 +68,7 @@ def test_parts_that_came_before_an_interruption_are_not_fetched_again(folder: Pa
 @pytest.mark.parametrize(
     "extra", [b"", b"sec", b"second" * 100, b"x" * 5000], ids=["none", "a bit", "a third", "too much"]
 )
+@pytest.mark.sampled(every=4)
 def test_a_part_that_was_cut_off_is_fetched_again(extra: bytes, folder: PartsFolder, cache: Path) -> None:
     cache.mkdir(parents=True)
     (cache / "small.gguf.partial").write_bytes(CONTENTS[0] + extra)
