@@ -16,7 +16,7 @@ from ez_ptc.conversation.turns import Ask, Execute, Run, Tell, TurnLimits, resul
 from ez_ptc.formats.content import MAX_RESULT_TEXT, delivered
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
-from ez_ptc.sandbox.replies import is_quick
+from ez_ptc.schema.values import MAX_WRITTEN, is_little
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
@@ -222,4 +222,4 @@ async def _run_call(host: Host, call: ToolCall) -> ToolResult:
 async def _delivered(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
     """Return how a call ended, as the model is told of it; what may take long is made of it in a thread."""
     make = partial(delivered, call.name, result, host.max_result_text)
-    return make() if is_quick(result.output) else await to_thread(make)
+    return make() if is_little(result.output, most=MAX_WRITTEN) else await to_thread(make)

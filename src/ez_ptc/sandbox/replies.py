@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ez_ptc.formats.content import key_text
@@ -13,10 +12,7 @@ from ez_ptc.sandbox.worker import values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable
 
-__all__ = ["Payload", "is_quick", "payload"]
-
-_MAX_QUICK = 2_000
-_QUICK = frozenset({type(None), bool, int, float, str, list, dict})
+__all__ = ["Payload", "payload"]
 
 
 class Payload(NamedTuple):
@@ -44,19 +40,6 @@ def payload(tool: str, output: object, most: int) -> Payload:
     if len(body) > most:
         return _refused(tool, f"it has {len(body):,} bytes, and at most {most:,} can reach the program")
     return Payload(kind, body)
-
-
-def is_quick(output: object) -> bool:
-    """Return whether `payload` is known to take a few milliseconds at most, and to run nobody else's code."""
-    left, level = _MAX_QUICK, [output]
-    while level:
-        left -= len(level)
-        if left < 0 or not set(map(type, level)) <= _QUICK:
-            return False
-        dicts = [cast("dict[object, object]", item) for item in level if type(item) is dict]
-        lists = [cast("list[object]", item) for item in level if type(item) is list]
-        level = list(chain(*lists, *dicts, *map(dict[object, object].values, dicts)))
-    return True
 
 
 def _refused(tool: str, problem: str) -> Payload:

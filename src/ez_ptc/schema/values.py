@@ -3,18 +3,21 @@
 from itertools import islice
 from typing import Final, cast
 
-__all__ = ["is_little"]
+__all__ = ["MAX_WRITTEN", "is_little"]
 
-_LITTLE: Final = 300
+MAX_WRITTEN: Final = 3_000
+"""Plain values that are written as JSON within a few milliseconds."""
+
+_MAX_CHECKED: Final = 300
 _CHARACTERS: Final = 50
 """Characters of text that count as much as a value."""
 
 _PLAIN: Final = frozenset({bool, float, int, type(None)})
 
 
-def is_little(*values: object) -> bool:
-    """Whether values are plain ones, and so few that checking them in any way takes a few milliseconds at most."""
-    left, level = _LITTLE, [*values]
+def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
+    """Whether values are plain and few; by default, so few that any check of them takes a few milliseconds at most."""
+    left, level = most, [*values]
     while level:
         value = level.pop()
         kind = type(value)

@@ -14,7 +14,7 @@ from ez_ptc._sync import to_thread
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.frames import DoneFrame
 from ez_ptc.sandbox.process.calling import ProgramCall
-from ez_ptc.sandbox.replies import is_quick
+from ez_ptc.schema.values import MAX_WRITTEN, is_little
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -148,7 +148,8 @@ class AwaitingDriver:
             result = await self._channel.acall(call.name, call.args, call.kwargs, life)
             # What looks into the objects of a tool, or into many, does not hold up the event loop.
             encode = partial(exchange.encode, call, result)
-            encoded = encode() if not result.success or is_quick(result.output) else await to_thread(encode)
+            is_quick = not result.success or is_little(result.output, most=MAX_WRITTEN)
+            encoded = encode() if is_quick else await to_thread(encode)
             frame = exchange.answer(call, result, encoded)
             exchange.tell(call)
             await self._send(frame)
