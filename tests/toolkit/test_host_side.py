@@ -82,7 +82,7 @@ said
 
 def test_a_program_cannot_run_what_nobody_approves() -> None:
     with Toolkit([pay]) as toolkit:
-        assert "pay needs a person's approval" in (toolkit.execute("pay('Ada')").error or "")
+        assert "pay requires approval" in (toolkit.execute("pay('Ada')").error or "")
 
 
 def test_a_registry_is_a_toolkits_tools() -> None:

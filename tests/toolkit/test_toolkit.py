@@ -71,7 +71,7 @@ def plain(x: int) -> int:
     ("thing", "name"), [(plain, "plain"), ("add", "str"), (None, "NoneType"), (len, "len"), (Tool, "Tool")]
 )
 def test_what_is_no_tool_is_named_with_what_to_write(thing: object, name: str) -> None:
-    with pytest.raises(TypeError, match=rf"{name} is none: write @ez_tool above it, or ez_tool\({name}\)"):
+    with pytest.raises(TypeError, match=rf"expected a Tool, got {name}: write @ez_tool above it, or ez_tool\({name}\)"):
         Toolkit([add, thing])  # pyright: ignore[reportArgumentType] - what is refused
 
 
@@ -393,5 +393,5 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
 
 
 def test_a_tool_in_place_of_a_list_of_tools_is_explained() -> None:
-    with pytest.raises(TypeError, match=r"a list of tools is wanted: write \[abs\]"):
+    with pytest.raises(TypeError, match=r"expected a list of tools, got the tool abs: write \[abs\]"):
         Toolkit(ez_tool(abs))  # pyright: ignore[reportArgumentType] - the mistake

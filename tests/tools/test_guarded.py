@@ -100,7 +100,7 @@ def test_a_function_that_a_framework_calls_checks_its_arguments() -> None:
 
 def test_without_an_approver_no_framework_runs_what_requires_approval() -> None:
     for call in (pay, pay.as_function(), ToolRegistry([pay])["pay"]):
-        with pytest.raises(ToolError, match="pay needs a person's approval, and nobody can be asked"):
+        with pytest.raises(ToolError, match="pay requires approval, but no approver is set"):
             call("Ada")
     assert pay.fn("Ada") == "Ada got 1"
 
@@ -131,7 +131,7 @@ def test_a_tool_of_a_given_schema_is_guarded_as_well(schema: dict[str, Any]) -> 
         return sorted(given)
 
     tool = Tool.from_schema("send", "Send.", schema, send, requires_approval=True)
-    with pytest.raises(ToolError, match="nobody can be asked"):
+    with pytest.raises(ToolError, match="no approver is set"):
         tool(to="Ada")
     assert tool.as_function(approve=lambda _: True)(**{"to": "Ada", "from": "Bob"}) == ["from", "to"]
     assert "other_arguments" in inspect.signature(tool).parameters or not schema.get("properties")

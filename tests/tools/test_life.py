@@ -1,4 +1,4 @@
-"""Calls that go on although nobody waits for them."""
+"""Calls that go on although their caller no longer waits."""
 
 import threading
 
@@ -15,42 +15,50 @@ def test_as_many_calls_of_a_tool_are_left_to_themselves_as_its_bound_says_and_no
     begun: list[int] = []
 
     @ez_tool(timeout=0.01)
-    def hang(number: int) -> None:
+    def hang() -> None:
         """Hang."""
-        begun.append(number)
+        begun.append(1)
         assert release.wait(60)
 
     tools = ToolRegistry([hang]).renamed(hang="stay")
     before = threading.active_count()
-    errors = [str(tools.execute("stay", number=number).error) for number in range(40)]
+    # On a loaded machine a call may be given up before it has begun.
+    for _ in range(1000):
+        if len(begun) < 16:
+            assert "no longer waited for" in str(tools.execute("stay").error)
+    for _ in range(20):
+        assert tools.execute("stay").error == (
+            "stay was not run: 16 abandoned calls of it are still running; go on without it"
+        )
     assert len(begun) == 16
     assert threading.active_count() <= before + 17
-    assert "no longer waited for" in errors[15]
-    assert errors[16] == (
-        "stay was not run: 16 earlier calls of it still run although nobody waits for them; go on without it"
-    )
     # It is one function, whatever its name.
-    assert "was not run: 16 earlier calls" in str(hang.execute(number=0).error)
+    assert "was not run: 16 abandoned calls" in str(hang.execute().error)
     release.set()
 
 
 async def test_the_same_holds_for_calls_that_are_awaited(anyio_backend: str) -> None:
     release = threading.Event()
+    begun: list[int] = []
 
     @ez_tool(timeout=0.01)
     def hang() -> None:
         """Hang."""
+        begun.append(1)
         assert release.wait(60)
 
-    errors = [str((await hang.aexecute()).error) for _ in range(20)]
-    assert [("no longer waited for" in error) for error in errors] == [True] * 16 + [False] * 4
+    for _ in range(1000):
+        if len(begun) < 16:
+            assert "no longer waited for" in str((await hang.aexecute()).error)
+    for _ in range(4):
+        assert "was not run: 16 abandoned calls" in str((await hang.aexecute()).error)
     release.set()
 
 
 def test_a_call_that_nobody_wants_does_not_begin() -> None:
     running, life = RunningCalls(), CallLife()
     life.give_up()
-    with pytest.raises(ToolError, match="pay was not run: nobody waits for the result any more"):
+    with pytest.raises(ToolError, match="pay was not run: its caller no longer waits for the result"):
         running.begin("pay", life)
 
 

@@ -31,9 +31,9 @@ awaited. What it raises refuses the call, and is logged and not told to the mode
 
 
 def someone_to_ask(tool: str, approve: Approve | None) -> Approve:
-    """Return the approver. Raises ToolError where there is none: the call must not run then."""
+    """Return the approver, or raise ToolError if there is none: the call must not run then."""
     if approve is None:
-        message = f"{tool} needs a person's approval, and nobody can be asked: no approver is set (approve=...)"
+        message = f"{tool} requires approval, but no approver is set: pass approve=... to the call, registry or Toolkit"
         raise ToolError(message)
     return approve
 
@@ -106,7 +106,7 @@ def _name_in_json(name: str, info: Any) -> str:  # noqa: ANN401 - what pydantic 
 
 @contextlib.contextmanager
 def asking(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[None]:
-    """Make what goes wrong while a person is asked a refusal; why is the host's business: it is logged, and not told.
+    """Turn a failure of the approver into a refusal. Its error is logged and not shown to the model.
 
     Exceptions of the kinds in `reraise` are raised as they are.
     """
@@ -114,12 +114,12 @@ def asking(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[Non
         yield
     except reraise:
         raise
-    except Exception as error:
+    except Exception as error:  # the approver is foreign code
         log_error(f"asking about {tool} failed", error)
-        message = f"{tool} was not approved: nobody could be asked"
+        message = f"{tool} was not approved: its approver failed (the log of 'ez_ptc.tools' has the error)"
         raise ToolError(message) from error
 
 
 def not_answered(tool: str, seconds: float | None) -> ToolError:
-    """Return the error of a call about which nobody has answered in time."""
+    """Return the error of a call whose approver has not answered in time."""
     return ToolError(f"{tool} was not approved: there was no answer within {seconds:g} s")

@@ -105,7 +105,7 @@ def returned(
         return _run(tool, args, kwargs, settings, None)[0]
     except settings.reraise:
         raise
-    except Exception as error:
+    except Exception as error:  # of a tool, which is foreign code; it is raised again
         failure(tool.name, error)
         raise
 
@@ -203,7 +203,7 @@ async def areturned(
         return (await _arun(tool, args, kwargs, settings, CallLife()))[0]()
     except settings.reraise:
         raise
-    except Exception as error:
+    except Exception as error:  # of a tool, which is foreign code; it is raised again
         failure(tool.name, error)
         raise
 

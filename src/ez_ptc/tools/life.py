@@ -1,4 +1,4 @@
-"""What a caller says of a call while it goes on, and what goes on although nobody waits for it."""
+"""Whether the caller of a running call still waits for it, and the calls that were abandoned."""
 
 import atexit
 import time
@@ -14,7 +14,7 @@ __all__ = ["CallLife", "RunningCalls", "to_the_end"]
 R = TypeVar("R")
 
 _MAX_LEFT: Final = 16
-"""Calls of one tool that may go on although nobody waits for them; further ones are refused."""
+"""Abandoned calls of one tool that may still run; further calls are refused."""
 _PATIENCE: Final = 2.0
 """Seconds that the interpreter's end waits for checks of arguments, which are bounded to less."""
 _PAUSE: Final = 0.005
@@ -30,7 +30,7 @@ class CallLife:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody waits for the result."""
+        """Whether the caller waits for the result."""
         return not self.is_given_up
 
     @property
@@ -39,7 +39,7 @@ class CallLife:
         return None
 
     def give_up(self) -> None:
-        """Note that nobody waits for the result any more."""
+        """Note that the caller no longer waits for the result."""
         self.is_given_up = True
 
     def pausing(self) -> AbstractContextManager[None]:
@@ -57,17 +57,14 @@ class RunningCalls:
     def begin(self, tool: str, life: CallLife) -> None:
         """Count a call in, unless it must not run.
 
-        Raises ToolError where nobody wants it any more, and where too many go on that nobody wants.
+        Raises ToolError if its caller no longer waits, or if too many abandoned calls are still running.
         """
         if not life.is_wanted:
-            message = f"{tool} was not run: nobody waits for the result any more"
+            message = f"{tool} was not run: its caller no longer waits for the result"
             raise ToolError(message)
         left = sum(not each.is_wanted for each in tuple(self._lives)) if self._lives else 0
         if left >= _MAX_LEFT:
-            message = (
-                f"{tool} was not run: {left} earlier calls of it still run although nobody waits for them; go on "
-                f"without it"
-            )
+            message = f"{tool} was not run: {left} abandoned calls of it are still running; go on without it"
             raise ToolError(message)
         self._lives.add(life)
 

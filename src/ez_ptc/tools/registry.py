@@ -62,7 +62,7 @@ class ToolRegistry:
         """
         if not isinstance(tool, Tool):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             name = getattr(tool, "__name__", None) or type(tool).__name__
-            message = f"a tool is wanted, and {name} is none: write @ez_tool above it, or ez_tool({name})"
+            message = f"expected a Tool, got {name}: write @ez_tool above it, or ez_tool({name})"
             raise TypeError(message)
         own = tool if self._settings.is_empty else tool.changed(settings=self._settings.over(tool.settings))
         if self._tools.setdefault(tool.name, own).definition is not tool.definition:
@@ -162,7 +162,7 @@ class ToolRegistry:
 def _several(tools: object) -> Iterable[Tool[..., Any]]:
     if isinstance(tools, Tool):
         name = cast("Tool[..., Any]", tools).name
-        message = f"a list of tools is wanted: write [{name}]"
+        message = f"expected a list of tools, got the tool {name}: write [{name}]"
         raise TypeError(message)
     return cast("Iterable[Tool[..., Any]]", tools)
 

@@ -12,7 +12,8 @@ state is a single operation of a deque or a dict, which happens completely or no
 
 - A worker is ready in its zygote, leased in `_running`, dead in `_killed`, or in a local variable of some frame; when
   that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number of running
-  programs. A frame that finds it too high after adding its own worker puts that worker back.
+  programs. A frame that finds it too high after adding its own worker puts that worker back. A frame that is
+  interrupted before it hands its worker over counts as a running program until it goes on.
 - A caller joins the queue first and then checks that there is a dispatcher. The dispatcher gives up its role first
   and then checks that the queue is empty. So one of the two always sees the other.
 - A place in the queue works the same way: its giver sets `given` and then looks whether the caller has left, and a
