@@ -9,7 +9,8 @@ import pytest
 from tests.sandbox.scripts import run_script
 
 # Something is done, again and again, and interrupted by something else before each of its instructions in turn. There
-# is room for two programs: a place that is lost is missed at once, and a caller that waits for itself is told in 20 s.
+# is room for two programs, and for a worker that an interrupted frame holds on its way to a caller. Lost places are
+# soon missed, and a caller that waits for itself is told in 20 s.
 INTERRUPTED = """
 import gc, json, os, sys, warnings
 from ez_ptc import ProcessSandbox, SandboxError, Toolkit
@@ -17,7 +18,7 @@ from tests.sandbox.interruption import Interruption
 from tests.sandbox.processes import descriptors
 
 outer, inner, ready, stride = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-sandbox = ProcessSandbox(ready=ready, running=2, patience=20)
+sandbox = ProcessSandbox(ready=ready, running=3, patience=20)
 toolkit = Toolkit([], sandbox=sandbox)
 dropped = []
 
