@@ -124,6 +124,10 @@ GIVEN: tuple[dict[str, Any], ...] = (
     {"type": "array", "items": {"enum": list(range(5_000))}},
     {"type": "array", "items": {"anyOf": [{"const": word} for word in WORDS[:3_000]]}},
     {"type": "array", "items": {"oneOf": [{"const": number} for number in range(300)]}},
+    {"type": "array", "items": {"oneOf": [{"const": number} for number in range(1_000)]}},
+    {"type": "array", "items": {"enum": [{"of": number} for number in range(3_000)]}},
+    {"type": "array", "items": {"anyOf": [{"anyOf": [{"const": [n]} for n in range(100)]}] * 100}},
+    {"type": "array", "items": {"anyOf": [{"items": {"anyOf": objects(100)}}] * 30}},
     {"type": "array", "items": {"anyOf": objects(300)}},
     referring({"type": ["object", "string"], "patternProperties": PATTERNS}),
     referring({"type": ["object", "string"], "patternProperties": PATTERNS, "additionalProperties": IT}),
@@ -138,6 +142,7 @@ MANY: tuple[list[Any], ...] = (
     [[]] * 16_000,
     [None] * 10_000,
     [{"of": "a"}] * 4_500,
+    [{"of": 2_999}] * 4_500,
     [*range(10_000)],
     WORDS[:4_000],
 )

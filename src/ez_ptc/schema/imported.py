@@ -12,6 +12,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.complaints import Field
 from ez_ptc.schema.context import context_names
 from ez_ptc.schema.imported_calls import SchemaBinder
+from ez_ptc.schema.imported_costs import checks_per_value
 from ez_ptc.schema.imported_failures import Compiler, Failures
 from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.shown import one_line, shown
@@ -22,6 +23,8 @@ __all__ = ["ImportedSchema", "imported_schema"]
 
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 """Keywords whose checks may take long for a small value."""
+_QUICK_CHECKS: Final = 100
+"""Checks of each value that take no time worth mentioning for a small call."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 # Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
 _DRAFTS: Final = (
@@ -63,6 +66,7 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
     takes.check(tool, names)
     texts = {name: _type_text(parameters, properties[name]) for name in names}
     validator, failures = _compiled(tool, parameters)
+    checks = checks_per_value(parameters)
     return ImportedSchema(
         parameters,
         Signature(
@@ -78,7 +82,8 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
                 name: _filler(properties[name]) for name in names if name in takes.needed and name not in required
             },
             takes_others=_takes_others(parameters),
-            is_plain=not _has_any(parameters, _SLOW),
+            is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,
+            checks_per_value=checks,
             validator=validator,
             failures=failures,
         ),

@@ -12,12 +12,13 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments import BoundCall
 from ez_ptc.schema.complaints import Complaints, Field, first_of, where
 from ez_ptc.schema.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.imported_costs import MAX_CHECKS
 from ez_ptc.schema.imported_failures import Failure, Failures
 from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.replacing import LEFT_OUT, replaced
 from ez_ptc.schema.shown import one_line, shown, shown_with_type
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.schema.values import is_little
+from ez_ptc.schema.values import has_more, is_little
 
 __all__ = ["SchemaBinder"]
 
@@ -26,6 +27,7 @@ _CHOICES: Final = 8
 _MOST_FAILURES: Final = 500
 _MOST_MENDED: Final = 10_000
 _NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
+_TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
 _COMPARED: Final = 2
 """Failures for which the nearest of the values that are allowed is looked for, which takes its time."""
 _COMPARED_LENGTH: Final = 200
@@ -42,7 +44,8 @@ class SchemaBinder:
 
     `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that
     it cannot do without and a call may leave out; `contexts` those that the host fills. `is_plain` says that no part
-    of the schema takes long for a small value. Values stay as they came: a JSON Schema says nothing of Python's types.
+    of the schema takes long for a small value, and `checks_per_value` how many checks a value may take. Values stay as
+    they came: a JSON Schema says nothing of Python's types.
     """
 
     tool: str
@@ -51,6 +54,7 @@ class SchemaBinder:
     fillers: Mapping[str, object]
     takes_others: bool
     is_plain: bool
+    checks_per_value: int
     validator: jsonschema_rs.Validator
     failures: Failures
 
@@ -82,6 +86,8 @@ class SchemaBinder:
         problems, mended = list(complaints.problems()), ()
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])
+        if has_more(values, MAX_CHECKS // self.checks_per_value):
+            self._refuse([*problems, _TOO_MANY])
         if not self.validator.is_valid(values):
             values, mended, failures = self._mended(values)
             problems += self._problems_of(failures)

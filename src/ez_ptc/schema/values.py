@@ -1,9 +1,9 @@
 """How large a value is, before anybody looks into it."""
 
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, cast
 
-__all__ = ["MAX_WRITTEN", "is_little"]
+__all__ = ["MAX_WRITTEN", "has_more", "is_little"]
 
 MAX_WRITTEN: Final = 3_000
 """Plain values that are written as JSON within a few milliseconds."""
@@ -34,3 +34,16 @@ def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
         if left < 0:
             return False
     return True
+
+
+def has_more(value: object, most: int) -> bool:
+    """Whether a JSON value has more values in it than `most`, itself among them."""
+    left, level = most, [value]
+    while level:
+        left -= len(level)
+        if left < 0:
+            return True
+        dicts = [cast("dict[str, object]", each).values() for each in level if isinstance(each, dict)]
+        lists = [cast("list[object]", each) for each in level if isinstance(each, list)]
+        level = list(islice(chain(*dicts, *lists), left + 1))
+    return False
