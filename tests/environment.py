@@ -6,6 +6,7 @@ processes that they start see only those that are named here.
 
 import compileall
 import os
+import signal
 import time
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -42,10 +43,12 @@ def isolate(environment: MutableMapping[str, str]) -> None:
 
 
 def isolate_process() -> None:
-    """Isolate this process and those that it starts from the environment, the umask and the time zone it came with."""
+    """Isolate this process and those that it starts from the environment, umask, time zone and signals it came with."""
     isolate(os.environ)
     time.tzset()
     os.umask(0o022)
+    # A shell starts what it runs in the background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def compile_worker() -> None:

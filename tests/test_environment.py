@@ -1,9 +1,11 @@
 """Tests run in an environment of their own."""
 
 import os
+import subprocess
 import sys
 
 from tests.environment import isolate
+from tests.sandbox.scripts import ROOT
 
 USERS = {
     "ANTHROPIC_BASE_URL": "http://proxy",
@@ -35,3 +37,13 @@ def test_this_process_is_isolated() -> None:
     isolate(expected)
     assert dict(os.environ) == expected
     assert not sys.dont_write_bytecode
+
+
+def test_what_a_shell_has_ignored_does_not_matter() -> None:
+    """As for what it starts in the background."""
+    program = "import signal, tests.conftest; signal.raise_signal(signal.SIGINT)"
+    ignored = ["sh", "-c", 'trap "" INT; exec "$0" "$@"']
+    done = subprocess.run(
+        [*ignored, sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.endswith("KeyboardInterrupt\n")
