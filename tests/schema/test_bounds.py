@@ -1,16 +1,27 @@
 """Unions within unions, sets, keys and patterns: validated once, and chosen as pydantic chooses."""
 
+import gc
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from time import thread_time
 from typing import Annotated, Any, Literal, Union, cast
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from ez_ptc.errors import ArgumentsError, SchemaError
 from tests.callables.cases import bound, described, refusal, sent, takes
@@ -219,3 +230,26 @@ def test_what_takes_too_long_says_what_to_do() -> None:
     assert refusal(schema, sent([{"kind": 39, "note": "n"}] * 100)) == ()
     with pytest.raises(ArgumentsError, match="take too long to check for their size: send fewer values at a time"):
         bound(schema, sent([{"kind": 39, "note": "n"}] * 50_000))
+
+
+def test_a_collection_of_garbage_is_not_the_values_fault() -> None:
+    """In a process of millions of objects a full one takes longer than a small value may."""
+    collected: list[int] = []
+
+    def collect(value: object) -> object:
+        if not collected:
+            collected.append(gc.collect())
+        return value
+
+    def take_long(phase: str, info: dict[str, int]) -> None:
+        started = thread_time()
+        while phase == "stop" and thread_time() - started < 0.15:
+            pass
+
+    watched: Any = Annotated[Filter, BeforeValidator(collect)]
+    gc.callbacks.append(take_long)
+    try:
+        assert problems(watched, nested(30, "tea")) == ""
+    finally:
+        gc.callbacks.remove(take_long)
+    assert collected
