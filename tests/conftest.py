@@ -21,7 +21,9 @@ gc.disable()
 def pytest_configure(config: pytest.Config) -> None:
     """Know our marks; let each process that is started find bytecode, and write what is missing, once."""
     config.addinivalue_line("markers", "security: takes long; run with -m security")
-    config.addinivalue_line("markers", "sampled(every): a plain run takes one variant in so many, the first among them")
+    config.addinivalue_line(
+        "markers", "sampled(every, first=0): a plain run takes one variant in so many, from the first on"
+    )
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compile_worker()
@@ -44,7 +46,7 @@ def _leave_variants_to_security(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("sampled")
         if mark is not None:
             test = item.nodeid.partition("[")[0]
-            if seen[test] % mark.kwargs["every"]:
+            if seen[test] % mark.kwargs["every"] != mark.kwargs.get("first", 0):
                 item.add_marker(pytest.mark.security)
             seen[test] += 1
 

@@ -59,6 +59,7 @@ def _case(request: pytest.FixtureRequest) -> Case:
     return case
 
 
+@pytest.mark.sampled(every=3, first=2)
 def test_the_schema_says_what_the_types_say(case: Case) -> None:
     parameters = described(case.function).parameters
     plain_schema = inlined(parameters)
@@ -73,6 +74,7 @@ def test_the_schema_says_what_the_types_say(case: Case) -> None:
     assert json.loads(json.dumps(parameters, allow_nan=False)) == parameters
 
 
+@pytest.mark.sampled(every=3, first=1)
 def test_what_is_valid_arrives_as_the_annotated_types(case: Case) -> None:
     schema = described(case.function)
     validator = jsonschema_rs.Draft202012Validator(schema.parameters)
@@ -85,6 +87,7 @@ def test_what_is_valid_arrives_as_the_annotated_types(case: Case) -> None:
         validator.validate(arguments)
 
 
+@pytest.mark.sampled(every=3)
 def test_what_is_invalid_is_refused_with_every_field_by_name(case: Case) -> None:
     schema = described(case.function)
     for arguments, *fields in case.invalid:

@@ -93,6 +93,7 @@ _CHANGES: dict[str, _Json] = {
 @pytest.mark.parametrize("changes", _CHANGES.values(), ids=_CHANGES)
 @pytest.mark.parametrize("entries", _ENTRIES.values(), ids=_ENTRIES)
 @pytest.mark.parametrize("name", _REQUESTS)
+@pytest.mark.sampled(every=3)
 def test_a_request_fits_the_vendors_own_document(name: str, entries: tuple[Entry, ...], changes: _Json) -> None:
     assert problems_of(name, _REQUESTS[name](_prompt(*entries, **changes))) == []
 
