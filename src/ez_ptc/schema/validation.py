@@ -1,5 +1,7 @@
 """The validation of a call's arguments, in time that their size justifies."""
 
+import marshal
+import sys
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import chain
@@ -41,7 +43,9 @@ class Validation:
         self._first = self._bounds.validator(fail_fast=True)
         self._metered: Callable[[Any], Any] | None = None
         self._all: Callable[[Any], Any] | None = None
-        is_plain = max(self._bounds.weight, self._bounds.branches) == 1 and not self._bounds.repeats
+        most = max(self._bounds.weight, self._bounds.branches)
+        is_plain = most == 1 and not self._bounds.repeats
+        self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
         self.quick: Final[Callable[[_Arguments], _Arguments]] = self._first if is_plain else self._bounded
         """Returns the converted arguments.
 
@@ -54,6 +58,9 @@ class Validation:
         return runs_code(cast("Node", self._schema))
 
     def _bounded(self, values: _Arguments) -> _Arguments:
+        # There are no more values than they have bytes, and bytes are counted fast.
+        if self._few_bytes and _size(values) <= self._few_bytes:
+            return self._first(values)
         lists, others = count_values(values)
         is_quick = lists * self._bounds.weight + others * self._bounds.branches <= _QUICK
         if is_quick and not self._bounds.repeats:
@@ -86,6 +93,13 @@ class Validation:
         except ValidationError as detailed:
             return detailed if detailed.error_count() <= most else error
         return error
+
+
+def _size(values: _Arguments) -> int:
+    try:
+        return len(marshal.dumps(values))
+    except ValueError:  # not all of them are plain
+        return sys.maxsize
 
 
 def _seconds(values: int) -> float:

@@ -62,6 +62,10 @@ class CallSettings:
             self.reraise or other.reraise,
         )
 
+    def for_call(self, context: object, approve: Approve | None) -> "CallSettings":
+        """Return these settings with those of one call, which go before."""
+        return self if context is NO_CONTEXT and approve is None else CallSettings(context, approve).over(self)
+
 
 NO_SETTINGS: Final = CallSettings()
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
@@ -119,8 +123,8 @@ def _run(
 ) -> "tuple[object, BoundCall]":
     if tool.is_async:
         _refuse_async(tool.name)
-    bind = partial(_bound, tool, args, kwargs, settings)
-    bound = bind() if life is None else to_the_end(bind)
+    bind = _bound if life is None else partial(to_the_end, _bound)
+    bound = bind(tool, args, kwargs, settings)
     if tool.requires_approval:
         bound = _approved(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
     run = partial(tool.function, *bound.args, **bound.kwargs)
@@ -336,7 +340,8 @@ def _begun(tool: "Definition", life: CallLife, run: Callable[[], object]) -> obj
 def _own(tool: str, settings: CallSettings, run: Callable[[], object]) -> object:
     """Call the function; where it wants to end the interpreter or the task, it has failed."""
     try:
-        return _collected(run())
+        output = run()
+        return output if type(output) in _PLAIN else _collected(output)
     except (Exception, KeyboardInterrupt, *settings.reraise):
         raise
     except BaseException as error:

@@ -5,12 +5,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ToolError
 
 __all__ = ["CallLife", "RunningCalls", "to_the_end"]
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 _MAX_LEFT: Final = 16
@@ -73,7 +74,7 @@ class RunningCalls:
         self._lives.discard(life)
 
 
-def to_the_end(check: Callable[[], R]) -> R:
+def to_the_end(check: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Check arguments in a thread that nobody may wait for, but the interpreter at its end.
 
     Native code that is cut off there brings the process down.
@@ -81,7 +82,7 @@ def to_the_end(check: Callable[[], R]) -> R:
     checks, token = _checks(), object()
     checks.add(token)
     try:
-        return check()
+        return check(*args, **kwargs)
     finally:
         checks.discard(token)
 

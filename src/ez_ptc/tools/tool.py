@@ -347,7 +347,7 @@ class Tool(Generic[P, R_co]):
             ToolError: The call was not approved.
             Exception: Whatever the function raises.
         """
-        settings = CallSettings(context, approve).over(self._settings)
+        settings = self._settings.for_call(context, approve)
         if self.is_async:
             return run_coroutine(areturned, self._definition, (), self._definition.read(arguments), settings)
         return returned(self._definition, (), self._definition.read(arguments), settings)
@@ -361,7 +361,7 @@ class Tool(Generic[P, R_co]):
         approve: "Approve | None" = None,
     ) -> object:
         """Do the same as `call`, but await; a function that is not asynchronous runs in a worker thread."""
-        settings = CallSettings(context, approve).over(self._settings)
+        settings = self._settings.for_call(context, approve)
         return await areturned(self._definition, (), await self._aread(arguments), settings)
 
     def execute(self, /, **arguments: object) -> "ToolResult":
