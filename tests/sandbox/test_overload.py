@@ -189,9 +189,12 @@ def test_more_workers_are_kept_ready_under_load_and_fewer_again_afterwards() -> 
     before = descendants(os.getpid())
     with ProcessSandbox(ready=2) as sandbox:
         toolkit = Toolkit(TOOLS, sandbox=sandbox)
-        with ThreadPoolExecutor(12) as pool:
-            assert {each.result(60).return_value for each in start(pool, toolkit, "add(1, 1)", 60)} == {2}
-            counts = [len(families(os.getpid(), without=before))]
+        counts = [0]
+        # On a loaded machine the first look may come when there are fewer again.
+        while counts[-1] <= 4 and len(counts) < 20:
+            with ThreadPoolExecutor(12) as pool:
+                assert {each.result(60).return_value for each in start(pool, toolkit, "add(1, 1)", 60)} == {2}
+                counts.append(len(families(os.getpid(), without=before)))
         pause = threading.Event()
         # The zygote, its parent, and two workers.
         while counts[-1] != 4 and len(counts) < 1_200:
