@@ -81,6 +81,10 @@ def test_samples_of_a_schema_bind(seed: int) -> None:
             assert refusal(tool, value.get("it", None)) == "", (tool.signature, tool.parameters, value)
 
 
+IT = {"$ref": "#/$defs/It"}
+CONSTANTS = [*({"const": [number]} for number in range(200)), True]
+
+
 def referring(schema: dict[str, Any]) -> dict[str, Any]:
     return {"$ref": "#/$defs/It", "$defs": {"It": schema}}
 
@@ -88,6 +92,21 @@ def referring(schema: dict[str, Any]) -> dict[str, Any]:
 def objects(many: int) -> list[dict[str, Any]]:
     keys = [f"key_{number}" for number in range(many)]
     return [{"required": [key], "properties": {key: {"type": "integer"}}} for key in keys]
+
+
+def levels(keyword: str, depth: int) -> dict[str, Any]:
+    """Return a schema that at each of so many levels compares a value with many, and goes on inside a keyword."""
+    schema: dict[str, Any] = {"anyOf": CONSTANTS}
+    for _ in range(depth):
+        schema = {"anyOf": CONSTANTS, "if": False, keyword: schema}
+    return schema
+
+
+def references(many: int) -> dict[str, Any]:
+    """Return a schema with so many references to one of so many properties."""
+    names = ["of", *map(str, range(many))]
+    inner = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    return {"type": "object", "properties": dict.fromkeys(names, IT), "$defs": {"It": inner}}
 
 
 def nested(depth: int, leaf: object) -> object:
@@ -116,7 +135,6 @@ def test_what_is_wanted_far_inside_is_found_in_bounded_time() -> None:
     assert "wants str, got None" in refusal(tool, value)
 
 
-IT = {"$ref": "#/$defs/It"}
 PATTERNS = dict.fromkeys(("^o", "f$", ".", "of", "^(a+)+$"), IT)
 WORDS = [f"word_{number}" for number in range(5_000)]
 GIVEN: tuple[dict[str, Any], ...] = (
@@ -129,6 +147,14 @@ GIVEN: tuple[dict[str, Any], ...] = (
     {"type": "array", "items": {"anyOf": [{"anyOf": [{"const": [n]} for n in range(100)]}] * 100}},
     {"type": "array", "items": {"anyOf": [{"items": {"anyOf": objects(100)}}] * 30}},
     {"type": "array", "items": {"anyOf": objects(300)}},
+    *(
+        {"type": "array", "items": {"properties": {name: {"enum": [{"of": number} for number in range(3_000)]}}}}
+        for name in ("default", "enum", "const", "examples")
+    ),
+    *({"type": "array", "items": levels(keyword, 15)} for keyword in ("not", "else")),
+    {"type": "array", "items": {"dependentSchemas": {"of": levels("not", 15)}}},
+    {"type": "array", "items": {"patternProperties": {f"^o{'f' * n}?": levels("not", 1) for n in range(50)}}},
+    references(1_000),
     referring({"type": ["object", "string"], "patternProperties": PATTERNS}),
     referring({"type": ["object", "string"], "patternProperties": PATTERNS, "additionalProperties": IT}),
     referring(
@@ -143,6 +169,7 @@ MANY: tuple[list[Any], ...] = (
     [None] * 10_000,
     [{"of": "a"}] * 4_500,
     [{"of": 2_999}] * 4_500,
+    *([{name: {"of": 2_999}}] * 2_500 for name in ("default", "enum", "const", "examples")),
     [*range(10_000)],
     WORDS[:4_000],
 )

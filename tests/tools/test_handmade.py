@@ -190,6 +190,19 @@ def test_null_for_what_may_be_left_out_is_left_out_further_in_too() -> None:
     assert "wants" in (made.execute(spots=[None]).error or "")
 
 
+ODD_NAMES = ["a b", "a%20b", "a#b", "a/b", "a~b", "~1", "größe", '"', "?", ""]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_what_is_wrong_is_found_under_any_name(name: str) -> None:
+    inner = {"type": "object", "properties": {name: {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"a": inner, "b": {"$ref": "#/$defs/It%20x"}}}
+    made = Tool.from_schema("find", "Find.", {**schema, "$defs": {"It x": inner}}, everything)
+    for argument in "ab":
+        error = made.execute(**{argument: {name: "x"}}).error or ""
+        assert error.endswith(" wants int, got str 'x'"), error
+
+
 def test_text_that_is_wanted_as_text_is_never_read() -> None:
     schema = {"type": "object", "properties": {"note": {"type": "string", "maxLength": 3}}}
     assert not Tool.from_schema("write", "Write.", schema, everything).execute(note='["x"]').success
@@ -211,6 +224,14 @@ def test_schemas_of_other_drafts_and_of_openapi_are_understood(
     schema: dict[str, Any], arguments: dict[str, object]
 ) -> None:
     assert Tool.from_schema("find", "Find.", schema, everything).call(arguments) == arguments
+
+
+@pytest.mark.parametrize("name", ["default", "enum", "const", "example", "examples", "properties", "$defs"])
+def test_a_parameter_may_have_the_name_of_a_keyword(name: str) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string", "nullable": True}}, "required": [name]}
+    made = Tool.from_schema("find", "Find.", schema, everything)
+    assert made.execute(**{name: None}).output == {name: None}
+    assert not made.execute(**{name: 3}).success
 
 
 def test_nullable_in_a_default_is_no_keyword() -> None:

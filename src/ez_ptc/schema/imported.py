@@ -26,6 +26,8 @@ _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "pa
 _QUICK_CHECKS: Final = 100
 """Checks of each value that take no time worth mentioning for a small call."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
+_NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Keywords with schemas by name: what lies there under `default` is a schema like any other."""
 # Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
 _DRAFTS: Final = (
     (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),
@@ -178,14 +180,16 @@ def _reason(error: ValueError | None) -> str:
     return one_line(f"{error.message} (at {shown(path)})" if path else error.message)
 
 
-def _without_nullable(part: object) -> Any:  # noqa: ANN401 - any part of a schema
-    """Return a schema in which OpenAPI's `nullable` is said as JSON Schema says it."""
+def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
+    """Return a schema, or what lies within a keyword, with OpenAPI's `nullable` as JSON Schema says it."""
     if isinstance(part, list):
         return [_without_nullable(each) for each in cast("list[object]", part)]
     if not isinstance(part, dict):
         return part
     fields = cast("dict[str, object]", part)
-    changed = {key: each if key in _VALUES else _without_nullable(each) for key, each in fields.items()}
+    if within in _NAMED:
+        return {name: _without_nullable(each) for name, each in fields.items()}
+    changed = {key: each if key in _VALUES else _without_nullable(each, key) for key, each in fields.items()}
     if changed.get("nullable") is True and isinstance(changed.get("type"), str):
         del changed["nullable"]
         return {"anyOf": [changed, {"type": "null"}]}

@@ -1,10 +1,11 @@
 """The cost of checking a value by a given JSON Schema.
 
-A validator tries the choices of `anyOf` and `oneOf` one after the other, and so it does with the values of an `enum`
-that are not plain. A schema may have thousands of them, and a call thousands of values.
+A validator checks one value by every schema that is applied to it in place, the choices of `anyOf` and `oneOf` one
+after the other, and so it does with the values of an `enum` that are not plain. A schema may have thousands of them,
+and a call thousands of values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 __all__ = ["MAX_CHECKS", "checks_per_value"]
@@ -12,9 +13,13 @@ __all__ = ["MAX_CHECKS", "checks_per_value"]
 MAX_CHECKS: Final = 3_000_000
 """Checks of a value against a schema that take less than 200 ms together."""
 
-_CHOICES: Final = ("anyOf", "oneOf", "allOf")
+_IN_PLACE: Final = frozenset(
+    {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "patternProperties"}
+)
+"""Keywords whose schemas may all be tried on one value (the last: on one value in it)."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 _PLAIN: Final = (str, int, float, bool, type(None))
+_Fields = Mapping[str, object]
 
 
 def checks_per_value(schema: object) -> int:
@@ -23,10 +28,9 @@ def checks_per_value(schema: object) -> int:
         return max((checks_per_value(each) for each in cast("list[object]", schema)), default=1)
     if not isinstance(schema, dict):
         return 1
-    fields = cast("dict[str, object]", schema)
-    here = 1 + _enum_size(fields) + sum(_size(fields[keyword]) for keyword in _CHOICES if keyword in fields)
-    inner = (checks_per_value(each) for key, each in fields.items() if key not in _VALUES and key not in _CHOICES)
-    return max(here, *inner, 1)
+    fields = cast("_Fields", schema)
+    here = 1 + _enum_size(fields) + sum(_size(each) for key, each in fields.items() if key in _IN_PLACE)
+    return max(here, *(checks_per_value(each) for key, each in _parts(fields) if key not in _IN_PLACE), 1)
 
 
 def _size(schema: object) -> int:
@@ -34,11 +38,16 @@ def _size(schema: object) -> int:
     if isinstance(schema, list):
         return sum(map(_size, cast("list[object]", schema)))
     if not isinstance(schema, dict):
-        return 1
-    fields = cast("dict[str, object]", schema)
-    return 1 + _enum_size(fields) + sum(_size(each) for key, each in fields.items() if key not in _VALUES)
+        return int(isinstance(schema, bool))  # which is a schema too
+    fields = cast("_Fields", schema)
+    return 1 + _enum_size(fields) + sum(_size(each) for _, each in _parts(fields))
 
 
-def _enum_size(fields: Mapping[str, object]) -> int:
+def _parts(fields: _Fields) -> Iterator[tuple[str, object]]:
+    # An object that looks like a default may be the schema of a property of that name.
+    return ((key, fields[key]) for key in fields if key not in _VALUES or isinstance(fields[key], dict))
+
+
+def _enum_size(fields: _Fields) -> int:
     values = fields.get("enum")
     return sum(not isinstance(each, _PLAIN) for each in cast("list[object]", values)) if isinstance(values, list) else 0

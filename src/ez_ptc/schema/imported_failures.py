@@ -5,6 +5,7 @@ for 64 KB that can be 12 GB. So the parts of a value that fail are looked for on
 schema, and only at the place where nothing within is wrong are its errors asked for.
 """
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +20,13 @@ __all__ = ["Compiler", "Failure", "Failures"]
 
 _Schema = Mapping[str, Any]
 _QUOTED: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
+_SPECIAL: Final = re.compile(r"[^/~.\w-]+", re.ASCII)
+_WHOLE: Final = "urn:ez-ptc:whole"
 _Path = tuple[str | int, ...]
 _SECONDS: Final = 0.08
 """CPU time after which no more failures are looked for: a value may have to be held against thousands of branches."""
+_SECONDS_KEPT: Final = 0.02
+"""CPU time of making validators after which no more are kept: a millisecond makes a megabyte at most."""
 
 # Keywords with schemas for the same value or for values in it; a value that fails one of them has parts that fail. And
 # `enum`, whose errors have all of its values in them.
@@ -67,10 +72,14 @@ class Compiler:
         """Return the validator of a schema. Raises ValueError for what is none."""
         return self.draft(schema, mask="it", offline=True, pattern_options=self.engine)
 
-    def validators(self, schema: _Schema) -> jsonschema_rs.ValidatorMap:
-        """Return the validators of all schemas in a schema, by the pointers to them."""
-        whole = {"$schema": self.uri, **schema}
-        return jsonschema_rs.validator_map_for(whole, offline=True, pattern_options=self.engine)
+    def registry(self, schema: _Schema) -> jsonschema_rs.Registry:
+        """Return what finds the parts of a schema."""
+        return jsonschema_rs.Registry([(_WHOLE, {"$schema": self.uri, **schema})])
+
+    def part(self, registry: jsonschema_rs.Registry, pointer: str) -> jsonschema_rs.Validator:
+        """Return the validator of the part that a pointer leads to. Raises ValueError where there is none."""
+        reference = {"$ref": f"{_WHOLE}#{_quoted(pointer[1:])}"}
+        return self.draft(reference, mask="it", offline=True, pattern_options=self.engine, registry=registry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +132,36 @@ class Failures:
         self._schema = schema
         self._compiler = compiler
         self._own: dict[str, jsonschema_rs.Validator] = {}
+        self._of_parts: dict[str, jsonschema_rs.Validator | None] = {}
+        self._seconds = 0.0
 
     def of(self, value: object, most: int) -> Iterator[Failure]:
         """Find the first failures of a value that is not valid, one after the other; none where that takes long."""
         return islice(self._failures(_Part("#", self._schema, value, ()), _Search(thread_time() + _SECONDS)), most)
 
     @cached_property
-    def _validators(self) -> jsonschema_rs.ValidatorMap:
-        return self._compiler.validators(self._schema)
+    def _registry(self) -> jsonschema_rs.Registry:
+        return self._compiler.registry(self._schema)
 
     def _is_valid(self, part: _Part) -> bool:
-        validator = self._validators.get(part.pointer)
+        validator = self._validator(part.pointer)
         return validator is None or validator.is_valid(part.value)
+
+    def _validator(self, pointer: str) -> jsonschema_rs.Validator | None:
+        """Return the validator of a part, or None where there is no such part.
+
+        Each has in it what it contains and refers to, so all of them may take seconds and hundreds of megabytes.
+        """
+        if pointer in self._of_parts:
+            return self._of_parts[pointer]
+        started = thread_time()
+        validator = None
+        with contextlib.suppress(ValueError):
+            validator = self._compiler.part(self._registry, pointer)
+        self._seconds += thread_time() - started
+        if self._seconds < _SECONDS_KEPT:
+            self._of_parts[pointer] = validator
+        return validator
 
     def _failures(self, part: _Part, search: _Search) -> Iterator[Failure]:
         """Yield the failures of a part that fails."""
@@ -174,8 +201,10 @@ class Failures:
         return self._own[pointer].is_valid(part.value)
 
     def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
-        if isinstance(reference := schema.get("$ref"), str) and (target := self._referred(reference)) is not None:
-            yield _Part(reference, target, part.value, part.path)
+        if isinstance(schema.get("$ref"), str):
+            pointer = _unquoted(schema["$ref"])
+            if (target := self._referred(pointer)) is not None:
+                yield _Part(pointer, target, part.value, part.path)
         for number, branch in enumerate(_list(schema.get("allOf"))):
             yield part.at(f"allOf/{number}", branch)
         for keyword in ("anyOf", "oneOf"):
@@ -206,11 +235,11 @@ class Failures:
             self._own[pattern] = self._compiler.validator({"pattern": pattern})
         return self._own[pattern].is_valid(key)
 
-    def _referred(self, reference: str) -> object:
+    def _referred(self, pointer: str) -> object:
         """Return the schema that a reference leads to, or None where it is no path within this one."""
-        target: object = self._schema if reference[:2] in ("#", "#/") else None
-        for step in reference.split("/")[1:]:
-            key = _unquoted(step).replace("~1", "/").replace("~0", "~")
+        target: object = self._schema if pointer[:2] in ("#", "#/") else None
+        for step in pointer.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(target, list):
                 items = cast("list[object]", target)
                 target = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
@@ -253,6 +282,11 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
+def _quoted(pointer: str) -> str:
+    """Return a pointer as it is written in a URI (RFC 6901, 6)."""
+    return _SPECIAL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), pointer)
+
+
 def _unquoted(pointer: str) -> str:
-    """Return a part of a reference as it was before it was put into a URI (RFC 3986, 2.1)."""
+    """Return a reference as it was before it was put into a URI (RFC 3986, 2.1)."""
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), pointer)
