@@ -44,7 +44,7 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
-test-explore: $(STAMPS)/test  ## Run the property tests on random examples, ten times as many
+test-explore: $(STAMPS)/test  ## Run the property tests on 1,000 random examples each
 	EZ_PTC_EXPLORE=1 $(BIN)/python -m pytest -m hypothesis -n 3 --dist worksteal $(ARGS)
 
 test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time beside two busy loops; TIMES=100

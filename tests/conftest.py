@@ -31,8 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long, unless it is asked for by its mark."""
-    _leave_variants_to_security(items)
+    """Leave out what takes long, unless it is asked for by its mark, or a test by its name."""
+    if not any("::" in argument for argument in config.args):
+        _leave_variants_to_security(items)
     if "security" not in str(config.option.markexpr):
         for item in items:
             if item.get_closest_marker("security"):

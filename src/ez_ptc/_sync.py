@@ -186,7 +186,7 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
     try:
         running.start()
         running.join()
-    except BaseException as interruption:  # it is raised again
+    except BaseException as interruption:  # whatever a signal handler raises; it is raised again
         running.cancel()
         running.join()
         raise interruption from running.failure()
@@ -285,7 +285,7 @@ class BlockingEvents(Iterator[R]):
         try:
             running = self._ask()
             event = self._made.get()
-        except BaseException:  # an interruption; it is raised again
+        except BaseException:  # whatever a signal handler raises; it is raised again
             self.close()
             raise
         if event is not None:

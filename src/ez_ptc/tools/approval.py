@@ -31,7 +31,7 @@ awaited. What it raises refuses the call, and is logged and not told to the mode
 
 
 def someone_to_ask(tool: str, approve: Approve | None) -> Approve:
-    """Return the approver, or raise ToolError if there is none: the call must not run then."""
+    """Return the approver, or raise ToolError if there is none."""
     if approve is None:
         message = f"{tool} requires approval, but no approver is set: pass approve=... to the call, registry or Toolkit"
         raise ToolError(message)
@@ -114,7 +114,7 @@ def asking(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[Non
         yield
     except reraise:
         raise
-    except Exception as error:  # the approver is foreign code
+    except Exception as error:  # the approver is foreign code and may raise anything
         log_error(f"asking about {tool} failed", error)
         message = f"{tool} was not approved: its approver failed (the log of 'ez_ptc.tools' has the error)"
         raise ToolError(message) from error

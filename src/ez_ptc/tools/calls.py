@@ -109,7 +109,7 @@ def returned(
         return _run(tool, args, kwargs, settings, None)[0]
     except settings.reraise:
         raise
-    except Exception as error:  # of a tool, which is foreign code; it is raised again
+    except Exception as error:  # a tool is foreign code and may raise anything; it is raised again
         failure(tool.name, error)
         raise
 
@@ -207,7 +207,7 @@ async def areturned(
         return (await _arun(tool, args, kwargs, settings, CallLife()))[0]()
     except settings.reraise:
         raise
-    except Exception as error:  # of a tool, which is foreign code; it is raised again
+    except Exception as error:  # a tool is foreign code and may raise anything; it is raised again
         failure(tool.name, error)
         raise
 
