@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from ez_ptc._lazy import lazy
 from ez_ptc._sync import Threads, run_coroutine, to_thread, within
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
@@ -184,6 +185,61 @@ os.waitpid(child, 0)
 os.close(send)
 print(sorted(os.read(receive, 10_000).decode()), len(hooks))
 """
+
+
+COMPUTING = """
+import os, threading
+from ez_ptc._lazy import lazy
+
+begun, ended = threading.Event(), threading.Event()
+
+class Slow:
+    @lazy
+    def value(self):
+        if os.getpid() == host:
+            begun.set()
+            ended.wait(30)
+        return os.getpid() == host
+
+host = os.getpid()
+slow = Slow()
+thread = threading.Thread(target=lambda: slow.value)
+thread.start()
+begun.wait(30)
+child = os.fork()
+if child == 0:
+    os._exit(slow.value or Slow().value)
+print(os.waitpid(child, 0)[1])
+ended.set()
+thread.join()
+print(slow.value, slow.value, Slow.value.__doc__)
+"""
+
+
+def test_a_fork_while_an_attribute_is_made_leaves_no_lock() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COMPUTING],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.stdout.splitlines() == ["0", "True True None"]
+
+
+def test_an_attribute_is_made_once() -> None:
+    class Counter:
+        made = 0
+
+        @lazy
+        def value(self) -> int:
+            """Count."""
+            self.made += 1
+            return self.made
+
+    counter = Counter()
+    assert (counter.value, counter.value, Counter().value, Counter.value.__doc__) == (1, 1, 1, "Count.")
 
 
 def test_a_fork_is_told_to_what_lives_by_one_hook() -> None:

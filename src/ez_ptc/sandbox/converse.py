@@ -11,10 +11,11 @@ import math
 import os
 import time
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
@@ -126,9 +127,9 @@ class Exchange:
         self._unanswered: set[int] = set()
         self._unsent: set[int] = set()
 
-    @cached_property
+    @lazy
     def reader(self) -> FrameReader:
-        """What makes frames of the bytes that the worker sends."""
+        """Make frames of the bytes that the worker sends."""
         return FrameReader(self.limits.frame)
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import Printable, safe_repr
 from ez_ptc.sandbox.texts import shortened
@@ -170,9 +170,9 @@ class Grants:
         self.by_name: Mapping[str, Grant] = {grant.name: grant for grant in grants}
         self._told: tuple[Limits, bytes] | None = None
 
-    @cached_property
+    @lazy
     def encoded(self) -> bytes:
-        """The part of a run frame that describes the tools; the same for every program over them."""
+        """Encode the part of a run frame that describes the tools, which is the same for every program over them."""
         rows = [
             [grant.name, grant.signature, grant.documentation, grant.is_async, grant.returned, grant.read_only]
             for grant in self.by_name.values()

@@ -9,12 +9,13 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from time import thread_time
 from typing import Any, Final, cast
 
 import jsonschema_rs
+
+from ez_ptc._lazy import lazy
 
 __all__ = ["Compiler", "Failure", "Failures"]
 
@@ -139,7 +140,7 @@ class Failures:
         """Find the first failures of a value that is not valid, one after the other; none where that takes long."""
         return islice(self._failures(_Part("#", self._schema, value, ()), _Search(thread_time() + _SECONDS)), most)
 
-    @cached_property
+    @lazy
     def _registry(self) -> jsonschema_rs.Registry:
         return self._compiler.registry(self._schema)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.context import NO_CONTEXT
@@ -64,7 +64,7 @@ class ToolChannel:
             changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - it is one of its own
         return changed
 
-    @cached_property
+    @lazy
     def _called(self) -> dict[str, tuple[Definition, CallSettings]]:
         return {tool.name: (_in_programs(tool), self._settings.over(tool.settings)) for tool in self._tools}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ez_ptc._lazy import lazy
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.execution import Limits
@@ -121,7 +121,7 @@ class Toolkit:
     # What a model reads -----------------------------------------------------------------------------------------------
 
     # What only writes and reads a model's texts is imported here, on first use: a program is executed without it.
-    @cached_property
+    @lazy
     def _guide(self) -> Guide:
         from ez_ptc.toolkit.guide import Guide
 
@@ -248,7 +248,7 @@ class Toolkit:
 
         return Session(self, self._opened().session(), self._channel, self.limits)
 
-    @cached_property
+    @lazy
     def _channel(self) -> ToolChannel:
         return ToolChannel(self._registry, CallSettings(self.context, self.approve, self.reraise), self.on_tool_call)
 
