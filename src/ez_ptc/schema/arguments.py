@@ -80,7 +80,7 @@ class ArgumentBinder:
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
-        return is_little(args, kwargs) and not self.validation.runs_code
+        return self.validation.is_ready and is_little(args, kwargs) and not self.validation.runs_code
 
     def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
         """Return all arguments by name; None where there are too many, or one is given twice."""

@@ -37,6 +37,7 @@ _STEPS: Final = 8
 _MAX_ERRORS: Final = 10
 _MAX_COLLISIONS: Final = 50
 _METERED: Final = frozenset({"dataclass", "model", "tagged-union", "typed-dict", "union"})
+_UNIONS: Final = frozenset({"tagged-union", "union"})
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
 """Kinds of values whose hashes nobody can choose."""
@@ -185,7 +186,7 @@ class Bounds:
         most = max((len(node["choices"]) for node in unions), default=1)
         repeated = max(1, len({id(each) for each in self._nested.values()}))
         self.weight = repeated * max(map(self._cost, nodes), default=1)
-        self.branches = max(most * repeated, max((_members(node) for node in nodes), default=1))
+        self.branches = max(most * repeated, max(map(_members, nodes), default=1))
 
     def validator(self, *, fail_fast: bool, metered: bool = False) -> Callable[[Any], Any]:
         """Return a bounded validation.
@@ -218,7 +219,7 @@ class Bounds:
             ref = node["schema_ref"]
             if ref not in seen and ref in self._definitions:
                 yield from self._opened(self._definitions[ref], seen | {ref})
-        elif kind in ("union", "tagged-union"):
+        elif kind in _UNIONS:
             choices: Any = node["choices"]
             for choice in choices.values() if kind == "tagged-union" else choices:
                 yield from self._opened(_schema_of(choice), seen)
@@ -230,7 +231,9 @@ class Bounds:
             yield node
 
     def _cost(self, node: Node) -> int:
-        return sum(_members(opened) + len(opened.get("fields", ())) for opened in self._opened(node))
+        # What stands around a schema costs no more than that, which is looked at by itself.
+        opened = self._opened(node) if node["type"] in _UNIONS else (node,)
+        return sum(_members(each) + len(each.get("fields", ())) for each in opened)
 
     def _within_others(self, unions: list[Node]) -> dict[int, _Nested]:
         """Return the unions that lie within others, by the ids of their schemas; equal ones are one."""

@@ -1,9 +1,9 @@
 """Walking pydantic's core schemas: dicts with a `type`, nested in dicts and lists of several shapes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-__all__ = ["Node", "inner_schemas", "mapped", "mapped_inside", "runs_code"]
+__all__ = ["Node", "has_pattern", "inner_schemas", "mapped", "mapped_inside", "runs_code"]
 
 Node = dict[str, Any]
 """A core schema; pydantic's own types for them are one for each kind."""
@@ -13,6 +13,7 @@ _NO_SCHEMAS: Final = frozenset(
     {"metadata", "default", "expected", "serialization", "computed_fields", "config", "cls", "members"}
 )
 
+_NESTED: Final = (dict, list, tuple)
 _CALLED: Final = ("custom_init", "default_factory", "post_init")
 
 
@@ -23,7 +24,9 @@ def mapped(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - a
     is and go on with those in it.
     """
     if isinstance(part, dict):
-        return _mapped_fields(cast("Node", part), change)
+        fields = cast("Node", part)
+        instead = change(fields) if isinstance(fields.get("type"), str) else None
+        return mapped_inside(fields, change) if instead is None else instead
     if not isinstance(part, list | tuple):
         return part
     items = cast("Sequence[object]", part)
@@ -33,39 +36,43 @@ def mapped(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - a
     return tuple(changed) if isinstance(items, tuple) else changed
 
 
-def _mapped_fields(fields: Node, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - any part of a core schema
-    if _is_schema(fields) and (instead := change(fields)) is not None:
-        return instead
-    return mapped_inside(fields, change)
-
-
 def mapped_inside(fields: Node, change: Callable[[Node], Any]) -> Node:
     """Return a schema with each schema in it changed, as `mapped` does, but not itself."""
-    skipped = _NO_SCHEMAS if _is_schema(fields) else ()
-    changed = {key: value if key in skipped else mapped(value, change) for key, value in fields.items()}
-    return fields if all(changed[key] is fields[key] for key in fields) else changed
+    changed = {key: new for key, part in _parts(fields) if (new := mapped(part, change)) is not part}
+    return {**fields, **changed} if changed else fields
 
 
-def _is_schema(fields: Mapping[str, Any]) -> bool:
+def inner_schemas(part: object) -> list[Node]:
+    """Return the schemas directly within a part of a core schema; references are not followed."""
+    found: list[Node] = []
+    pending: list[Any] = [part]
+    while pending:
+        outer = pending.pop()
+        inside: Sequence[Any] = [each for _, each in _parts(cast("Node", outer))] if isinstance(outer, dict) else outer
+        for inner in inside:
+            if isinstance(inner, dict) and isinstance(cast("Node", inner).get("type"), str):
+                found.append(cast("Node", inner))
+            elif isinstance(inner, _NESTED):
+                pending.append(inner)
+    return found
+
+
+def _parts(fields: Node) -> list[tuple[str, Any]]:
+    """Return the parts in which there may be further schemas."""
     # Only a schema has a type that is text; a dict of fields by name may have a field of any name.
-    return isinstance(fields.get("type"), str)
+    skipped = _NO_SCHEMAS if isinstance(fields.get("type"), str) else ()
+    return [(key, each) for key, each in fields.items() if isinstance(each, _NESTED) and key not in skipped]
 
 
-def inner_schemas(part: object) -> Iterator[Node]:
-    """Yield the schemas directly within a part of a core schema; references are not followed."""
-    if isinstance(part, Mapping):
-        fields = cast("Node", part)
-        skipped = _NO_SCHEMAS if _is_schema(fields) else ()
-        parts: Iterator[object] = (value for key, value in fields.items() if key not in skipped)
-    elif isinstance(part, list | tuple):
-        parts = iter(cast("Sequence[object]", part))
-    else:
-        return
-    for inner in parts:
-        if isinstance(inner, dict) and _is_schema(cast("Node", inner)):
-            yield cast("Node", inner)
-        else:
-            yield from inner_schemas(cast("object", inner))
+def has_pattern(schema: Node) -> bool:
+    """Whether a regular expression is in a schema."""
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if "pattern" in node:
+            return True
+        pending += inner_schemas(node)
+    return False
 
 
 def runs_code(schema: Node) -> bool:

@@ -170,7 +170,7 @@ class _Change:
             return self._lax(mapped_inside(node, within))
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
-        return mapped_inside(node, replace(within, allows_other_keys=False))
+        return mapped_inside(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
 
     def _with_keys(self, node: Node) -> Node:
         keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=True))

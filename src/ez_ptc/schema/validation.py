@@ -3,7 +3,6 @@
 import marshal
 import sys
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import CoreSchema
 
 from ez_ptc.schema.bounds import Bounds, TooCostlyError, run_within
-from ez_ptc.schema.core_schemas import Node, runs_code
+from ez_ptc.schema.core_schemas import Node, has_pattern, runs_code
 from ez_ptc.schema.decoding import decoded
 
 __all__ = ["TooCostlyError", "Validation", "count_values"]
@@ -35,27 +34,40 @@ _values: Final = dict[object, object].values
 
 
 class Validation:
-    """Validates all arguments of a function, as the core schema of a dict of them says."""
+    """Validates all arguments of a function, as the core schema of a dict of them says.
+
+    Its validators are made when the first arguments come, which takes less than describing the function did: of many
+    tools few are called. Patterns are looked at when it is made. Raises UnboundedPatternError for one that may take
+    exponential time.
+    """
 
     def __init__(self, schema: CoreSchema) -> None:
         self._schema = schema
-        self._bounds = Bounds(decoded(schema))
-        self._first = self._bounds.validator(fail_fast=True)
         self._metered: Callable[[Any], Any] | None = None
         self._all: Callable[[Any], Any] | None = None
-        most = max(self._bounds.weight, self._bounds.branches)
-        is_plain = most == 1 and not self._bounds.repeats
-        self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
-        self.quick: Final[Callable[[_Arguments], _Arguments]] = self._first if is_plain else self._bounded
+        self.is_ready = False
+        """Whether the validators are made; only then the other attributes are there."""
+        self.quick: Callable[[_Arguments], _Arguments] = self._at_first
         """Returns the converted arguments.
 
         Raises ValidationError, with the first error of each list and dict, and TooCostlyError.
         """
+        if has_pattern(cast("Node", schema)):
+            self._get_ready()
 
-    @cached_property
-    def runs_code(self) -> bool:
+    def _get_ready(self) -> None:
+        self._bounds = Bounds(decoded(self._schema))
+        self._first = self._bounds.validator(fail_fast=True)
+        most = max(self._bounds.weight, self._bounds.branches)
+        self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
+        self.quick = self._first if most == 1 and not self._bounds.repeats else self._bounded
+        self.runs_code = runs_code(cast("Node", self._schema))
         """Whether it calls functions of the types' authors."""
-        return runs_code(cast("Node", self._schema))
+        self.is_ready = True
+
+    def _at_first(self, values: _Arguments) -> _Arguments:
+        self._get_ready()
+        return self.quick(values)
 
     def _bounded(self, values: _Arguments) -> _Arguments:
         # There are no more values than they have bytes, and bytes are counted fast.
@@ -79,6 +91,8 @@ class Validation:
 
     def is_small(self, values: _Arguments) -> bool:
         """Whether all errors of these arguments can be asked for."""
+        if not self.is_ready:  # nothing was validated, as the names of the arguments are wrong
+            self._get_ready()
         lists, others = count_values(values)
         return lists * self._bounds.weight + others * self._bounds.branches <= _WORTH_DETAIL
 
