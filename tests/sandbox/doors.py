@@ -15,6 +15,8 @@ __all__ = ["Door"]
 class Door:
     """Calls functions by their names, with what a program sends, unchecked."""
 
+    is_heard = True
+
     def __init__(self, *functions: Callable[..., object]) -> None:
         self._functions = {function.__name__: function for function in functions}
         self.grants = Grants(Grant(name) for name in self._functions)

@@ -26,6 +26,8 @@ CODE = "print('tea ☕')"
 class Door:
     """A channel over two names whose calls nobody runs; it keeps the records."""
 
+    is_heard: bool = True
+
     grants: Grants = field(
         default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])
     )

@@ -11,7 +11,6 @@ import math
 import os
 import time
 from dataclasses import dataclass
-from functools import partial
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -169,7 +168,7 @@ class Exchange:
         What comes after the last frame is not read, whether it comes with it or later. Where the rules were broken,
         what came before still counts.
         """
-        return self.admit(partial(self.reader.feed, data))
+        return self.admit(lambda: self.reader.feed(data))
 
     def admit(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
         """Do the same as `take`, with what reads the frames, which may raise ProtocolError at any of them."""
@@ -217,18 +216,16 @@ class Exchange:
         self._paths.add(call.path)
         self._unanswered.add(call.number)
         self._unsent.add(call.number)
-        self._records[call.number] = CallRecord(
-            {
-                "name": call.name,
-                # What the function does with its arguments is not what was passed to it.
-                "args": detached(call.args),
-                "kwargs": detached(call.kwargs),
-                "result": None,
-                "error": "it had not ended when the program did",
-                "duration_ms": 0.0,
-                "path": call.path,
-            }
-        )
+        self._records[call.number] = {
+            "name": call.name,
+            # What the function does with its arguments is not what was passed to it.
+            "args": detached(call.args),
+            "kwargs": detached(call.kwargs),
+            "result": None,
+            "error": "it had not ended when the program did",
+            "duration_ms": 0.0,
+            "path": call.path,
+        }
 
     def _print(self, frame: OutputFrame) -> None:
         self._output_left -= len(frame.text)
@@ -262,7 +259,8 @@ class Exchange:
 
     def tell(self, call: CallFrame) -> None:
         """Tell who listens how ``call`` has ended: somebody else's code, and never to be run under a lock."""
-        self._channel.ended(CallRecord(self._records[call.number]))
+        if self._channel.is_heard:
+            self._channel.ended(CallRecord(self._records[call.number]))
 
     def sent(self, call: CallFrame) -> None:
         """Note that the worker has the reply to ``call``: nothing more will be sent to it."""

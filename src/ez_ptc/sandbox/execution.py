@@ -195,6 +195,11 @@ class Channel(Protocol):
         """The tools that programs may call, each name once."""
         ...
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether `ended` does anything."""
+        ...
+
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         """Run the granted tool `name` and return its result; never raises for the tool's or the program's mistakes.
 

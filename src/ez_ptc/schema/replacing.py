@@ -9,6 +9,7 @@ __all__ = ["LEFT_OUT", "detached", "replaced"]
 LEFT_OUT: Final = object()
 """Stands for the new value of what is to be left out."""
 
+_ONE_VALUE: Final = frozenset({str, int, float, bool, type(None)})
 _Path = Sequence[int | str]
 T = TypeVar("T")
 
@@ -49,7 +50,11 @@ def detached(value: T) -> T:
     """
     kind = type(value)
     if kind is dict:
-        return cast("T", {key: detached(each) for key, each in cast("dict[object, object]", value).items()})
+        fields = cast("dict[object, object]", value)
+        if _ONE_VALUE.issuperset(map(type, fields.values())):
+            return cast("T", fields.copy())
+        return cast("T", {key: detached(each) for key, each in fields.items()})
     if kind is list or kind is tuple:
-        return cast("T", kind(map(detached, cast("Sequence[object]", value))))
+        items = cast("Sequence[object]", value)
+        return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detached, items)))
     return cast("T", set(cast("set[object]", value))) if kind is set else value

@@ -90,6 +90,11 @@ class ToolChannel:
         names = self._names.get(name)
         return kwargs if names is None else unspelled(name, names, kwargs)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
+
     def ended(self, record: dict[str, Any]) -> None:
         """Tell whoever listens how a call has ended."""
         for listener in self._listeners:

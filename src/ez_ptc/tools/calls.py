@@ -123,8 +123,8 @@ def _run(
 ) -> "tuple[object, BoundCall]":
     if tool.is_async:
         _refuse_async(tool.name)
-    bind = _bound if life is None else partial(to_the_end, _bound)
-    bound = bind(tool, args, kwargs, settings)
+    check = (tool, args, kwargs, settings)
+    bound = _bound(*check) if life is None else to_the_end(_bound, *check)
     if tool.requires_approval:
         bound = _approved(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
     run = partial(tool.function, *bound.args, **bound.kwargs)
@@ -137,11 +137,10 @@ def _run(
 
 def _run_in_time(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
     """Call the function as long as it is wanted; where it has a timeout, in another thread, which is left to itself."""
-    begun = partial(_begun, tool, life, partial(_own, tool.name, settings, run))
     if tool.timeout is None:
-        return begun()
+        return _begun(tool, run, settings, life)
     try:
-        outcome = within(tool.timeout, partial(_outcome, begun))
+        outcome = within(tool.timeout, partial(_outcome, partial(_begun, tool, run, settings, life)))
     except TimeoutError:
         life.give_up()
         raise _left(tool) from None
@@ -222,9 +221,9 @@ async def _arun(
     bound = await _abound(tool, args, kwargs, settings)
     if tool.requires_approval:
         bound = await _aapproved(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
-    run = partial(_own, tool.name, settings, partial(tool.function, *bound.args, **bound.kwargs))
+    run = partial(tool.function, *bound.args, **bound.kwargs)
     try:
-        outcome = await _called(tool, partial(_begun, tool, life, run), life)
+        outcome = await _called(tool, partial(_begun, tool, run, settings, life), life)
         try:
             output = await _awaited_in_time(tool, outcome())
         except StopIteration:
@@ -328,11 +327,11 @@ def _ask(tool: "Definition", bound: "BoundCall", approve: Approve) -> tuple[Ques
     return question, approve(question.call)
 
 
-def _begun(tool: "Definition", life: CallLife, run: Callable[[], object]) -> object:
-    """Run the function if the call is still wanted."""
+def _begun(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
+    """Call the function if the call is still wanted."""
     tool.running.begin(tool.name, life)
     try:
-        return run()
+        return _own(tool.name, settings, run)
     finally:
         tool.running.end(life)
 

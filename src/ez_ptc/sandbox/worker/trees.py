@@ -39,6 +39,7 @@ MAX_NODES = 500_000
 """Elements a value may have in all, so that shared references cannot unfold without bound."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
 KEYS = _SCALARS | {bytes, datetime, date, time, timedelta, Decimal, uuid.UUID}
 """Kinds of keys that cross as they are; tuples and frozen sets do where what is in them does."""
@@ -319,4 +320,7 @@ def encode(
     Raises:
         CannotCrossError: A type, the depth (100), the number of elements (500,000) or of digits does not cross.
     """
+    kind = type(value)
+    if kind in _FIXED or (kind is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
+        return value
     return _Encoder(convert, most_text, plain_members).tree(value)
