@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import threading
@@ -106,7 +107,8 @@ def becomes(count: Callable[[], int], wanted: int, *, within: float) -> bool:
 
 
 def descriptors() -> dict[str, str]:
-    """Return what each descriptor of this process is open on."""
+    """Return what each descriptor of this process is open on, once what was dropped has been given back."""
+    gc.collect()
     found: dict[str, str] = {}
     for link in (PROC / "self" / "fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
