@@ -289,6 +289,23 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
         assert "shared" in ids
 
 
+def test_a_new_file_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    for number in range(60):
+        begin = Barrier(3)
+
+        def save(path: Path = tmp_path / f"{number}.db", begin: Barrier = begin) -> str:
+            begin.wait(20)
+            with History(path) as history:
+                return history.save(_said("said"))
+
+        with ThreadPoolExecutor(3) as threads:
+            saved = [threads.submit(save) for _ in range(3)]
+            assert len({each.result(60) for each in saved}) == 3
+
+
 def test_threads_share_one_history(history: History) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

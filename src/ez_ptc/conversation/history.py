@@ -255,7 +255,10 @@ class History:
         database = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         try:
             database.execute("PRAGMA foreign_keys = ON")
-            if not self._is_ours(database):
+            # In one transaction: while it is looked at, another process may be making the tables.
+            with _transaction(database, "DEFERRED"):
+                is_ours = self._is_ours(database)
+            if not is_ours:
                 with _transaction(database):
                     if not self._is_ours(database):
                         _create(database)
@@ -292,8 +295,8 @@ class History:
 
 
 @contextmanager
-def _transaction(database: sqlite3.Connection) -> Generator[None]:
-    database.execute("BEGIN IMMEDIATE")
+def _transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[None]:
+    database.execute(f"BEGIN {kind}")
     try:
         yield
     except BaseException:  # an interruption too must not leave half of it to the next commit
