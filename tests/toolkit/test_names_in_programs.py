@@ -268,11 +268,15 @@ def named(name: str) -> Tool[..., Any]:
     return tool
 
 
+OF_SITE = {"exit", "help", "quit"}
+"""What CPython's `site` adds for people at a prompt: tools of these names come first."""
+
+
 def test_sandbox_provides_the_names_that_are_known_here() -> None:
     with Toolkit([]) as toolkit:
         result = toolkit.execute("import sys\nsorted(vars(__builtins__)), sorted(sys._getframe().f_globals)")
         plain = {*dir(__import__("builtins")), "sys"}
-        provided = {*result.return_value[0]} - plain
+        provided = {name for name in result.return_value[0] if not name.startswith("__")} - plain - OF_SITE
         assert provided == PROVIDED
         own = {name for name in result.return_value[1] if not (name.startswith("__") and name.endswith("__"))}
         assert own == {"sys"}
@@ -281,7 +285,7 @@ def test_sandbox_provides_the_names_that_are_known_here() -> None:
 def test_no_tool_hides_what_a_program_is_provided_with() -> None:
     with Toolkit([]) as toolkit:
         names = toolkit.execute("[*vars(__builtins__), *globals()]").return_value
-    names = sorted({*names, *keyword.kwlist, *keyword.softkwlist})
+    names = sorted({*names, *keyword.kwlist, *keyword.softkwlist} - OF_SITE)
     tools = [named(name) for name in names]
     with Toolkit(tools) as toolkit:
         assert [tool.name for tool in toolkit] == [f"{name}_" for name in names]

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from . import aio, packages, preload, probe, report, runtime, strands, zygote
+from . import aio, depth, packages, preload, probe, report, runtime, strands, zygote
 from .boot import end_with_host
 from .lockdown import Lockdown
 
@@ -91,14 +91,15 @@ def _granted() -> tuple[list[str], list[str]]:
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     preload.preload(modules.shelf)
     packages.load_packages(modules, *_granted())
-    modules.shelf.close()
+    modules.close()
     locks = Lockdown(f"{folder}/filters")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
     strands.install()
     aio.install()
-    report.install()
+    depth.install()
+    report.install(_granted()[0])
     runtime.replace_builtins()
     threading.stack_size(_THREAD_STACK)
     base_memory = _base_memory()

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import os
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, FrozenImporter
+from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, ExtensionFileLoader, FrozenImporter, ModuleSpec
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, cast
 
 from .stdlib import rename
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from .stdlib import Shelf
+    from .stdlib import Modules, Shelf
 
 __all__ = ["forget_places", "preload"]
 
@@ -93,7 +94,26 @@ def _load_time_zones(shelf: Shelf) -> None:
 
     zoneinfo.reset_tzpath(to=())
     _common.load_tzdata = load_tzdata
+    _tell_libc(found, shelf)
     zoneinfo.available_timezones = lambda: set(found)
+
+
+def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
+    """Let `time.tzset` know the zones by name: the C library would look for their files, and take UTC without them."""
+    import time
+
+    tzset = time.tzset
+
+    @functools.wraps(tzset)
+    def tzset_by_name() -> None:
+        name = os.environ.get("TZ", "").removeprefix(":")
+        if name in zones:
+            # The last line says the rules in the form that TZ has without files (RFC 8536, 3.3); they are today's.
+            rules = bytes(shelf.get(zones[name])).rstrip(b"\n").rpartition(b"\n")[2].decode("ascii")
+            os.putenv("TZ", rules or "UTC0")
+        tzset()
+
+    time.tzset = tzset_by_name
 
 
 def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
@@ -125,17 +145,27 @@ def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
     return shelf.put(data) if data.startswith(b"TZif") else None
 
 
-class _NoImport:
-    """The last finder asked: what is not kept cannot be imported, and a model should know why."""
+class _MachineCode:
+    """Finds again what was loaded from a library of machine code, whose file is gone."""
 
-    def __init__(self, packages: Sequence[str]) -> None:
-        self._there = " and ".join(["the standard library", *packages])
+    def __init__(self) -> None:
+        self._loaded = {
+            name: module
+            for name, module in sys.modules.items()
+            if isinstance(getattr(getattr(module, "__spec__", None), "loader", None), ExtensionFileLoader)
+        }
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> NoReturn:
-        """Say what can be imported."""
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return the spec of a module that was loaded."""
         del path, target
-        message = f"No module named {name!r}: programs can import {self._there}, without files, network and processes"
-        raise ModuleNotFoundError(message, name=name)
+        return ModuleSpec(name, self) if name in self._loaded else None  # pyright: ignore[reportArgumentType] - it has what importlib calls
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module as it is."""
+        return self._loaded[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: its code has run."""
 
 
 _EVERYBODYS = {"", "/", "/usr", "/usr/local"}
@@ -162,16 +192,21 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
 
     if packages:
         _hide_in_objects(hide)
+    machine_code = _MachineCode()
     for module in list(sys.modules.values()):
         _hide_in_module(module, hide)
         for holder in (getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
             _hide_in_attributes(holder, hide)
     for name in _SYS_PLACES:
         setattr(sys, name, "")
-    sys.argv = [""]
+    sys.argv = ["<program>"]
     sys.orig_argv = [""]
     os.environ.clear()
-    sys.meta_path[1:] = [BuiltinImporter, FrozenImporter, _NoImport(packages)]
+    cast("Modules", sys.meta_path[0]).absent = frozenset()
+    sys.meta_path[1:] = [BuiltinImporter, FrozenImporter, machine_code]
+    for name in [name for name in sys.modules if name.startswith(("sysconfig", "_sysconfigdata"))]:
+        # What it has computed names places; who imports it again finds none.
+        sys.modules.pop(name, None)
     sys.path[:] = []
     sys.path_importer_cache.clear()
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["SETTLE", "EmptyProgramError", "compile_program", "is_program", "parse_program", "run_compiled"]
+__all__ = ["SETTLE", "EmptyProgramError", "compile_program", "file_name", "is_program", "read_program", "run_compiled"]
 
 _FILENAME = "<program"
+_BYTE_ORDER_MARK = "\ufeff"
 RESULT = "__ez_result__"
 SETTLE = "__ez_settle__"
 
@@ -34,7 +35,8 @@ class _Tolerant(ast.NodeTransformer):
         return node
 
 
-def _filename(number: int) -> str:
+def file_name(number: int) -> str:
+    """Return the file name of a program's code."""
     return f"{_FILENAME}>" if number == 1 else f"{_FILENAME} {number}>"
 
 
@@ -43,8 +45,8 @@ def is_program(filename: str) -> bool:
     return filename.startswith(_FILENAME)
 
 
-def parse_program(text: str, number: int = 1) -> ast.Module:
-    """Return a program's tree; its lines are known to tracebacks from now on.
+def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
+    """Return a program and its tree; its lines are known to tracebacks from now on.
 
     Args:
         text: The program.
@@ -54,7 +56,13 @@ def parse_program(text: str, number: int = 1) -> ast.Module:
         EmptyProgramError: Nothing but white space and comments.
         SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
     """
-    filename = _filename(number)
+    # As CPython reads a file.
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    return text, _parsed(text, number)
+
+
+def _parsed(text: str, number: int) -> ast.Module:
+    filename = file_name(number)
     # Each line with its end, as linecache has them: tracebacks count on it when they point at a column. A text has more
     # ends of lines than a program.
     lines = io.StringIO(text if text.endswith("\n") else text + "\n", newline=None).readlines()
@@ -81,7 +89,7 @@ def compile_program(tree: ast.Module, number: int = 1, *, awaits: bool) -> CodeT
         target.end_lineno = assign.end_lineno = last.end_lineno
         target.end_col_offset = assign.end_col_offset = last.end_col_offset
         tree.body[-1] = assign
-    return compile(tree, _filename(number), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return compile(tree, file_name(number), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def run_compiled(code: CodeType, namespace: dict[str, object]) -> object:

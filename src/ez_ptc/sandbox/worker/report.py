@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "describe_mistakes", "ended_well", "install", "proposal"]
 
+_IMPORTABLE = ["the standard library"]
 _MOST_TEXT = 20_000
 _MOST_TOLD = 5
 _MOST_PROPOSED = 5_000
@@ -139,8 +140,12 @@ def _unfolded(error: SyntaxError) -> str:
     return unfolded("".join(linecache.getlines(filename))) if is_program(filename) else ""
 
 
-def install() -> None:
-    """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours."""
+def install(packages: Sequence[str]) -> None:
+    """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours.
+
+    `packages` are those that programs may import.
+    """
+    _IMPORTABLE[:] = ["the standard library", *packages]
 
     def show_in_thread(found: threading.ExceptHookArgs) -> None:
         if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
@@ -205,6 +210,12 @@ def _file_hint(error: OSError, shapes: Shapes, _namespace: Mapping[str, object])
     return f"there are no files in here{more}" if is_file else ""
 
 
+def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    return (
+        f"programs can import {' and '.join(_IMPORTABLE)}, without files, network and processes" if error.name else ""
+    )
+
+
 def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     is_return = "'return' outside function" in str(error)
     if is_return:
@@ -240,7 +251,14 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
     frame, instruction = last
     positions = list(frame.f_code.co_positions())[instruction // 2]
     segment = _segment(frame.f_code.co_filename, positions)
-    return (ast.parse(segment.strip(), mode="eval").body if segment else None), frame
+    return _expression(segment.strip()), frame
+
+
+def _expression(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:  # nothing, or a statement, as an import is one
+        return None
 
 
 def _segment(filename: str, positions: tuple[int | None, int | None, int | None, int | None]) -> str:
@@ -356,5 +374,6 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (NameError, _name_hint),
     (TypeError, _call_hint),
     (SyntaxError, _syntax_hint),
+    (ModuleNotFoundError, _import_hint),
     (OSError, _file_hint),
 )

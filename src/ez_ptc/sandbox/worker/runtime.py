@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import builtins
-import concurrent.futures.thread
+import contextlib
 import importlib
 import math
 import resource
 import signal
 import sys
-import threading
 import time
 import types
+import weakref
+from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
 from typing import TYPE_CHECKING, Any
 
-from . import chance, strands, values
+from . import chance, depth, strands, values
 from .aio import settle
 from .check import mistakes
-from .program import SETTLE, compile_program, parse_program, run_compiled
+from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
+from .program import SETTLE, compile_program, file_name, read_program, run_compiled
 from .provided import MODULES
 from .quoting import MAX_LINE, on_one_line
 from .report import describe, describe_mistakes, ended_well, proposal
@@ -63,8 +65,8 @@ class Runtime:
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._tools = Tools(link, self._output.flush)
-        own = sys.modules["builtins"]
-        self._namespace: dict[str, object] = {"__name__": "__main__", "__builtins__": own, SETTLE: settle}
+        self._main = types.ModuleType("__main__")
+        self._namespace: dict[str, object] = vars(self._main)
 
     def enter(self) -> None:
         """Become what programs find around them: the streams, the built-in functions, the first place to count from."""
@@ -95,8 +97,7 @@ class Runtime:
         self._answer(read_frame(body), limit=False)
         link.send_fd, self._limits, self._messages = send_fd, limits, messages
         self._programs = 0
-        for name in self._tools.forget():
-            del self._namespace[name]
+        self._tools.forget()
 
     def serve(self) -> None:
         """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
@@ -110,6 +111,8 @@ class Runtime:
         if limits.get("seed") is not None and self._programs == 1:
             chance.pin(limits["seed"])
         done = self._run(frame["code"])
+        if limit and not frame.get("session"):
+            self._end(frame["code"])
         self._release_memory()
         self._tools.closed = RuntimeError("the program is over")
         try:
@@ -130,6 +133,10 @@ class Runtime:
         link.most = limits["frame"]
         self._programs += 1
         if self._programs == 1:
+            # Made now: the collector looks at nothing that was there before the fork.
+            self._main = sys.modules["__main__"] = types.ModuleType("__main__")
+            self._namespace = vars(self._main)
+            self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
             self._namespace.update(self._tools.functions(frame["tools"]))
         else:
             strands.begin()
@@ -140,6 +147,7 @@ class Runtime:
         # Where the host may have less, that is all there is.
         memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
         resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
+        depth.make_room(limits["memory"])
         if limits["cpu"]:
             # The hard limit kills, and could not be raised again for the next program.
             used = math.ceil(time.process_time()) if session else 0
@@ -154,14 +162,15 @@ class Runtime:
         tree = None
         try:
             self._running = True
-            tree = parse_program(text, self._programs)
+            self._namespace["__file__"] = file_name(self._programs)
+            text, tree = read_program(text, self._programs)
             found = self._mistakes(tree, text) if self._names_tool(text) else []
             if found:
                 self._running = False
                 error, trace = describe_mistakes(found, text, self._shapes(), self._namespace)
                 return {"t": "done", "error": error, "trace": trace, "kind": "error"}
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
-            _wait_for_threads()
+            wait_for_threads()
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
@@ -176,16 +185,30 @@ class Runtime:
         message = f"TypeError: the value of the program's last expression: {on_one_line(why, MAX_LINE)}"
         return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
 
+    def _end(self, text: str) -> None:
+        """Let the program end as CPython would; where its time is over, it has ended already."""
+        with contextlib.suppress(BaseException):  # foreign code: what it raises here is nobody's result
+            self._running = self._tools.closed is None
+            if self._running:
+                finish()
+                if may_have_finalizers(text):
+                    alive = weakref.ref(self._main)
+                    self._main, self._namespace = types.ModuleType("__main__"), {}
+                    drop_module(alive)
+        self._running = False
+
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
         """Return what is wrong with the program; nothing for one that is too large to look at."""
         if len(text) > _MOST_CHECKED:
             return []
-        there = vars(sys.modules["builtins"])
         try:
-            return mistakes(tree, self._shapes(), lambda name: name in there or name in self._namespace)
+            return mistakes(tree, self._shapes(), self._is_known)
         except (RecursionError, ValueError):
             # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
             return []
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._namespace or name in vars(sys.modules["builtins"])
 
     def _shapes(self) -> Shapes:
         """Return the shapes of the tools whose names are still theirs."""
@@ -233,26 +256,13 @@ class Runtime:
         self._link.send_body(body)
 
 
-def _wait_for_threads() -> None:
-    """Wait for the threads that CPython would wait for at the end of a program."""
-    if not strands.count_threads():
-        return
-    shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
-    if shut_down is not None:
-        shut_down()
-        # That was for good, and a session goes on.
-        setattr(concurrent.futures.thread, "_shutdown", False)  # noqa: B010 - no public name, and pyright knows none
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-
-
 def replace_builtins() -> None:
     """Give programs a module of built-ins of their own, with the names that are there without an import.
 
     What a program changes in it does not change what this runtime and the standard library see.
     """
-    names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError}
+    names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError, SETTLE: settle}
+    names |= {name: Quitter(name, "the end of input") for name in ("exit", "quit")} | {"help": _Helper()}
     own = types.ModuleType("builtins", builtins.__doc__)
     vars(own).update(vars(builtins) | names)
     sys.modules["builtins"] = own

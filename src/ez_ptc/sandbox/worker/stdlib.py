@@ -30,7 +30,7 @@ _PACKAGES = (
 _LEFT_OUT = (
     "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
     "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib ensurepip ftplib imaplib imghdr imp mailbox mailcap "
-    "modulefinder nntplib pipes poplib pty py_compile pydoc site smtpd smtplib sndhdr sunau tabnanny "
+    "modulefinder nntplib pipes poplib pty py_compile site smtpd smtplib sndhdr sunau tabnanny "
     "telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
 _CODECS = (
@@ -44,6 +44,7 @@ _NOT_KEPT = frozenset({"__main__", "__pycache__", "conftest", "test", "tests"})
 _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
 """OpenSSL is a large piece of C that no program needs; hashlib falls back to CPython's own functions."""
 
+_SETTINGS = "_sysconfigdata_"
 _CACHED = f".{sys.implementation.cache_tag}.pyc"
 _HEADER = 16
 # What follows is the time and the size of the source, or its hash, which nobody is to check.
@@ -91,12 +92,12 @@ class _Kept:
 
     __slots__ = ("_package", "_place", "_shelf", "_stem", "_where")
 
-    def __init__(self, shelf: Shelf, folder: str, stem: str, place: str) -> None:
+    def __init__(self, shelf: Shelf, data: bytes, stem: str, place: str) -> None:
         self._shelf = shelf
         self._stem = stem
         self._place = place
         self._package = stem == "__init__"
-        self._where = shelf.put(_bytecode(folder, stem))
+        self._where = shelf.put(data)
 
     def spec(self, name: str) -> ModuleSpec:
         """Return what importlib wants to know of the module."""
@@ -151,6 +152,14 @@ def _bytecode(folder: str, stem: str) -> bytes:
     return _read(source)
 
 
+def _without_places(source: bytes) -> bytes:
+    """Return the settings that CPython was built with, as source, without those that name places of this machine."""
+    found: dict[str, dict[str, object]] = {}
+    exec(source, found)
+    settings = {name: value for name, value in found["build_time_vars"].items() if "/" not in str(value)}
+    return f"build_time_vars = {settings!r}\n".encode()
+
+
 def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -169,7 +178,10 @@ class Modules:
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
+        self.absent = _ABSENT
+        """What is not to be found, though others would find it while files can be read."""
         self.shelf = Shelf()
+        self._settings: dict[str, str] = {}
 
     def keep(self, folder: str, package: str, place: str) -> None:
         """Read the modules in a folder, to be known as of ``package``, and those of the packages in it.
@@ -182,11 +194,20 @@ class Modules:
             name = package if stem == "__init__" else f"{package}.{stem}".lstrip(".")
             if name in left_out or stem in _NOT_KEPT or (package == "encodings" and stem not in codecs):
                 continue
-            if kind == ".py":
+            if kind == ".py" and name.startswith(_SETTINGS):
+                self._settings[name] = folder
+            elif kind == ".py":
                 if not _imp.is_frozen(name):
-                    self._kept[name] = _Kept(self.shelf, folder, stem, place)
+                    self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place)
             elif not kind and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
+
+    def close(self) -> None:
+        """Keep nothing more; who asks for the settings of CPython gets those that name no place of this machine."""
+        for name, folder in self._settings.items():
+            self._kept[name] = _Kept(self.shelf, _without_places(_read(f"{folder}/{name}.py")), name, "<stdlib>")
+        self._settings.clear()
+        self.shelf.close()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return the spec of a module that is kept; importlib asks others for the rest."""
@@ -194,7 +215,7 @@ class Modules:
         found = self._kept.get(name)
         if found is not None:
             return found.spec(name)
-        if name in _ABSENT:
+        if name in self.absent:
             message = f"No module named {name!r}"
             raise ModuleNotFoundError(message, name=name)
         return None

@@ -92,12 +92,10 @@ class Tools:
         """Return whether a name still is the tool's; a program of a session may have given it to something else."""
         return type(value) is FunctionType and self._tools.get(value) == name
 
-    def forget(self) -> list[str]:
-        """Have no tools any more; return their names."""
-        names = list(self.described)
+    def forget(self) -> None:
+        """Have no tools any more."""
         self.described.clear()
         self._tools.clear()
-        return names
 
     def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
         """Return the functions to put into the program's namespace, by name.
