@@ -98,12 +98,12 @@ Refused = Callable[..., ExecutionResult]
     [
         ("x = (1,", "'(' was never closed (line 1)"),
         ("total = 0\nfor i in range(3)\n    total += i", "expected ':' (line 2)"),
-        ("x = 1\n  y = 2", "unexpected indent (line 2)"),
+        ("x = 1\n  y = 2\nz = 3", "unexpected indent (line 2)"),
         ("x = 1\n\0y = 2", "null"),
         ("return 5", "a program has no return"),
         ("print('a'", "never closed"),
         ("x = 'abc", "unterminated string literal"),
-        ("```python\nprint(1)\n```", "invalid syntax (line 1)"),
+        ("```python\nprint(1\n```", "invalid syntax (line 1)"),
         ("lookup 'tea'", "invalid syntax (line 1)"),
     ],
 )

@@ -59,10 +59,6 @@ FOLDED: dict[str, tuple[str, str]] = {
         "rows = [3]\nfor row in rows: if row: print(row)\nprint('end')",
         "rows = [3]\nfor row in rows:\n    if row:\n        print(row)\nprint('end')",
     ),
-    "ends of lines escaped": (
-        'for n in range(2):\\n    print(\\"n\\", n)\\n',
-        'for n in range(2):\n    print("n", n)',
-    ),
 }
 
 

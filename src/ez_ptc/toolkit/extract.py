@@ -17,6 +17,7 @@ _OPENING = re.compile(
     re.MULTILINE,
 )
 _PYTHON = re.compile(r"[\s{.]*(?:i?python|py|tool_code)[\d.]*(?![\w+#])", re.IGNORECASE)
+_ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
 # What decides whether a fence inside a Python block ends it: not one in a string, nor one in a comment.
@@ -40,20 +41,25 @@ def extract_code(text: str) -> str | None:
     """Return the program in a model's answer, or None when there is none.
 
     Of several fenced blocks the first one marked as Python counts, then the first one without a language; blocks
-    in other languages never do. A block ends where Python says so: a fence inside a string or a comment is part of
-    the program. An answer without any fence is a program when the whole of it parses and does something.
+    in other languages never do, nor does an error that is repeated. A block ends where Python says so: a fence inside
+    a string or a comment is part of the program. An answer without any fence is a program when the whole of it parses
+    and does something.
 
     Line ends come out as newlines, without blank lines around the program or an indentation that its fence had.
     Never raises, whatever the text.
     """
     text = text.replace("\r\n", "\n")
     plain: str | None = None
+    repeated: str | None = None
     for is_python, block in _blocks(text):
         code = _dedented(block)
-        if code and is_python:
+        if _ERROR.match(code):
+            repeated = repeated or code
+        elif code and is_python:
             return code
-        plain = plain or code or None
-    return plain or _bare_program(text)
+        else:
+            plain = plain or code or None
+    return plain or _bare_program(text) or repeated
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:

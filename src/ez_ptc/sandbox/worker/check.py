@@ -75,6 +75,8 @@ class _Check:
         self._keys = {key for node in nodes for key in _named_keys(node)}
         self._passed: dict[int, tuple[ast.Call, Shape]] = {}
         self._nodes = nodes
+        imported = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        self._postponed = any(alias.name == "annotations" for node in imported for alias in node.names)
         self.changed = changed(nodes)
 
     def look(
@@ -120,6 +122,12 @@ class _Check:
         whole = (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, "pass")
         error = f"ModuleNotFoundError: No module named {module!r}"
         self.found.append(Mistake(node.lineno, error, hint, None if renamed or tools != names else whole))
+
+    def visit_annotated(self, node: ast.AnnAssign, scope: Scope, *, guarded: bool) -> None:
+        """Leave alone the annotations that are never computed: those of a function's names, and postponed ones."""
+        is_computed = not self._postponed and (scope.outer is None or scope.of_class or not node.simple)
+        parts = (node.target, node.annotation if is_computed else None, node.value)
+        self._all(filter(None, parts), scope, guarded=guarded)
 
     def visit_other(self, node: ast.AST, scope: Scope, *, guarded: bool) -> None:
         """Look at an expression, and at all that is in a node."""
@@ -281,6 +289,7 @@ _VISITS: dict[type, Callable[..., None]] = {
     ast.FunctionDef: _Check.visit_definition,
     ast.AsyncFunctionDef: _Check.visit_definition,
     ast.ClassDef: _Check.visit_definition,
+    ast.AnnAssign: _Check.visit_annotated,
     ast.Try: _Check.visit_try,
     ast.TryStar: _Check.visit_try,
     ast.Import: _Check.visit_import,

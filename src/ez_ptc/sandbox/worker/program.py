@@ -10,6 +10,8 @@ import linecache
 import types
 from typing import TYPE_CHECKING
 
+from .understanding import understood
+
 if TYPE_CHECKING:
     from types import CodeType
 
@@ -48,6 +50,8 @@ def is_program(filename: str) -> bool:
 def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     """Return a program and its tree; its lines are known to tracebacks from now on.
 
+    What Python does not understand may be a program in another form: in a fence, say.
+
     Args:
         text: The program.
         number: Which program of its process it is: each has a file name of its own, for the lines in tracebacks.
@@ -58,7 +62,12 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     """
     # As CPython reads a file.
     text = text.removeprefix(_BYTE_ORDER_MARK)
-    return text, _parsed(text, number)
+    try:
+        return text, _parsed(text, number)
+    except SyntaxError:
+        if better := understood(text):
+            return better, _parsed(better, number)
+        raise
 
 
 def _parsed(text: str, number: int) -> ast.Module:

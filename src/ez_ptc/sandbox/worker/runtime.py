@@ -26,6 +26,7 @@ from .report import describe, describe_mistakes, ended_well, proposal
 from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
+from .type_names import type_names
 from .wire import Link, read_frame
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class Runtime:
             self._running = True
             self._namespace["__file__"] = file_name(self._programs)
             text, tree = read_program(text, self._programs)
+            self._namespace.update(type_names(tree, text, self._tools.told, self._is_known))
             found = self._mistakes(tree, text) if self._names_tool(text) else []
             if found:
                 self._running = False

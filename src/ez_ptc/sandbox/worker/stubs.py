@@ -92,6 +92,10 @@ class Tools:
         """Return whether a name still is the tool's; a program of a session may have given it to something else."""
         return type(value) is FunctionType and self._tools.get(value) == name
 
+    def told(self) -> list[str]:
+        """Return what the host says of the tools' types."""
+        return [text for signature, returned, _ in self.described.values() for text in (signature, returned)]
+
     def forget(self) -> None:
         """Have no tools any more."""
         self.described.clear()

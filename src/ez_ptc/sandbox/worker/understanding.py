@@ -1,0 +1,112 @@
+"""Programs as models write them into JSON: in a fence, indented as a whole, with the ends of their lines escaped.
+
+Nothing is changed that Python understands. What it does not is tried in these forms, and the first that it understands
+is the program.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["understood"]
+
+_MOST = 100_000
+"""Characters of a program of which other forms are tried."""
+_MOST_BLOCKS = 8
+_FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
+_ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)
+_PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
+_ERROR = re.compile(r"^(?:Traceback \(|\w*(?:Error|Exception|Warning)\b)", re.MULTILINE)
+_CODE = re.compile(
+    r"^[ \t]*(?:@?\w[\w.]*[ \t]*(?:\(|[-+*/|]?=)|(?:def|class|for|while|if|with|import|from)\b)", re.MULTILINE
+)
+_DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
+
+
+def understood(text: str) -> str:
+    """Return the program that a text means which Python does not understand as it is, or "" where there is none."""
+    if len(text) > _MOST:
+        return ""
+    for unescaped in dict.fromkeys((text, _unescaped(text))):
+        for block in (*_blocks(unescaped), unescaped):
+            for form in dict.fromkeys((block, _dedented(block), _dedented_but_first(block))):
+                if form != text and _is_program(form):
+                    return form
+            if block is not unescaped and _is_code(block):
+                # It has a mistake. What comes after it is no program of its own.
+                return ""
+    return ""
+
+
+def _is_program(text: str) -> bool:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what the parser raises
+        return False
+    return any(isinstance(node, _DOES_SOMETHING) for node in ast.walk(tree))
+
+
+def _unescaped(text: str) -> str:
+    r"""Return a text on one line with the ends of lines that are written as ``\n`` in it."""
+    text = text.strip()
+    if "\n" in text or "\\n" not in text:
+        return text
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield what stands between fences: all between the first and the last, then the blocks, Python's before others."""
+    if on_one_line := _ON_ONE_LINE.fullmatch(text):
+        yield on_one_line[1].strip()
+    fences = list(_FENCE.finditer(text))
+    before = text[: fences[0].start()] if fences else ""
+    if not fences or _is_in_string(before):
+        return
+    if _is_code(before):
+        # A fence may close what none has opened.
+        yield before
+        return
+    whole = text[fences[0].end() : fences[-1].start()].strip("\n")
+    if _is_python(fences[0][1]) and _is_program(_dedented(whole)):
+        yield whole
+    ends = [fence.start() for fence in fences[1:]] + [len(text)]
+    inner = [
+        (fence[1], text[fence.end() : end].strip("\n"))
+        for fence, end in zip(fences, ends, strict=True)
+        if not _is_in_string(text[: fence.start()])
+    ][:_MOST_BLOCKS]
+    yield from (block for language, block in inner if language and _is_python(language))
+    yield from (block for language, block in inner if not language)
+
+
+def _is_python(language: str) -> bool:
+    return not language or _PYTHON.fullmatch(language) is not None
+
+
+def _is_in_string(before: str) -> bool:
+    """Tell whether what follows a text is in a long string: a program may hold a fence."""
+    return (before.count('"""') + before.count("'''")) % 2 == 1
+
+
+def _is_code(block: str) -> bool:
+    """Tell whether a block that is no program was to be one, and is no error that is repeated."""
+    return bool(block.strip()) and not _ERROR.search(block) and bool(_CODE.search(block))
+
+
+def _dedented(text: str) -> str:
+    return textwrap.dedent(text).strip("\n")
+
+
+def _dedented_but_first(text: str) -> str:
+    first, _, rest = text.strip("\n").partition("\n")
+    return f"{first.lstrip()}\n{textwrap.dedent(rest)}"
