@@ -68,6 +68,14 @@ def test_each_program_has_its_own_output_calls_and_paths(run: Run, session: Sess
         assert [(call["path"], call["args"]) for call in result.tool_calls] == [("1", (number, 1))]
 
 
+@pytest.mark.parametrize("end", ["exit()", "quit(0)", "import sys\nsys.exit()", "sys.stdin.close()", "1 / 0"])
+def test_the_module_lives_on_whichever_way_a_program_ends(session: Session, end: str) -> None:
+    session.execute(f"import sys, __main__\nclass Shop: pass\nshop = Shop()\n{end}")
+    later = "import pickle\nprint(__main__.shop is shop, type(pickle.loads(pickle.dumps(shop))) is Shop)\n"
+    reads = "try: input()\nexcept EOFError: print('nothing')"
+    assert session.execute(later + reads).output == "True True\nnothing\n"
+
+
 def test_each_program_has_the_limits_to_itself(sandbox: ProcessSandbox) -> None:
     limits = Limits(calls=2, output=20)
     with Toolkit(TOOLS, sandbox=sandbox, limits=limits).session() as session:

@@ -32,6 +32,10 @@ class _Sink(io.RawIOBase):
         return len(view)
 
 
+def _nothing() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
 class Output:
     """Standard output and error of one program; what exceeds the limit is counted and dropped.
 
@@ -46,12 +50,14 @@ class Output:
         self.dropped = 0
         self.stdout = self._open(1)
         self.stderr = self._open(2)
-        self._stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        self._stdin = _nothing()
 
     def begin(self, most: int) -> None:
-        """Let a program write ``most`` bytes."""
+        """Let a program write ``most`` bytes, and read none; `exit()` has closed what the one before read from."""
         self.left = most
         self.dropped = 0
+        if self._stdin.closed:
+            self._stdin = sys.stdin = sys.__stdin__ = _nothing()
 
     def end(self) -> None:
         """Send what there is; what is written between two programs is dropped."""
