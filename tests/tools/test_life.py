@@ -37,6 +37,26 @@ def test_as_many_calls_of_a_tool_are_left_to_themselves_as_its_bound_says_and_no
     release.set()
 
 
+def test_nobody_is_asked_about_a_call_that_will_not_run() -> None:
+    release = threading.Event()
+    begun: list[int] = []
+    asked: list[str] = []
+
+    @ez_tool(timeout=0.01, requires_approval=True)
+    def hang() -> None:
+        """Hang."""
+        begun.append(1)
+        assert release.wait(60)
+
+    for _ in range(1000):
+        if len(begun) < 16:
+            ToolRegistry([hang], approve=lambda call: True).execute("hang")
+    tools = ToolRegistry([hang], approve=lambda call: bool(asked.append(call.name)))
+    assert "hang was not run: 16 abandoned calls" in str(tools.execute("hang").error)
+    assert not asked
+    release.set()
+
+
 async def test_the_same_holds_for_calls_that_are_awaited(anyio_backend: str) -> None:
     release = threading.Event()
     begun: list[int] = []

@@ -316,6 +316,7 @@ def _is_its_own_cancellation(error: BaseException) -> bool:
 def _bound(
     tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
 ) -> "BoundCall":
+    tool.running.check(tool.name)  # before a thread is started for it, or a person asked
     if tool.requires_approval:
         # What a person is asked about must not change afterwards, whoever else has it.
         args, kwargs = detached(args), detached(kwargs)

@@ -63,11 +63,15 @@ class RunningCalls:
         if not life.is_wanted:
             message = f"{tool} was not run: its caller no longer waits for the result"
             raise ToolError(message)
+        self.check(tool)
+        self._lives.add(life)
+
+    def check(self, tool: str) -> None:
+        """Raise ToolError if too many abandoned calls are still running."""
         left = sum(not each.is_wanted for each in tuple(self._lives)) if self._lives else 0
         if left >= _MAX_LEFT:
             message = f"{tool} was not run: {left} abandoned calls of it are still running; go on without it"
             raise ToolError(message)
-        self._lives.add(life)
 
     def end(self, life: CallLife) -> None:
         """Count a call out."""
