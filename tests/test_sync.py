@@ -216,16 +216,19 @@ print(slow.value, slow.value, Slow.value.__doc__)
 """
 
 
-def test_a_fork_while_an_attribute_is_made_leaves_no_lock() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", COMPUTING],
+def printed_by(script: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", script],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=True,
         stdin=subprocess.DEVNULL,
-    )
-    assert done.stdout.splitlines() == ["0", "True True None"]
+    ).stdout
+
+
+def test_a_fork_while_an_attribute_is_made_leaves_no_lock() -> None:
+    assert printed_by(COMPUTING).splitlines() == ["0", "True True None"]
 
 
 def test_an_attribute_is_made_once() -> None:
@@ -243,12 +246,4 @@ def test_an_attribute_is_made_once() -> None:
 
 
 def test_a_fork_is_told_to_what_lives_by_one_hook() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.stdout == "['a', 'b', 'c'] 1\n"
+    assert printed_by(FORKING) == "['a', 'b', 'c'] 1\n"
