@@ -94,8 +94,8 @@ def test_a_description_is_the_annotations_own_or_else_the_docstrings() -> None:
     assert properties["cups"]["minimum"] == properties["note"]["minimum"] == 1
 
 
-def test_classes_are_definitions_at_the_root() -> None:
-    def ship(parcel: Parcel, others: list[Parcel], by: Route = Route.AIR) -> None: ...
+def test_a_class_used_twice_is_a_definition_at_the_root() -> None:
+    def ship(parcel: Parcel, others: list[Parcel], by: Route = Route.AIR, *, instead: Route | None = None) -> None: ...
 
     parameters = schema_of(ship, parcel="The first").parameters
 
@@ -103,6 +103,18 @@ def test_classes_are_definitions_at_the_root() -> None:
     assert parameters["properties"]["others"] == {"type": "array", "items": {"$ref": "#/$defs/Parcel"}}
     assert parameters["properties"]["by"] == {"$ref": "#/$defs/Route", "default": "air"}
     assert sorted(parameters["$defs"]) == ["Parcel", "Route"]
+
+
+def test_a_class_used_once_stands_where_it_is_used() -> None:
+    def ship(parcel: Parcel, by: Route = Route.AIR) -> None: ...
+
+    schema = schema_of(ship, parcel="The first")
+
+    assert "$defs" not in schema.parameters
+    assert schema.parameters["properties"]["parcel"]["type"] == "object"
+    assert schema.parameters["properties"]["parcel"]["description"] == "The first"
+    assert schema.parameters["properties"]["by"] == {"type": "string", "enum": ["air"], "default": "air"}
+    assert schema.named == {"parcel", "by"}
 
 
 def test_any_name_is_good_for_a_parameter() -> None:

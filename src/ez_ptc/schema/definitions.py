@@ -1,11 +1,16 @@
 """Definitions that a JSON Schema refers to, put where they are referred to."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-__all__ = ["inlined"]
+__all__ = ["inlined", "inlined_once"]
 
 _PREFIX: Final = "#/$defs/"
+_USE: Final = re.compile(r"'#/\$defs/([^'/]+)")
+_ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
+"""Keywords that check nothing: beside a reference, they say of one use what its definition says of all."""
 
 
 def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -14,6 +19,38 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     inliner = _Inliner(schema.get("$defs", {}))
     body = cast("dict[str, Any]", inliner.of(body))
     return {**body, "$defs": inliner.kept} if inliner.kept else body
+
+
+def inlined_once(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with each definition that is used once where it is used; the others stay in `$defs`.
+
+    What contains itself is used at least twice, and stays. So does what says otherwise than a keyword beside its
+    reference. The schema is changed in place: it must be nobody else's.
+    """
+    definitions: dict[str, dict[str, object]] = schema.get("$defs", {})
+    uses = Counter(_USE.findall(str(schema)))
+    for reference in list(_with_references(schema)):
+        while (name := _referred(reference)) in definitions and uses[name] == 1:
+            definition = definitions[name]
+            beside = {key: value for key, value in reference.items() if key != "$ref"}
+            if not beside.keys() & definition.keys() <= _ABOUT:
+                break
+            reference.clear()  # what holds the reference now holds what it stood for
+            reference.update({**definition, **beside})
+            del definitions[name]
+    return {key: value for key, value in schema.items() if key != "$defs" or value}
+
+
+def _with_references(part: object) -> Iterator[dict[str, object]]:
+    if isinstance(part, dict):
+        fields = cast("dict[str, object]", part)
+        if "$ref" in fields:
+            yield fields
+        for value in fields.values():
+            yield from _with_references(value)
+    elif isinstance(part, list):
+        for value in cast("list[object]", part):
+            yield from _with_references(value)
 
 
 class _Inliner:
@@ -55,15 +92,7 @@ class _Inliner:
 
 
 def _references(part: object) -> Iterator[str]:
-    if isinstance(part, dict):
-        fields = cast("dict[str, object]", part)
-        if (name := _referred(fields)) is not None:
-            yield name
-        for value in fields.values():
-            yield from _references(value)
-    elif isinstance(part, list):
-        for value in cast("list[object]", part):
-            yield from _references(value)
+    return (name for each in _with_references(part) if (name := _referred(each)) is not None)
 
 
 def _referred(fields: Mapping[str, object]) -> str | None:

@@ -13,6 +13,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.schema.arguments import ArgumentBinder
 from ez_ptc.schema.complaints import Field
 from ez_ptc.schema.context import context_default, takes_none
+from ez_ptc.schema.definitions import inlined_once
 from ez_ptc.schema.patterns import UnboundedPatternError
 from ez_ptc.schema.places import Places
 from ez_ptc.schema.plain import PlainType, plain_type
@@ -34,12 +35,13 @@ class FunctionSchema:
     """What a model may pass to a function.
 
     `parameters` is the JSON Schema of all arguments, `signature` has the parameters that are in it, and `binder` checks
-    a call against them.
+    a call against them. `named` are the parameters whose annotations name a class that only the schema describes.
     """
 
     parameters: dict[str, Any]
     signature: Signature
     binder: ArgumentBinder
+    named: frozenset[str]
 
 
 def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -> FunctionSchema:
@@ -69,6 +71,7 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
             validation=_validation(tool, described.core),
             places=Places(described.core),
         ),
+        described.named,
     )
 
 
@@ -138,11 +141,15 @@ class _Input:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """All parameters together: what validates them, and the JSON Schema that pydantic made of some."""
+    """All parameters together: what validates them, and the JSON Schema that pydantic made of some.
+
+    `named` are those whose types have definitions of their own.
+    """
 
     inputs: Sequence[_Input]
     core: CoreSchema
     schema: Mapping[str, Any]
+    named: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
@@ -172,7 +179,11 @@ class _Described:
             raise TypeError(message)
         record = {**record, "fields": _core_fields(inputs, record["fields"])}
         whole: Any = {**core, "schema": record} if core["type"] == "definitions" else record
-        return cls(inputs, whole, json_schema(adapter))
+        schema = json_schema(adapter)
+        if "$defs" not in schema:
+            return cls(inputs, whole, schema)
+        named = frozenset(name for name, each in schema["properties"].items() if "'$ref'" in str(each))
+        return cls(inputs, whole, inlined_once(schema), named)
 
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of all of them."""

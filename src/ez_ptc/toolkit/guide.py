@@ -285,7 +285,8 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
     definitions = tool.parameters.get("$defs", {})
     properties: dict[str, object] = tool.parameters.get("properties", {})
     for name, schema in properties.items():
-        if not isinstance(schema, dict) or "'$ref'" not in str(cast("object", schema)):
+        is_named = name in tool.definition.named or "'$ref'" in str(schema)
+        if not isinstance(schema, dict) or not is_named:
             continue
         text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
         spelling = tool.spellings.get(name, name)

@@ -85,6 +85,9 @@ class Definition:
     spellings: Mapping[str, str]
     """How programs spell the parameters whose names Python cannot write."""
 
+    named: frozenset[str] = frozenset()
+    """The parameters whose annotations name a class that only the schema describes."""
+
     is_open: bool = False
     """Whether its parameters were given apart from the function, which takes them as `**given`."""
 
@@ -181,7 +184,7 @@ def define(
     if not kept_back.isdisjoint(texts):
         docstring = _written_docstring(description, properties, parameter_spellings(described.binder.fields))
     made = _definition(function, described, settled, docstring=docstring, signature=signature)
-    return replace(made, is_annotated=given is None)
+    return replace(made, is_annotated=given is None, named=described.named)
 
 
 def define_by_hand(
