@@ -88,13 +88,15 @@ _MOST_AROUND: Final = 500
 class Guide:
     """The texts that a model reads about some tools.
 
-    `preamble` and `postamble` replace what comes before and after the listing in `prompt()`; `error_hint` replaces
-    the advice on errors everywhere, and `""` removes it. With `assist_tool_chaining` the shapes of results are told.
+    `preamble` and `postamble` replace what comes before and after the listing in `prompt()`, `tool_preamble` what comes
+    before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
+    `assist_tool_chaining` the shapes of results are told, where there are any.
     """
 
     tools: Sequence[Tool[..., Any]]
     preamble: str | None = None
     postamble: str | None = None
+    tool_preamble: str | None = None
     error_hint: str | None = None
     assist_tool_chaining: bool = False
 
@@ -104,7 +106,7 @@ class Guide:
             return _NO_TOOLS
         preamble = self.preamble
         if preamble is None:
-            preamble = f"{_PREAMBLE}\n{_SHAPES}" if self.assist_tool_chaining else _PREAMBLE
+            preamble = f"{_PREAMBLE}\n{_SHAPES}" if self._has_shapes else _PREAMBLE
         if self.postamble is None:
             postamble = _joined(_ANSWER, self._rules, self._hint, self._example(fenced=True))
         else:
@@ -137,7 +139,7 @@ class Guide:
         if result.return_value is None:
             return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))
         value = result.value_text()
-        if unprinted and not self.assist_tool_chaining:
+        if unprinted and not self._has_shapes:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
         return value
 
@@ -182,21 +184,27 @@ class Guide:
         return f"\n```python\n{program}\n```" if is_harmless else ""
 
     @property
+    def _has_shapes(self) -> bool:
+        """Whether the model is told of any tool what it returns."""
+        return self.assist_tool_chaining and any(tool.return_schema is not None for tool in self.tools)
+
+    @property
     def _hint(self) -> str:
         return _ERROR_HINT if self.error_hint is None else self.error_hint
 
     @property
     def _rules(self) -> str:
-        usage = _CHAINED if self.assist_tool_chaining else _UNCHAINED
+        usage = _CHAINED if self._has_shapes else _UNCHAINED
         return f"{usage}\n{_PARALLEL}\n{_PLACE}"
 
     def _framed(self, introduction: str) -> str:
+        introduction = introduction if self.tool_preamble is None else self.tool_preamble
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
         instructions = _joined(self._rules, self._hint, self._example(fenced=False))
         return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
     def _example(self, *, fenced: bool) -> str:
-        program = example_program(self.tools, with_shapes=self.assist_tool_chaining)
+        program = example_program(self.tools, with_shapes=self._has_shapes)
         if not program:
             return ""
         body = f"```python\n{program}\n```" if fenced else indent(program, "    ")

@@ -48,6 +48,7 @@ class Toolkit:
             built-in of Python's or what programs are provided with ends with an underscore, as `print_`.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
+        tool_preamble: Replaces the introduction of `tool_prompt()` and of the description of `execute_tools`.
         assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
         timeout: Seconds that a program may take.
         error_hint: Replaces the sentence that tells a model to correct its program and try again; "" leaves it out.
@@ -67,6 +68,7 @@ class Toolkit:
     preamble: str | None = None
     _: KW_ONLY
     postamble: str | None = None
+    tool_preamble: str | None = None
     assist_tool_chaining: bool = False
     timeout: float | None = None
     error_hint: str | None = None
@@ -129,6 +131,7 @@ class Toolkit:
             tools=tuple(self._registry),
             preamble=self.preamble,
             postamble=self.postamble,
+            tool_preamble=self.tool_preamble,
             error_hint=self.error_hint,
             assist_tool_chaining=self.assist_tool_chaining,
         )

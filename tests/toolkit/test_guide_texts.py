@@ -1,0 +1,25 @@
+"""What a model is told where a toolkit has texts of its own, or nothing to tell."""
+
+from typing import Any
+
+from ez_ptc import Toolkit, ez_tool
+
+
+@ez_tool
+def untold(query: str) -> dict[str, Any]:
+    """Find something."""
+    return {"query": query}
+
+
+def test_nothing_is_announced_where_no_tool_says_what_it_returns() -> None:
+    plain, chained = Toolkit([untold]), Toolkit([untold], assist_tool_chaining=True)
+    assert chained.prompt() == plain.prompt()
+    assert chained.tool_prompt() == plain.tool_prompt()
+    assert chained.tool_schema() == plain.tool_schema()
+
+
+def test_tool_mode_begins_with_the_text_that_was_given() -> None:
+    toolkit = Toolkit([untold], tool_preamble="Ask the shop:")
+    for text in (toolkit.tool_prompt(), toolkit.as_tool().__doc__ or "", toolkit.tool_schema("raw")["description"]):
+        assert text.startswith("Ask the shop:\n\n- untold(query: str)")
+    assert toolkit.prompt() == Toolkit([untold]).prompt()
