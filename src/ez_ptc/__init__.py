@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.builder import LLMPromptBuilder, llm
     from ez_ptc.conversation.history import History
     from ez_ptc.conversation.prices import Price, TurnUsage
+    from ez_ptc.conversation.state import ConversationState
     from ez_ptc.errors import (
         ArgumentsError,
         AuthenticationError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         Answer,
         ImageMessage,
         Message,
+        MessageList,
         MessageRole,
         TextMessage,
         ToolCall,
@@ -52,12 +54,14 @@ if TYPE_CHECKING:
     from ez_ptc.providers.gemini import GeminiProvider
     from ez_ptc.providers.mistral import MistralProvider
     from ez_ptc.providers.openai import OpenAIChatProvider
+    from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.providers.responses import OpenAIProvider
     from ez_ptc.providers.scripted import ScriptedProvider
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.process.backend import ProcessSandbox
     from ez_ptc.schema.context import Context
     from ez_ptc.schema.conversion import function_to_tool, type_to_json_schema
+    from ez_ptc.schema.tool_schema import generate_tool_schema
     from ez_ptc.toolkit.session import Session
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
@@ -75,6 +79,7 @@ __all__ = [
     "CodeError",
     "ConnectionFailedError",
     "Context",
+    "ConversationState",
     "DuplicateToolError",
     "ExecutionResult",
     "EzPtcError",
@@ -86,8 +91,10 @@ __all__ = [
     "JournalCorruptError",
     "JournalError",
     "LLMPromptBuilder",
+    "LLMProvider",
     "Limits",
     "Message",
+    "MessageList",
     "MessageRole",
     "MissingExtraError",
     "MistralProvider",
@@ -129,6 +136,7 @@ __all__ = [
     "create_datetime_tool",
     "ez_tool",
     "function_to_tool",
+    "generate_tool_schema",
     "llm",
     "tool",
     "tools_from",
@@ -141,13 +149,16 @@ _HOMES: Final = {
     "Answer": "ez_ptc.messages",
     "AnthropicProvider": "ez_ptc.providers.anthropic",
     "Context": "ez_ptc.schema.context",
+    "ConversationState": "ez_ptc.conversation.state",
     "ExecutionResult": "ez_ptc.sandbox.execution",
     "GeminiProvider": "ez_ptc.providers.gemini",
     "History": "ez_ptc.conversation.history",
     "ImageMessage": "ez_ptc.messages",
     "LLMPromptBuilder": "ez_ptc.conversation.builder",
+    "LLMProvider": "ez_ptc.providers.provider",
     "Limits": "ez_ptc.sandbox.execution",
     "Message": "ez_ptc.messages",
+    "MessageList": "ez_ptc.messages",
     "MessageRole": "ez_ptc.messages",
     "MistralProvider": "ez_ptc.providers.mistral",
     "OpenAIChatProvider": "ez_ptc.providers.openai",
@@ -174,6 +185,7 @@ _HOMES: Final = {
     "create_datetime_tool": "ez_ptc.tools.builtin",
     "ez_tool": "ez_ptc.tools.decorators",
     "function_to_tool": "ez_ptc.schema.conversion",
+    "generate_tool_schema": "ez_ptc.schema.tool_schema",
     "llm": "ez_ptc.conversation.builder",
     "tool": "ez_ptc.tools.decorators",
     "tools_from": "ez_ptc.tools.objects",

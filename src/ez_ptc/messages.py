@@ -16,6 +16,7 @@ __all__ = [
     "Entry",
     "ImageMessage",
     "Message",
+    "MessageList",
     "MessageRole",
     "Printable",
     "TextMessage",
@@ -219,3 +220,4 @@ class Answer(Printable):
 
 
 Entry = Message | Answer
+MessageList = list[Message]

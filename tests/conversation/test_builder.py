@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ez_ptc import Context, Tool, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
-from ez_ptc.errors import ProviderError, SchemaError
+from ez_ptc.errors import SchemaError
 from ez_ptc.messages import (
     ImageMessage,
     MessageRole,
@@ -173,13 +173,6 @@ def test_usage_is_summed_up() -> None:
     _, one = llm().provider(provider).converse("a")
     _, two = one.converse("b")
     assert (one.usage, two.usage) == (Usage(10, 2, 3), Usage(20, 4, 6))
-
-
-def test_a_provider_that_cannot_call_tools_says_what_can() -> None:
-    provider = ScriptedProvider("x", tools=False)
-    with pytest.raises(ProviderError, match=r"scripted's model scripted cannot call tools: choose another"):
-        llm().tool(get_weather).provider(provider).prompt("x")
-    assert llm().provider(provider).prompt("x") == "x"
 
 
 steps = st.lists(

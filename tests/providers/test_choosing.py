@@ -114,7 +114,7 @@ def test_a_well_known_model_is_asked_of_who_has_it_and_another_of_who_there_is_a
     ("provider", "complaint"),
     [
         (ScriptedProvider, r"got the class ScriptedProvider: write ScriptedProvider\(\.\.\.\)"),
-        (42, "a provider is an object or its name, got int"),
+        (42, "a provider is an object with prompt_with_tools or connect, or a name, got int"),
     ],
 )
 def test_what_is_no_provider_is_refused_with_what_to_write(provider: Any, complaint: str) -> None:  # noqa: ANN401 - of any wrong type

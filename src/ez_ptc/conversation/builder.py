@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.checks import (
@@ -16,19 +16,19 @@ from ez_ptc.conversation.checks import (
     check_options,
     check_prices,
     check_text,
-    check_tool,
     check_toolkit,
 )
 from ez_ptc.conversation.continuing import inherit_continuation
+from ez_ptc.conversation.offered import check_names, with_tools
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.stream import BlockingStream, ConversationStream
 from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, Usage
-from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.conversation.prices import Price, TurnUsage
+    from ez_ptc.conversation.state import ConversationState
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -88,22 +88,30 @@ class LLMPromptBuilder:
 
     # What it may use --------------------------------------------------------------------------------------------------
 
-    def tool(self, function: _AnyCallable) -> LLMPromptBuilder:
-        """Give the model a function to call, or a tool that has been made of one."""
-        return self.tools(function)
+    def tool(self, tool_function: _AnyCallable) -> LLMPromptBuilder:
+        """Give the model a function to call, or a tool that has been made of one; raises what `tools` raises."""
+        return self.tools(tool_function)
 
-    def tools(self, *functions: _AnyCallable | Iterable[_AnyCallable]) -> LLMPromptBuilder:
-        """Give the model functions to call, one by one or as a list; tools and registries of tools will do."""
-        made = tuple(_as_tool(each) for each in _flat(functions))
-        return self._with(tools=(*self.settings.tools, *made))
+    def tools(
+        self, *functions: _AnyCallable | Iterable[_AnyCallable], tool_functions: Iterable[_AnyCallable] = ()
+    ) -> LLMPromptBuilder:
+        """Give the model functions to call, one by one or as a list; tools and registries of tools will do.
+
+        A list may also be given as `tool_functions`. What the model has already is not added again. Raises
+        DuplicateToolError where two have one name, and SchemaError for a function that cannot be a tool.
+        """
+        tools = with_tools(self.settings.tools, (*functions, tool_functions))
+        check_names(tools, has_programs=self.settings.has_program_tool)
+        return self._with(tools=tools)
 
     def toolkit(self, toolkit: Toolkit, *, mode: Literal["tool", "prompt"] = "tool") -> LLMPromptBuilder:
         """Let the model write programs over the tools of a toolkit.
 
         In the mode "tool" it calls `execute_tools` with them; in the mode "prompt" it writes them into its text, which
-        any model can.
+        any model can. Raises DuplicateToolError where another tool is called `execute_tools`.
         """
         check_toolkit(toolkit, mode)
+        check_names(self.settings.tools, has_programs=mode == "tool")
         return self._with(toolkit=toolkit, mode=mode)
 
     def tool_context(self, context: object) -> LLMPromptBuilder:
@@ -164,7 +172,8 @@ class LLMPromptBuilder:
     def options(self, **options: Any) -> LLMPromptBuilder:
         """Say how to answer: `max_tokens`, `temperature`, `tool_choice`, `strict`, and any field of the request.
 
-        Raises TypeError for what is all but one of these names.
+        With `native_only=True`, tools are an error where the provider cannot call them; else its model is told to write
+        programs over them. Raises TypeError for what is all but one of these names.
         """
         check_options(options)
         return self._with(options={**self.settings.options, **options})
@@ -248,6 +257,16 @@ class LLMPromptBuilder:
         ]
 
     @property
+    def state(self) -> ConversationState:
+        """The conversation so far in Anthropic's messages and in ours, and its tools. Raises ProviderError.
+
+        It does so for what Anthropic's messages cannot say.
+        """
+        from ez_ptc.conversation.state import ConversationState
+
+        return ConversationState.of(self.entries, self.settings.tools)
+
+    @property
     def text(self) -> str:
         """The text of the last answer."""
         return next((each.text for each in reversed(self.entries) if isinstance(each, Answer)), "")
@@ -325,17 +344,3 @@ def _block(function: Callable[..., Coroutine[object, object, T]], *arguments: ob
     except KeyboardInterrupt as interruption:
         inherit_continuation(interruption)
         raise
-
-
-def _as_tool(function: _AnyCallable) -> Tool[..., Any]:
-    return cast("Tool[..., Any]", function) if isinstance(function, Tool) else Tool.from_function(function)
-
-
-def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterable[_AnyCallable]:
-    for each in functions:
-        if callable(each):
-            yield each
-        elif isinstance(each, Iterable) and not isinstance(each, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            yield from map(check_tool, each)
-        else:
-            yield check_tool(each)

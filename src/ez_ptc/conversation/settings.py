@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.conversation.drive import Host
@@ -19,7 +20,7 @@ from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ez_ptc.conversation.goals import Goal
     from ez_ptc.messages import Entry, ToolCall, ToolResult
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OWN_OPTIONS", "Settings"]
 
-OWN_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
+_log = logging.getLogger("ez_ptc.conversation")
+# A library that nobody configured logging for keeps quiet.
+_log.addHandler(logging.NullHandler())
+
+_PROMPT_OPTIONS: Final = ("max_tokens", "temperature", "tool_choice", "strict")
+_TOOL_OPTIONS: Final = ("tool_choice", "strict")
+OWN_OPTIONS: Final = (*_PROMPT_OPTIONS, "native_only")
+"""The options that are ours, whoever the provider is; any other is a field of one provider's request."""
 
 _MOST_AROUND: Final = 1_000
 """Characters that may stand around what a program printed, in what the model reads of it."""
-"""The options that every provider knows; any other is a field of one provider's request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,28 +72,43 @@ class Settings:
         }
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in said.items() if value)})"
 
-    def providers(self) -> list[LLMProvider]:
-        """Return who answers, and who does where it fails.
+    @property
+    def has_program_tool(self) -> bool:
+        """Whether the model runs programs by calling a tool."""
+        return self.toolkit is not None and self.mode == "tool"
 
-        Raises ProviderError for one that cannot call tools where there are some, and what `choose` raises.
+    def providers(self) -> list[LLMProvider]:
+        """Return who answers, and who does where it fails. Raises what `choose` raises."""
+        return [choose(self.provider, self.model), *(choose(each, None) for each in self.fallback)]
+
+    def usable_by(self, providers: Sequence[LLMProvider]) -> Settings:
+        """Return the settings as these providers' models can use them.
+
+        Where the first cannot call tools, they are functions of the programs that it writes into its text.
+
+        Raises ProviderError for one that cannot call tools where the option `native_only` says that it must, and where
+        only a fallback cannot, since it would have to go on with the calls of another.
         """
-        needs_tools = bool(self.tools) or (self.toolkit is not None and self.mode == "tool")
-        first = choose(self.provider, self.model)
-        chosen = [first, *(choose(each, None) for each in self.fallback)]
-        for each in chosen:
-            if needs_tools and not each.supports_tools():
+        if not (self.tools or self.has_program_tool):
+            return self
+        for provider in providers:
+            if not provider.supports_tools() and (provider is not providers[0] or self.options.get("native_only")):
                 message = (
-                    f"{each.name}'s model {each.model} cannot call tools: choose another with .provider(...), or give "
-                    f"a toolkit with .toolkit(..., mode='prompt'), which any model can use"
+                    f"{provider.name}'s model {provider.model} cannot call tools: choose another with .provider(...), "
+                    f"or give a toolkit with .toolkit(..., mode='prompt'), which any model can use"
                 )
                 raise ProviderError(message)
-        return chosen
+        if providers[0].supports_tools():
+            return self
+        toolkit = _as_programs(self.tools, self.toolkit, providers[0])
+        options = {name: value for name, value in self.options.items() if name not in _TOOL_OPTIONS}
+        return replace(self, tools=(), toolkit=toolkit, mode="prompt", options=options)
 
     def prompt(self, entries: tuple[Entry, ...], host: Host) -> Prompt:
         """Return the first request."""
         if self.toolkit is not None and self.mode == "prompt":
             entries = (TextMessage(self.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
-        own = {name: each for name, each in self.options.items() if name in OWN_OPTIONS}
+        own = {name: each for name, each in self.options.items() if name in _PROMPT_OPTIONS}
         others = {name: each for name, each in self.options.items() if name not in OWN_OPTIONS}
         return Prompt(
             model="", entries=(*entries, *host.goal.instructions), tools=tuple(host.tools),
@@ -134,6 +156,26 @@ class Settings:
 
         described = toolkit.tool_schema("raw")
         return Tool(described["name"], described["description"], described["parameters"], execute_tools)
+
+
+def _as_programs(tools: tuple[Tool[..., Any], ...], toolkit: Toolkit | None, provider: LLMProvider) -> Toolkit:
+    """Return a toolkit of all tools, for a model that cannot call them and writes programs instead; log that.
+
+    Where a tool beside the toolkit has the name of one in it, that one is left.
+    """
+    from ez_ptc.toolkit.toolkit import Toolkit
+
+    _log.warning(
+        "%s's model %s cannot call tools, and is told to write programs over them instead; "
+        "options(native_only=True) makes that an error",
+        provider.name,
+        provider.model,
+    )
+    if toolkit is None:
+        return Toolkit(tools)
+    names = {tool.name for tool in toolkit}
+    others = [tool for tool in tools if tool.name not in names]
+    return replace(toolkit, tools=(*toolkit, *others)) if others else toolkit
 
 
 class _ListenerError(Exception):

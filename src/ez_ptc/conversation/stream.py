@@ -84,12 +84,13 @@ class ConversationStream(Generic[B]):
 
     async def _tell(self) -> AsyncGenerator[Told]:
         with Continuing(lambda: self.continuation):
-            settings = self._asked.settings
+            providers = self._asked.settings.providers()
+            settings = self._asked.settings.usable_by(providers)
             host = self._host = settings.host(self._goal)
             prompt = settings.prompt(self._asked.entries, host)
             try:
                 async with (
-                    Line(settings.providers(), streaming=self._streaming) as line,
+                    Line(providers, streaming=self._streaming) as line,
                     aclosing(tell(prompt, line, host)) as telling,
                 ):
                     async for told in telling:

@@ -10,12 +10,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.providers.prompting import Prompting, PromptingProvider
+from ez_ptc.providers.provider import LLMProvider
 from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ez_ptc.providers.provider import LLMProvider
 
 __all__ = ["GROUP", "KEYS", "choose"]
 
@@ -60,6 +61,8 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
         TypeError: It is no provider.
     """
     if provider is not None and not isinstance(provider, str):
+        if hasattr(provider, "prompt_with_tools"):
+            return PromptingProvider(cast("Prompting", provider), model)
         _check(provider)
         if model is not None and model != provider.model:
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
@@ -83,9 +86,10 @@ def _check(provider: object) -> None:
     if isinstance(provider, type):
         message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
         raise TypeError(message)
-    if not hasattr(provider, "connect"):
+    if getattr(type(provider), "connect", LLMProvider.connect) is LLMProvider.connect:
         message = (
-            f"a provider is an object or its name, got {type(provider).__name__}: write .provider('anthropic:model')"
+            f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
+            f"write .provider('anthropic:model')"
         )
         raise TypeError(message)
 

@@ -34,17 +34,22 @@ class Connection(Protocol):
 
 
 class LLMProvider(Protocol):
-    """Where a model's answers come from. It opens no connection before it is asked to."""
+    """Where a model's answers come from. It opens no connection before it is asked to.
 
-    @property
-    def name(self) -> str:
-        """What the provider is called in `"provider:model"`, as "anthropic"."""
-        ...
+    A class with `prompt_with_tools` in place of `connect` will do where a provider is given: it needs no other method.
+    """
 
-    @property
-    def model(self) -> str:
-        """The name of the model that answers where a prompt does not say which."""
-        ...
+    if TYPE_CHECKING:  # a subclass may have plain attributes of these names
+
+        @property
+        def name(self) -> str:
+            """What the provider is called in `"provider:model"`, as "anthropic"."""
+            ...
+
+        @property
+        def model(self) -> str:
+            """The name of the model that answers where a prompt does not say which."""
+            ...
 
     def supports_tools(self) -> bool:
         """Whether its models can call tools."""

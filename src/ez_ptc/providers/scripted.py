@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage
+from ez_ptc.messages import Answer, ToolCall
+from ez_ptc.providers.prompting import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -76,20 +76,4 @@ class ScriptedProvider:
             raise script
         if callable(script):
             return self._said(script(prompt), prompt)
-        if isinstance(script, Answer):
-            return script
-        parts = [script] if isinstance(script, str | ToolCall) else list(cast("Iterable[str | ToolCall]", script))
-        messages = [self._message(part, number) for number, part in enumerate(parts)]
-        has_calls = any(isinstance(part, ToolCall) for part in parts)
-        return Answer(
-            messages=tuple(messages),
-            stop_reason="tool_calls" if has_calls else "end",
-            provider=self.name,
-            model=prompt.model or self.model,
-        )
-
-    def _message(self, part: str | ToolCall, number: int) -> TextMessage | ToolCallMessage:
-        if isinstance(part, str):
-            return TextMessage(part, role=MessageRole.ASSISTANT)
-        call = part if part.id else replace(part, id=f"call_{len(self.prompts)}_{number}")
-        return ToolCallMessage(call.name, call.id, call.arguments)
+        return answer_of(script, provider=self.name, model=prompt.model or self.model, number=len(self.prompts))

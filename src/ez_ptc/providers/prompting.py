@@ -1,0 +1,114 @@
+"""Providers that are one function: `prompt_with_tools`, which gets a prompt and returns what the model said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.prompt import TextDelta
+from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCall, ToolCallMessage
+from ez_ptc.schema.shown import shown_with_type
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable
+
+    from ez_ptc.formats.prompt import Event, Prompt
+
+__all__ = ["Prompting", "PromptingProvider", "answer_of"]
+
+
+class Prompting(Protocol):
+    """A provider of one method; `name` and `model` may be attributes of it."""
+
+    def prompt_with_tools(self, model: str, p: Prompt, tools: list[Any], **kwargs: Any) -> Awaitable[object]:
+        """Return what the model says to a prompt: text, a `ToolCall`, a list of both, or an `Answer`.
+
+        `tools` are those of the prompt, and `kwargs` its options.
+        """
+        ...
+
+
+class PromptingProvider:
+    """Makes an `LLMProvider` of an object with `prompt_with_tools`."""
+
+    def __init__(self, prompting: Prompting, model: str | None = None) -> None:
+        self.name = str(getattr(prompting, "name", None) or type(prompting).__name__)
+        self.model = str(model or getattr(prompting, "model", None) or "")
+        self._prompting = prompting
+        self._asked = 0
+
+    def supports_tools(self) -> bool:
+        """Whether the object says so; one that does not say is taken to."""
+        supports = getattr(self._prompting, "supports_tools", None)
+        return supports is None or bool(supports())
+
+    def supports_output_schema(self) -> bool:
+        """Whether the object says so."""
+        supports = getattr(self._prompting, "supports_output_schema", None)
+        return supports is not None and bool(supports())
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator[PromptingProvider]:
+        """Return itself: the object opens what it needs."""
+        yield self
+
+    async def answer(self, prompt: Prompt) -> Answer:
+        """Return what the object says to the prompt. Raises ProviderError for what is no answer."""
+        check_order(prompt.entries)
+        self._asked += 1
+        number = self._asked + sum(isinstance(each, Answer) for each in prompt.entries)
+        said = self._prompting.prompt_with_tools(prompt.model, prompt, list(prompt.tools), **_options(prompt))
+        said = await said if isawaitable(said) else said
+        return answer_of(said, provider=self.name, model=prompt.model, number=number)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
+        """Give the answer in one piece."""
+        answer = await self.answer(prompt)
+        if answer.text:
+            yield TextDelta(answer.text)
+        yield answer
+
+
+def answer_of(said: object, *, provider: str, model: str, number: int) -> Answer:
+    """Return as an answer what a provider said: text, a call or a message, several of them, or an answer.
+
+    Calls without an id get one of `number`, which no other answer of the conversation has. Raises ProviderError for
+    anything else.
+    """
+    if isinstance(said, Answer):
+        return said
+    is_single = isinstance(said, str) or not isinstance(said, Sequence)
+    parts: list[object] = [said] if is_single else list(cast("Sequence[object]", said))
+    messages = tuple(_message(part, f"call_{number}_{index}", provider) for index, part in enumerate(parts))
+    has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
+    return Answer(messages=messages, stop_reason="tool_calls" if has_calls else "end", provider=provider, model=model)
+
+
+def _message(part: object, identifier: str, provider: str) -> Message:
+    if isinstance(part, str):
+        return TextMessage(part, role=MessageRole.ASSISTANT)
+    if isinstance(part, ToolCall):
+        return ToolCallMessage(part.name, part.id or identifier, part.arguments)
+    if isinstance(part, TextMessage | ToolCallMessage):
+        return replace(part, role=MessageRole.ASSISTANT)
+    message = (
+        f"{provider} answered with {shown_with_type(part)}: expected text, a ToolCall, a list of both, or an Answer"
+    )
+    raise ProviderError(message)
+
+
+def _options(prompt: Prompt) -> dict[str, Any]:
+    """Return what the developer asked for, by name."""
+    own = {
+        "max_tokens": prompt.max_tokens,
+        "temperature": prompt.temperature,
+        "output_schema": prompt.output_schema,
+        "tool_choice": None if prompt.tool_choice == "auto" else prompt.tool_choice,
+        "strict": prompt.strict or None,
+    }
+    return {name: value for name, value in own.items() if value is not None} | dict(prompt.options)
