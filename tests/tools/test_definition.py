@@ -3,12 +3,14 @@
 import functools
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.definition import Definition, Options, define
+from ez_ptc.tools.tool import Tool
 
 
 def definition_of(function: Callable[..., object], **options: Any) -> Definition:
@@ -120,11 +122,11 @@ def test_a_name_that_no_model_could_call_is_refused(name: str) -> None:
 
 
 def test_a_lambda_needs_a_name() -> None:
-    double: Callable[[int], int] = lambda cups: 2 * cups  # noqa: E731 - a lambda is the case
+    double: Callable[[], int] = lambda: 2  # noqa: E731 - a lambda is the case
 
     with pytest.raises(SchemaError, match=r"'<lambda>' is no name for a tool"):
         definition_of(double)
-    assert definition_of(double, name="double", description="Twice.").signature == "double(cups)"
+    assert definition_of(double, name="double", description="Two.").signature == "double()"
 
 
 def test_what_cannot_be_called_is_refused() -> None:
@@ -176,3 +178,36 @@ def waited(*args: object, **kwargs: object) -> str:
 )
 def test_a_function_is_asynchronous_when_calling_it_is(function: Callable[..., object], is_async: bool) -> None:
     assert definition_of(function).is_async is is_async
+
+
+def test_parameters_without_annotations_are_warned_of_once() -> None:
+    def find(what: str, where: str = "here", *, how: str = "") -> None:
+        """Find it."""
+
+    del find.__annotations__["what"], find.__annotations__["where"]
+
+    with pytest.warns(UserWarning, match="find takes anything for what, where: annotate each parameter") as caught:
+        ez_tool(find)
+    assert [each.filename for each in caught] == [__file__]
+
+
+def test_what_has_annotations_or_is_built_in_is_not_warned_of() -> None:
+    def find(what: Any, *more: int, **others: str) -> None:  # noqa: ANN401 - it may be anything
+        """Find it."""
+
+    assert ez_tool(find).parameters["properties"] == {"what": {}}
+    assert ez_tool(len).name == "len"
+
+
+def test_a_refused_definition_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def find(what: Kitchen) -> None:
+        """Find it."""
+
+    for make in (ez_tool, Tool.from_function):
+        with pytest.raises(SchemaError):
+            make(find)
+        assert "definition refused: find: parameter 'what'" in caplog.text
+        caplog.clear()
+    with pytest.raises(SchemaError):
+        Tool("find", "Find.", cast("Any", [5]), find)
+    assert "definition refused: find: a parameter is a ToolParameter" in caplog.text

@@ -9,6 +9,7 @@ import pytest
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.parameters import ParameterType, ToolParameter, parameter_list, parameters_schema
+from ez_ptc.tools.tool import Tool
 
 
 def test_the_types_are_those_of_json_schema() -> None:
@@ -118,3 +119,87 @@ def test_a_type_that_is_defined_elsewhere_in_the_schema_is_the_parameters() -> N
 
     assert (size.param_type, size.enum) == (ParameterType.STRING, ["s", "l"])
     assert to.param_type is back.param_type is others.items_type is ParameterType.OBJECT
+
+
+def returned(number: object) -> object:
+    return number
+
+
+def collected(**given: object) -> dict[str, object]:
+    return given
+
+
+def counted(number: int, by: int = 99) -> tuple[int, int]:
+    return number, by
+
+
+def listing(values: list[Any], kind: ParameterType = ParameterType.INTEGER) -> list[ToolParameter]:
+    return [ToolParameter("number", kind, "Which", enum=values)]
+
+
+def test_a_default_that_is_told_is_what_the_function_gets() -> None:
+    by = ToolParameter("by", ParameterType.INTEGER, "By", required=False, default=7)
+    tool = Tool("count", "Count.", [ToolParameter("number", ParameterType.INTEGER, "Which"), by], counted)
+    assert tool.signature == "count(number: int, by: int = 7)"
+    assert (tool.execute(number=1).output, tool.execute(number=1, by=2).output) == ((1, 7), (1, 2))
+    assert tool.execute(number=1, by=None).output == (1, 7)
+
+
+def test_a_default_that_is_told_is_passed_to_a_function_that_takes_any() -> None:
+    by = ToolParameter("by", ParameterType.INTEGER, "By", required=False, default=7)
+    assert Tool("count", "Count.", [by], collected).execute().output == {"by": 7}
+
+
+def test_no_call_changes_the_default_of_the_next() -> None:
+    def add(tags: list[str]) -> list[str]:
+        tags.append("new")
+        return tags
+
+    tags = ToolParameter("tags", ParameterType.ARRAY, "Tags", required=False, default=["old"])
+    tool = Tool("add", "Add.", [tags], add)
+    assert [tool.execute().output for _ in range(2)] == [["old", "new"]] * 2
+
+
+def test_no_default_leaves_it_to_the_function() -> None:
+    by = ToolParameter("by", ParameterType.INTEGER, "By", required=False)
+    tool = Tool("count", "Count.", [ToolParameter("number", ParameterType.INTEGER, "Which"), by], counted)
+    assert tool.execute(number=1).output == (1, 99)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "values"),
+    [
+        (ParameterType.INTEGER, ["1", "2"], [1, 2]),
+        (ParameterType.INTEGER, [1, 2], [1, 2]),
+        (ParameterType.NUMBER, ["1", "2.5"], [1, 2.5]),
+        (ParameterType.BOOLEAN, ["true"], [True]),
+        (ParameterType.ARRAY, ["[1]"], [[1]]),
+        (ParameterType.OBJECT, ['{"a": 1}'], [{"a": 1}]),
+        (ParameterType.STRING, ["1", "true"], ["1", "true"]),
+    ],
+)
+def test_an_enumeration_has_values_of_the_parameters_type(
+    kind: ParameterType, given: list[Any], values: list[object]
+) -> None:
+    tool = Tool("pick", "Pick.", listing(given, kind), returned)
+    assert tool.parameters["properties"]["number"]["enum"] == values
+    assert [tool.execute(number=value).output for value in values] == values
+    again = Tool("pick", "Pick.", tool.parameter_list, returned)
+    assert again.parameters == tool.parameters
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (ParameterType.INTEGER, "one"),
+        (ParameterType.INTEGER, "1.5"),
+        (ParameterType.INTEGER, True),
+        (ParameterType.NUMBER, "true"),
+        (ParameterType.BOOLEAN, "1"),
+        (ParameterType.STRING, 1),
+        (ParameterType.OBJECT, "[1]"),
+    ],
+)
+def test_a_value_that_no_call_can_pass_is_refused(kind: ParameterType, value: object) -> None:
+    with pytest.raises(SchemaError, match=f"'number' is of the type {kind.name}, and its enum has .*, which no call"):
+        Tool("pick", "Pick.", listing([value], kind), returned)

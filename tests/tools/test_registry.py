@@ -7,6 +7,7 @@ import pytest
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.context import Context
+from ez_ptc.tools.builtin import create_calculator_tool
 from ez_ptc.tools.decorators import ez_tool, tool
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
@@ -233,3 +234,10 @@ async def test_a_call_from_a_providers_answer_is_awaited_as_it_came(registry: To
     assert (await registry.arun(ToolCall("1", "buy", '{"item": "ab"}'))).output == "ab"
     assert isinstance((await registry.arun(ToolCall("1", "buy", "{"))).exception, ArgumentsError)
     assert isinstance((await registry.arun(ToolCall("1", "sell", "{"))).exception, ToolNotFoundError)
+
+
+def test_a_duplicate_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    registry = ToolRegistry([create_calculator_tool()])
+    with pytest.raises(DuplicateToolError):
+        registry.register(create_calculator_tool())
+    assert "definition refused: two tools are called 'calculator'" in caplog.text

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -52,12 +52,15 @@ class ImportedSchema:
     is_open: bool
 
 
-def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[..., object]) -> ImportedSchema:
+def imported_schema(
+    tool: str, schema: Mapping[str, Any], function: Callable[..., object], *, filled: Collection[str] = ()
+) -> ImportedSchema:
     """Check a JSON Schema of an object and prepare the checking of calls by it; the schema itself is kept as it is.
 
     It may be of any draft, with OpenAPI's `nullable`; one that does not say is of draft 2020-12. Nothing is fetched: a
-    `$ref` must lead into the schema. Raises SchemaError for what is no such schema, and for a function that cannot be
-    called by it.
+    `$ref` must lead into the schema. Those of `filled` that a call leaves out get the schema's default, and so do those
+    that the function cannot do without. Raises SchemaError for what is no such schema, and for a function that cannot
+    be called by it.
     """
     parameters = _object(tool, schema)
     properties: dict[str, Any] = parameters["properties"]
@@ -81,7 +84,9 @@ def imported_schema(tool: str, schema: Mapping[str, Any], function: Callable[...
             fields={name: Field(texts[name], name in required, many=True) for name in names},
             contexts=takes.contexts,
             fillers={
-                name: _filler(properties[name]) for name in names if name in takes.needed and name not in required
+                name: _filler(properties[name])
+                for name in names
+                if name not in required and (name in takes.needed or name in filled)
             },
             takes_others=_takes_others(parameters),
             is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,

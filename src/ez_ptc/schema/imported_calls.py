@@ -1,5 +1,6 @@
 """The arguments of one call, checked against a JSON Schema that was given."""
 
+import copy
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,10 +43,10 @@ _Path = tuple[str | int, ...]
 class SchemaBinder:
     """Binds the arguments of a call to the properties of a JSON Schema.
 
-    `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that
-    it cannot do without and a call may leave out; `contexts` those that the host fills. `is_plain` says that no part
-    of the schema takes long for a small value, and `checks_per_value` how many checks a value may take. Values stay as
-    they came: a JSON Schema says nothing of Python's types.
+    `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that a
+    call may leave out, where they have a default of their own or the function cannot do without them; `contexts` those
+    that the host fills. `is_plain` says that no part of the schema takes long for a small value, and `checks_per_value`
+    how many checks a value may take. Values stay as they came: a JSON Schema says nothing of Python's types.
     """
 
     tool: str
@@ -94,7 +95,8 @@ class SchemaBinder:
         if problems:
             self._refuse(problems)
         for name, filler in self.fillers.items():
-            values.setdefault(name, filler)
+            if name not in values:
+                values[name] = copy.deepcopy(filler)  # or else a call could change the default of the next
         return BoundCall((), {**values, **filled_contexts(self.tool, self.contexts, context)}, mended)
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:

@@ -5,7 +5,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -15,7 +15,8 @@ from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
 from ez_ptc.schema.shown import shown
-from ez_ptc.schema.signatures import innermost, read_signature, signature_text
+from ez_ptc.schema.signatures import EMPTY, Signature, innermost, read_signature, signature_text
+from ez_ptc.tools.failures import logs_refusal
 from ez_ptc.tools.life import RunningCalls
 from ez_ptc.tools.names import parameter_spellings
 from ez_ptc.tools.parameters import ToolParameter, parameters_schema
@@ -152,6 +153,7 @@ class Definition:
         return replace(self, binder=replace(self.binder, fields=fields))
 
 
+@logs_refusal
 def define(
     function: Callable[..., object], options: Options, *, stacklevel: int, nullable_is_optional: bool = False
 ) -> Definition:
@@ -160,7 +162,7 @@ def define(
     With `nullable_is_optional`, a parameter that takes None is not required, also where it has no default.
 
     Raises `SchemaError` where it cannot be one. Warns, at the caller `stacklevel` frames up, where neither a docstring
-    nor the options say what it does.
+    nor the options say what it does, and where parameters have no annotations.
     """
     name = _name(function, options.name)
     docstring = docstring_of(function)
@@ -168,11 +170,9 @@ def define(
     texts = parameter_texts(docstring)
     described = function_schema(name, read, texts)
     description = prose(docstring) if options.description is None else options.description
-    if not description:
-        description = f"Tool: {name}"
-        if sys.flags.optimize <= _KEEPS_DOCSTRINGS:
-            message = f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
-            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    for message in _doubts(name, description, function, described.signature):
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
+    description = description or f"Tool: {name}"
     if nullable_is_optional:
         _drop_from_required(described.parameters, described.binder.nullable)
     given = options.return_schema
@@ -187,6 +187,16 @@ def define(
     return replace(made, is_annotated=given is None, named=described.named)
 
 
+def _doubts(name: str, description: str, function: Callable[..., object], signature: Signature) -> Iterator[str]:
+    """Yield what a model cannot know of a tool, and should."""
+    if not description and sys.flags.optimize <= _KEEPS_DOCSTRINGS:
+        yield f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
+    untyped = [each.name for each in signature.parameters if each.annotation is EMPTY]
+    if untyped and not inspect.isbuiltin(innermost(function)):  # those have none to be added
+        yield f"{name} takes anything for {', '.join(untyped)}: annotate each parameter, as in {untyped[0]}: str"
+
+
+@logs_refusal
 def define_by_hand(
     function: Callable[..., object],
     parameters: Mapping[str, Any] | Sequence[ToolParameter],
@@ -204,7 +214,10 @@ def define_by_hand(
         raise SchemaError(message)
     listed = isinstance(parameters, list | tuple)
     schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
-    described = imported_schema(name, cast("Mapping[str, Any]", schema), function)
+    filled = (
+        [each.name for each in cast("list[ToolParameter]", parameters) if each.default is not None] if listed else ()
+    )
+    described = imported_schema(name, cast("Mapping[str, Any]", schema), function, filled=filled)
     spellings = parameter_spellings(described.binder.fields)
     docstring = _written_docstring(options.description, described.parameters["properties"], spellings)
     signature = partial(json_signature, described.signature, described.parameters["properties"])

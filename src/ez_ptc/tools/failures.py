@@ -1,13 +1,18 @@
 """What went wrong in a call: what is logged, and what a model reads of it."""
 
+import functools
 import logging
-from typing import Final
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
 
-from ez_ptc.errors import ArgumentsError, ToolNotFoundError
+from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolNotFoundError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.shown import one_line
 
-__all__ = ["error_text", "failure", "log_error", "log_text"]
+__all__ = ["error_text", "failure", "log_error", "log_text", "logs_refusal"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MESSAGE_WIDTH: Final = 4000
 _LOG_WIDTH: Final = 500
@@ -24,6 +29,20 @@ def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolRes
     else:
         log_error(f"{tool} failed", error)
     return ToolResult(success=False, error=error_text(error), exception=error, duration_ms=duration_ms)
+
+
+def logs_refusal(define: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that does the same and logs what a definition is refused with, before it is raised."""
+
+    @functools.wraps(define)
+    def defined(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return define(*args, **kwargs)
+        except (SchemaError, DuplicateToolError) as error:
+            _log.warning("definition refused: %s", log_text(error))
+            raise
+
+    return defined
 
 
 def log_error(what: str, error: Exception) -> None:

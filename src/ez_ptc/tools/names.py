@@ -10,6 +10,7 @@ from typing import Final
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
 from ez_ptc.schema.identifiers import MAX_LENGTH, is_writable, normal_form
 from ez_ptc.schema.shown import shown, shown_names
+from ez_ptc.tools.failures import logs_refusal
 
 __all__ = ["not_found", "parameter_spellings", "tool_spellings", "unspelled"]
 
@@ -34,6 +35,7 @@ def not_found(name: object, names: Collection[str]) -> str:
     return f"there is no tool {shown(name)}; there are: {shown_names(near) or 'none'}"
 
 
+@logs_refusal
 def tool_spellings(names: Iterable[str], provided: Collection[str]) -> dict[str, str]:
     """Return what programs call each tool.
 

@@ -1,6 +1,8 @@
 """Parameters written by hand, one by one, and a JSON Schema read back as such a list."""
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, cast
@@ -31,8 +33,8 @@ class ToolParameter:
         param_type: Its type.
         description: What a person would say of it; a model reads it.
         required: Whether a call must pass it.
-        enum: The values that it may have, or None for any.
-        default: What the model is told it is when it is left out; None says nothing.
+        enum: The values that it may have, or None for any; numbers and other types may be given as JSON text.
+        default: What it is when a call leaves it out; None leaves that to the function.
         items_type: The type of an array's items, or None for any.
     """
 
@@ -47,6 +49,14 @@ class ToolParameter:
 
 _UNIONS: Final = ("anyOf", "oneOf")
 _DEPTH: Final = 4
+_FORMS: Final[Mapping[ParameterType, type | tuple[type, ...]]] = {
+    ParameterType.STRING: str,
+    ParameterType.INTEGER: int,
+    ParameterType.NUMBER: (int, float),
+    ParameterType.BOOLEAN: bool,
+    ParameterType.ARRAY: list,
+    ParameterType.OBJECT: dict,
+}
 _TYPES: Final = {each.value: each for each in ParameterType}
 
 
@@ -58,7 +68,7 @@ def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[st
         if each.name in properties:
             message = f"{tool}: two parameters are called {shown(each.name)}: give one another name"
             raise SchemaError(message)
-        properties[each.name] = _property(each)
+        properties[each.name] = _property(tool, each)
     required = [each.name for each in parameters if each.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
@@ -89,15 +99,31 @@ def _check(tool: str, parameter: object) -> None:
             raise SchemaError(message)
 
 
-def _property(parameter: ToolParameter) -> dict[str, Any]:
+def _property(tool: str, parameter: ToolParameter) -> dict[str, Any]:
     described: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
     if parameter.enum is not None:
-        described["enum"] = list(parameter.enum)
+        described["enum"] = [_choice(tool, parameter, value) for value in parameter.enum]
     if parameter.items_type is not None:
         described["items"] = {"type": parameter.items_type.value}
     if parameter.default is not None:
         described["default"] = parameter.default
     return described
+
+
+def _choice(tool: str, parameter: ToolParameter, value: object) -> object:
+    """Return a value of an enumeration as a call passes it. Raises SchemaError for one that no call can pass."""
+    kind = parameter.param_type
+    parsed: object = value
+    if isinstance(value, str) and kind is not ParameterType.STRING:
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(value)
+    if isinstance(parsed, _FORMS[kind]) and (kind is ParameterType.BOOLEAN or not isinstance(parsed, bool)):
+        return cast("object", parsed)
+    message = (
+        f"{tool}: parameter {shown(parameter.name)} is of the type {kind.name}, and its enum has {shown(value)}, "
+        f"which no call can pass: write a value of that type"
+    )
+    raise SchemaError(message)
 
 
 def _parameter(name: str, schema: Mapping[str, object], required: bool) -> ToolParameter:  # noqa: FBT001 - a private step
@@ -110,10 +136,16 @@ def _parameter(name: str, schema: Mapping[str, object], required: bool) -> ToolP
         param_type=kind or ParameterType.STRING,
         description=str(schema.get("description", "")),
         required=required,
-        enum=[each for each in values if isinstance(each, str)] or None,
+        enum=_choices(values, kind) or None,
         default=schema.get("default"),
         items_type=(_kind(items) or ParameterType.STRING) if kind is ParameterType.ARRAY and items else None,
     )
+
+
+def _choices(values: Sequence[object], kind: ParameterType | None) -> list[str]:
+    if kind in (None, ParameterType.STRING):
+        return [each for each in values if isinstance(each, str)]
+    return [json.dumps(each) for each in values if each is not None]
 
 
 def _referred(part: object, root: Mapping[str, object], depth: int = _DEPTH) -> Mapping[str, object]:

@@ -9,7 +9,7 @@ from ez_ptc.schema.context import NO_CONTEXT
 from ez_ptc.tools import transforms
 from ez_ptc.tools.approval import Approve
 from ez_ptc.tools.calls import CallSettings
-from ez_ptc.tools.failures import failure
+from ez_ptc.tools.failures import failure, logs_refusal
 from ez_ptc.tools.names import not_found
 from ez_ptc.tools.tool import Tool
 
@@ -55,6 +55,7 @@ class ToolRegistry:
     def __repr__(self) -> str:
         return f"ToolRegistry({', '.join(self._tools)})"
 
+    @logs_refusal
     def register(self, tool: Tool[..., Any]) -> Tool[..., Any]:
         """Add a tool, and return it with this registry's context and approval; adding it again changes nothing.
 
