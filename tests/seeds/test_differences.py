@@ -1,0 +1,236 @@
+"""What is otherwise than in the documents this library began with: the table says so, and it is so."""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import pytest
+from pydantic import Field
+
+from ez_ptc import (
+    Answer,
+    DuplicateToolError,
+    LLMPromptBuilder,
+    ParameterType,
+    SchemaError,
+    Tool,
+    ToolCallMessage,
+    Toolkit,
+    ToolRegistry,
+    create_calculator_tool,
+    ez_tool,
+    function_to_tool,
+    generate_tool_schema,
+    tool,
+)
+from ez_ptc.formats.anthropic_turns import answer
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.providers import choosing
+
+ANY_TOOL: Final[Any] = Tool
+
+
+def find(what: str, limit: int | None = None) -> dict[str, Any]:
+    """Find something.
+
+    It looks everywhere.
+
+    Args:
+        what: What it is
+    """
+    return {"what": what, "limit": limit}
+
+
+def of_description() -> None:
+    assert ez_tool(find).description == "Find something.\n\nIt looks everywhere."
+
+
+def of_optional() -> None:
+    assert [*ez_tool(find).parameters["properties"]["limit"]["anyOf"]] == [{"type": "integer"}, {"type": "null"}]
+    assert function_to_tool(find)["function"]["parameters"]["properties"]["limit"]["type"] == "integer"
+
+
+def of_builtins() -> None:
+    with Toolkit([ez_tool(find)]) as toolkit:
+        result = toolkit.execute("import subprocess, ctypes\nprint(eval('1 + 1'))\nopen('/etc/passwd')")
+    assert (result.output, result.success) == ("2\n", False)
+    assert "PermissionError" in (result.error or "")
+
+
+def of_keys() -> None:
+    shaped = ez_tool(find, return_schema={"type": "object", "properties": {"what": {"type": "string"}}})
+    with Toolkit([shaped]) as toolkit:
+        result = toolkit.execute("print(1)\nfind('x')['other']")
+    assert not result.success
+
+
+def of_tool() -> None:
+    made = ez_tool(find)
+    assert not dataclasses.is_dataclass(made)
+    assert (made.changed(name="look").name, made.name) == ("look", "find")
+
+
+def of_positions() -> None:
+    schema = {"type": "object", "properties": {"what": {"type": "string"}}}
+    assert Tool(name="find", description="Find.", function=find, schema=schema).execute(what="x").success
+    with pytest.raises(SchemaError):
+        ANY_TOOL("find", "Find.", find, schema)
+
+
+def of_messages() -> None:
+    message = ToolCallMessage("find", "call_1", "{broken")
+    assert message.arguments == "{broken"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(message, "tool_name", "other")  # noqa: B010 - a type checker refuses the plain form
+
+
+def of_errors() -> None:
+    def fail(how: str) -> None:
+        """Fail."""
+        raise {"key": KeyError("k"), "empty": OSError(), "long": OSError("x" * 5000)}[how]
+
+    made = ez_tool(fail)
+    assert made.execute(how="key").error == "KeyError: 'k'"
+    assert made.execute(how="empty").error == "OSError"
+    assert len(made.execute(how="long").error or "") == 4000
+
+
+def of_dependencies() -> None:
+    needed = {re.split(r"[^\w-]", each)[0] for each in requires("ez-ptc") or () if "extra ==" not in each}
+    assert {"pydantic", "docstring-parser", "jsonschema-rs", "anyio"} <= needed
+
+
+def of_what_is_not_there() -> None:
+    with pytest.raises(SchemaError):
+        Tool("find", "Find.", [])
+
+
+def of_the_decorator() -> None:
+    made = tool("look", "Look for it.", category="shop")(find)
+    assert (made.name, made.description, made.category) == ("look", "Look for it.", "shop")
+    with pytest.raises(TypeError):
+        tool(*("look", "Look for it.", "shop"))
+
+
+def of_register() -> None:
+    registry, calculator = ToolRegistry(), create_calculator_tool()
+    assert registry.register(calculator) is calculator
+    with pytest.raises(DuplicateToolError):
+        registry.register(create_calculator_tool())
+
+
+def of_unknown_types() -> None:
+    class Unknown:
+        pass
+
+    def take(thing: Unknown) -> None:
+        """Take it."""
+
+    with pytest.raises(SchemaError, match="parameter 'thing'"):
+        ez_tool(take)
+    assert function_to_tool(take)["function"]["parameters"]["properties"]["thing"]["type"] == "string"
+    anything = Tool("any", "Any.", {"type": "object", "properties": {"thing": {}}}, lambda **given: given)
+    assert anything.parameter_list[0].param_type is ParameterType.STRING
+
+
+def of_metadata() -> None:
+    def take(count: Annotated[int, "how many", Field(ge=1), 7]) -> None:
+        """Take some."""
+
+    text = function_to_tool(take)["function"]["parameters"]["properties"]["count"]["description"]
+    assert "how many" in text
+    assert "7" not in text
+
+
+def of_sections() -> None:
+    assert "Args" not in function_to_tool(find)["function"]["description"]
+
+
+def of_missing_annotations() -> None:
+    def take(what: str) -> None:
+        """Take it."""
+
+    del take.__annotations__["what"]
+    with pytest.warns(UserWarning, match="takes anything for what"):
+        assert ez_tool(take).parameters["properties"] == {"what": {}}
+
+
+def of_generated_schemas() -> None:
+    def wait(seconds: int = 1) -> None:
+        """Wait."""
+
+    properties = {"seconds": {"type": "integer", "default": 1}}
+    assert Tool.from_function(wait).schema == {"type": "object", "properties": properties}
+    assert generate_tool_schema(wait)["required"] == []
+
+
+def of_more_than_text() -> None:
+    assert {"image", "prompt_for_type"} <= set(dir(LLMPromptBuilder))
+
+
+def of_the_provider_chosen() -> None:
+    assert next(iter(choosing.KEYS)) == "anthropic"
+    assert len(choosing.KEYS) > 1
+
+
+def of_stop_reasons() -> None:
+    block = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {}}
+    said: Answer = answer({"content": [block], "stop_reason": "tool_use"}, Prompt(model="m", entries=()))
+    assert (said.stop_reason, said.details["stop_reason"]) == ("tool_calls", "tool_use")
+
+
+def of_prompts() -> None:
+    assert not hasattr(LLMPromptBuilder, "prompt_for_text")
+    assert inspect.iscoroutinefunction(LLMPromptBuilder.aprompt)
+    assert not inspect.iscoroutinefunction(LLMPromptBuilder.prompt)
+
+
+def of_pages(repository: Path) -> None:
+    assert not (repository / "docs" / "api-reference.md").exists()
+    assert not (repository / "docs" / "examples.md").exists()
+
+
+CHECKS: dict[str, Callable[[], None]] = {
+    "The first paragraph becomes the tool's `description`": of_description,
+    r"`Optional[X]` / `X \| None` becomes the schema of X": of_optional,
+    "Only safe builtins are available": of_builtins,
+    "leading to `KeyError` at runtime": of_keys,
+    "Dataclass-based design centered on `Tool`": of_tool,
+    "`Tool(name, description, function, schema)`": of_positions,
+    "`@dataclass class ToolCallMessage`": of_messages,
+    "`ToolResult(success=False, error=str(e))`": of_errors,
+    "stdlib (`inspect`, `json`, `ast`, ...), no dependencies": of_dependencies,
+    "`NotImplementedError` for unimplemented paths": of_what_is_not_there,
+    "`@tool` takes `name`, `description`, `category`, `registry`": of_the_decorator,
+    "`register` returns `None`": of_register,
+    "falls back to STRING for unknown types": of_unknown_types,
+    "Any metadata from annotations": of_metadata,
+    "Extract from docstring/documentation comments": of_sections,
+    "Missing type annotations (validation error)": of_missing_annotations,
+    "`schema=generate_tool_schema(func)`": of_generated_schemas,
+    "Text-only conversations": of_more_than_text,
+    "When `prompt_conversation()` is used, automatically select Anthropic provider": of_the_provider_chosen,
+    'Tool calls have `stop_reason` of "tool_use"': of_stop_reasons,
+    "`prompt_for_text`": of_prompts,
+}
+PAGES: Final = "`api-reference.md`, `examples.md`"
+
+
+def test_the_table_has_these_differences_and_no_others(repository: Path) -> None:
+    page = (repository / "docs" / "differences.md").read_text(encoding="utf-8")
+    rows = [re.split(r" (?<!\\)\| ", line.strip("| "))[0] for line in page.splitlines() if line.startswith("| ")]
+    assert set(rows[1:]) == {*CHECKS, PAGES}
+    assert len(rows) == len(CHECKS) + 2
+
+
+@pytest.mark.parametrize("statement", CHECKS)
+def test_what_the_table_says_holds(statement: str) -> None:
+    CHECKS[statement]()
+
+
+def test_the_pages_that_are_not_there_are_in_the_table(repository: Path) -> None:
+    of_pages(repository)
