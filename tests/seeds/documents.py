@@ -1,10 +1,11 @@
 """The documents this library began with, as their sections, code blocks and tables."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Seed", "read"]
+__all__ = ["Seed", "misquoted", "read"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,15 @@ class Seed:
     def rows(self, heading: str) -> list[list[str]]:
         lines = [line for line in self.sections[heading].splitlines() if line.startswith("|")]
         return [[cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def misquoted(folder: Path, number: str, tests: Mapping[str, object]) -> list[str]:
+    """Return what the docstrings of a module's tests quote, a statement a line, and the document does not say."""
+    (path,) = folder.glob(f"seeds/{number}_*.txt")
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    quoting = [each.__doc__ or "" for name, each in tests.items() if name.startswith("test_") and callable(each)]
+    lines = [line.strip() for quotes in quoting for line in quotes.splitlines() if line.strip()]
+    return [line for line in lines if " ".join(line.split()) not in text]
 
 
 def read(folder: Path, number: str) -> Seed:
