@@ -45,6 +45,10 @@ def find(what: str, limit: int | None = None) -> dict[str, Any]:
     return {"what": what, "limit": limit}
 
 
+def collected(**given: object) -> dict[str, object]:
+    return given
+
+
 def of_description() -> None:
     assert ez_tool(find).description == "Find something.\n\nIt looks everywhere."
 
@@ -133,7 +137,7 @@ def of_unknown_types() -> None:
     with pytest.raises(SchemaError, match="parameter 'thing'"):
         ez_tool(take)
     assert function_to_tool(take)["function"]["parameters"]["properties"]["thing"]["type"] == "string"
-    anything = Tool("any", "Any.", {"type": "object", "properties": {"thing": {}}}, lambda **given: given)
+    anything = Tool("any", "Any.", {"type": "object", "properties": {"thing": {}}}, collected)
     assert anything.parameter_list[0].param_type is ParameterType.STRING
 
 
@@ -178,7 +182,7 @@ def of_the_provider_chosen() -> None:
 
 
 def of_stop_reasons() -> None:
-    block = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {}}
+    block: dict[str, object] = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {}}
     said: Answer = answer({"content": [block], "stop_reason": "tool_use"}, Prompt(model="m", entries=()))
     assert (said.stop_reason, said.details["stop_reason"]) == ("tool_calls", "tool_use")
 

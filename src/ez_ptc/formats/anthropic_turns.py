@@ -98,16 +98,17 @@ def request(prompt: Prompt) -> _Json:
 def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     """Return the answer in a whole response.
 
-    Its `content` is the list of blocks as it came. Thinking, and calls that Anthropic runs itself, are in no message.
-    `details` has everything else that the response says: the reason for stopping in Anthropic's words, the usage with
-    all its counts, the container. Raises ProviderError that says what is wrong where.
+    Its `content` is the list of blocks as it came, except that the input of a call is always an object. Thinking, and
+    calls that Anthropic runs itself, are in no message. `details` has everything else that the response says: the
+    reason for stopping in Anthropic's words, the usage with all its counts, the container. Raises ProviderError that
+    says what is wrong where.
     """
     top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
         _refuse(f"an error instead of an answer: {shown(problem.fields.get('message', ''))}")
     if top.fields.get("content") is None:
         _refuse("something that is no message")
-    given = objects(top.fields["content"], "answer.content")
+    given = [_with_object(block) for block in objects(top.fields["content"], "answer.content")]
     blocks = told_apart(given, calls="tool_use", key="id", made=f"call_{len(prompt.entries)}_")
     messages = tuple(_heard(blocks, names_of(prompt.tools, NAMES, keys=KEYS)))
     return Answer(
@@ -299,6 +300,18 @@ def _heard(blocks: Iterable[Reader], names: Names) -> Iterator[Message]:
         elif kind == "tool_use":
             call = tool_call(block, block.text("id"), "input", names)
             yield ToolCallMessage(call.name, call.id, _arguments(call))
+
+
+def _with_object(block: Reader) -> Reader:
+    """Return a block whose input, if it is a call, is an object: Anthropic wants it so back, and others send text."""
+    given = block.fields.get("input")
+    if block.fields.get("type") != "tool_use" or not (given is None or isinstance(given, str)):
+        return block
+    try:
+        read = parse_arguments("the call", given or "")
+    except ArgumentsError:  # the call's result tells the model so
+        read = {INVALID_JSON: given}
+    return Reader({**block.fields, "input": read}, block.where)
 
 
 def _arguments(call: ToolCall) -> _Json | str:
