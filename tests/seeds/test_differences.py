@@ -32,6 +32,7 @@ from ez_ptc.formats.prompt import Prompt
 from ez_ptc.providers import choosing
 
 ANY_TOOL: Final[Any] = Tool
+ANY_DECORATOR: Final[Any] = tool
 
 
 def find(what: str, limit: int | None = None) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def of_the_decorator() -> None:
     made = tool("look", "Look for it.", category="shop")(find)
     assert (made.name, made.description, made.category) == ("look", "Look for it.", "shop")
     with pytest.raises(TypeError):
-        tool(*("look", "Look for it.", "shop"))
+        ANY_DECORATOR("look", "Look for it.", "shop")
 
 
 def of_register() -> None:
