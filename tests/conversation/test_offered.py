@@ -101,6 +101,15 @@ def test_programs_have_the_tools_beside_a_toolkit_too() -> None:
     assert str(provider.prompts[0].entries[0]).startswith("Mine:")
 
 
+def test_no_tool_of_a_toolkit_stands_for_one_that_asks_a_person() -> None:
+    guarded = ez_tool(double, requires_approval=True)
+    provider = ScriptedProvider("x", tools=False)
+    with Toolkit([ez_tool(double)]) as toolkit, pytest.raises(DuplicateToolError, match="double"):
+        llm().toolkit(toolkit).tools(guarded).provider(provider).converse("?")
+    with Toolkit([guarded]) as toolkit:
+        assert llm().toolkit(toolkit).tools(double).provider(provider).converse("?")[0]
+
+
 def test_approval_is_asked_for_in_the_programs_of_such_a_model() -> None:
     asked: list[ToolCall] = []
 

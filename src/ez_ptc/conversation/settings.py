@@ -161,7 +161,7 @@ class Settings:
 def _as_programs(tools: tuple[Tool[..., Any], ...], toolkit: Toolkit | None, provider: LLMProvider) -> Toolkit:
     """Return a toolkit of all tools, for a model that cannot call them and writes programs instead; log that.
 
-    Where a tool beside the toolkit has the name of one in it, that one is left.
+    Raises DuplicateToolError where a tool beside the toolkit has the name of another one in it.
     """
     from ez_ptc.toolkit.toolkit import Toolkit
 
@@ -173,9 +173,14 @@ def _as_programs(tools: tuple[Tool[..., Any], ...], toolkit: Toolkit | None, pro
     )
     if toolkit is None:
         return Toolkit(tools)
-    names = {tool.name for tool in toolkit}
-    others = [tool for tool in tools if tool.name not in names]
+    others = [tool for tool in tools if not any(_stands_for(each, tool) for each in toolkit)]
     return replace(toolkit, tools=(*toolkit, *others)) if others else toolkit
+
+
+def _stands_for(present: Tool[..., Any], tool: Tool[..., Any]) -> bool:
+    """Tell whether a tool of a toolkit is another one, and asks a person where that does."""
+    is_guarded = present.requires_approval or not tool.requires_approval
+    return present.name == tool.name and present.fn == tool.fn and is_guarded
 
 
 class _ListenerError(Exception):
