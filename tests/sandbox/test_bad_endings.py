@@ -15,7 +15,7 @@ from tests.sandbox.processes import descendants, families, inside
 Execute = Callable[..., ExecutionResult]
 
 VALUES: dict[str, tuple[str, str]] = {
-    "a generator": ("(n for n in [1])", "a generator (make it a list: list(...)) cannot cross"),
+    "a generator": ("(n for n in [1])", "generator (make it a list: list(...)) cannot cross"),
     "an endless iterator": ("import itertools\nitertools.count()", "a count"),
     "a lambda": ("lambda: 1", "a function cannot cross"),
     "a class": ("class Shop: pass\nShop", "a class cannot cross"),
@@ -37,7 +37,7 @@ VALUES: dict[str, tuple[str, str]] = {
     ),
     "fields that end": (
         "from dataclasses import *\n@dataclass\nclass E:\n a: int\n def __getattribute__(*a): raise SystemExit\nE(1)",
-        "expression: SystemExit",
+        "not returned: SystemExit",
     ),
     "an evil truth": (
         "class E:\n    def __bool__(self):\n        while True: pass\n    __eq__ = __len__ = __hash__ = __bool__\nE()",
@@ -51,12 +51,40 @@ VALUES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "says"), VALUES.values(), ids=VALUES.keys())
-def test_a_value_that_cannot_cross_is_named(toolkit: Toolkit, code: str, says: str) -> None:
+def test_a_value_that_cannot_cross_is_described(toolkit: Toolkit, code: str, says: str) -> None:
     result = toolkit.execute("print('so far')\n" + code)
-    assert (result.success, result.output, result.return_value) == (False, "so far\n", None)
-    assert (result.error or "").startswith("TypeError: the ")
-    assert says in (result.error or "")
+    assert (result.success, result.output, result.return_value) == (True, "so far\n", None), result.error
+    assert says in result.described
+    assert len(result.described) < 3_000
+    assert result.to_string() == "so far\n"
+    assert toolkit.execute(code).to_string() == result.described
     assert toolkit.execute("1 + 1").return_value == 2
+
+
+SHOWN: dict[str, tuple[str, str]] = {
+    "an object": ("import types\ntypes.SimpleNamespace(a=1)", "namespace(a=1)"),
+    "a long list": ("[*range(100), (n for n in [])]", "[0, 1, 2"),
+    "a long text": ("'ab' * 10_000_000", "'abab"),
+    "an address": ("[object()]", "[<object object>]"),
+    "an evil repr": ("class E:\n    def __repr__(self): raise SystemExit(3)\nE()", "<E"),
+    "a repr that is none": ("class E:\n    def __repr__(self): return 5\nE()", "<E"),
+    "a repr without end": ("class E:\n    def __repr__(self): return 'x' * 10_000_000\nE()", "xxxx"),
+    "a wide integer in it": ("[10**5000, object()]", "<list>|[1000"),
+}
+
+
+@pytest.mark.parametrize(("code", "begins"), SHOWN.values(), ids=SHOWN.keys())
+def test_a_description_begins_with_what_python_writes(toolkit: Toolkit, code: str, begins: str) -> None:
+    result = toolkit.execute(code)
+    assert result.success, result.error
+    assert result.described.startswith(tuple(begins.split("|"))), result.described[:100]
+    assert "[This is the value of the last expression, which is not returned: " in result.described
+    assert len(result.described) < 3_000
+
+
+def test_what_a_value_says_of_itself_takes_the_programs_time(execute: Execute, toolkit: Toolkit) -> None:
+    result = execute(toolkit, "class E:\n    def __repr__(self):\n        while True: pass\nE()", 0.5)
+    assert result.error == "TimeoutError: the program timed out after 0.5 s"
 
 
 CROSSING: dict[str, tuple[str, object]] = {

@@ -91,6 +91,10 @@ DENSE: dict[str, Callable[[], bytes]] = {
     "keys": lambda: b"{" + b",".join(b'"%06d":1' % n for n in range(490_000)) + b"}",
     "numbers": lambda: many(b"1.5", 990_000),
     "moments": lambda: many(b'{"$":["dt","2024-01-01"]}', 180_000),
+    "moments in zones": lambda: many(b'{"$":["dt",["2024-01-01T00:00:00",1,[0,"x"],"Europe/Berlin"]]}', 90_000),
+    "named tuples": lambda: many(b'{"$":["nt",["P",["a","b"],[1,2]]]}', 80_000),
+    "deques by another name": lambda: many(b'{"$":["\\u0064q",[[],null]]}', 120_000),
+    "deques": lambda: many(b'{"$":["dq",[[],null]]}', 120_000),
 }
 
 

@@ -195,9 +195,9 @@ STUMBLES: dict[str, str] = {
 @pytest.mark.parametrize("code", STUMBLES.values(), ids=STUMBLES.keys())
 def test_nothing_of_the_host_and_no_path_is_in_what_a_model_reads(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code, 20)
-    assert not result.success
+    assert result.success is bool(result.described)
     places = {sys.prefix, sys.base_prefix, str(Path(ez_ptc.__file__).parent), str(Path(os.__file__).parent)}
-    for text in (result.output, result.error_output, result.error or ""):
+    for text in (result.output, result.error_output, result.error or "", result.described):
         for place in places | {"site-packages", f"{Path.home()}/"}:
             assert place not in text
     assert "/srv/private" not in result.output

@@ -275,8 +275,12 @@ def attempt(size):
     assert "at most 10,000" in large
 
 
-def test_a_value_over_the_frame_limit_is_the_programs_error(limited: Limited) -> None:
-    assert "at most 10,000" in (limited(frame=10_000).execute("'x' * 20_000").error or "")
+def test_a_value_over_the_frame_limit_is_described(limited: Limited) -> None:
+    result = limited(frame=10_000).execute("'x' * 20_000")
+    assert (result.success, result.return_value) == (True, None)
+    assert "it has 20," in result.described
+    assert "at most 10,000" in result.described
+    assert "at most 300" in (limited(frame=300).execute("'x' * 20_000").error or "")
 
 
 def test_ten_megabytes_go_both_ways(toolkit: Toolkit) -> None:

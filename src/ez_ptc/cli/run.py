@@ -113,7 +113,7 @@ def _print(result: ExecutionResult, *, show_calls: bool) -> None:
         for call in result.tool_calls:
             print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
     write(sys.stdout, result.output)
-    if result.success and not result.output and result.return_value is not None:
+    if result.success and not result.output and result.value_text():
         write(sys.stdout, f"{result.to_string()}\n")
     write(sys.stderr, result.error_output)
     if not result.success and result.error and result.error not in result.error_output:

@@ -17,6 +17,7 @@ from ez_ptc.formats.encoding import (
     TOO_DEEP,
     TOO_MANY,
     NotEncodableError,
+    TooManyError,
     distinct_keys,
     plain_value,
     undeliverable,
@@ -73,6 +74,8 @@ def encoded(value: object) -> Any:  # noqa: ANN401 - any JSON
     """
     try:
         return _Encoder().value(value, 0)
+    except TooManyError as error:
+        raise NotEncodableError(str(error)) from None
     except RecursionError:
         raise NotEncodableError(TOO_DEEP) from None
 

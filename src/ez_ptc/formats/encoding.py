@@ -7,18 +7,13 @@ class, and leaves alone what is in it. Whoever walks on from there counts what i
 
 import dataclasses
 import re
-from array import array
-from collections import UserString, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MappingView, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
-from itertools import islice
-from numbers import Integral, Rational, Real
 from typing import Any, Final, cast
 from uuid import UUID
 
+from ez_ptc.sandbox.worker.plain import UNKNOWN, TooManyError, of_base, of_special
 from ez_ptc.schema.shown import shown
 
 __all__ = [
@@ -27,6 +22,7 @@ __all__ = [
     "TOO_DEEP",
     "TOO_MANY",
     "NotEncodableError",
+    "TooManyError",
     "distinct_keys",
     "object_text",
     "plain_value",
@@ -56,25 +52,28 @@ def undeliverable(tool: str, problem: str) -> str:
     return f"{tool!r} has run, but what it returned cannot be passed on: {problem}; do not call it again for the result"
 
 
-def plain_value(value: object) -> object:
+def plain_value(value: object, most: int = MAX_ELEMENTS, known: Collection[type] = _PLAIN) -> object:
     """Return what stands for a value: one of exactly Python's own plain types, with anything in it.
 
     These are None, bool, int, float, str, bytes, bytearray, date, datetime, time, timedelta, Decimal, UUID, list,
     tuple, set, frozenset and dict. An Enum is its value. Dataclasses, named tuples, pydantic models, attrs and msgspec
     classes are dicts, by the names that a parameter of that class takes. Mappings are dicts, other collections lists,
-    arrays and numbers of numpy what `tolist` returns. Paths, addresses, patterns, fractions, complex numbers and time
-    zones are their text, secrets a masked one, and so is an object of any other class, and one that cannot be looked
-    into.
+    arrays and numbers of numpy Python's own, tables of pandas records. Paths, addresses, patterns, fractions, complex
+    numbers and time zones are their text, secrets a masked one, and so is an object of any other class, and one that
+    cannot be looked into.
 
-    Raises NotEncodableError for what would be too large already by that step.
+    Where other types than those are `known`, their instances stay what they are.
+
+    Raises TooManyError for what would have more than `most` elements already by that step, and NotEncodableError for
+    what would be too deep.
     """
     simpler = value
     for _ in range(_MAX_STEPS):
-        if type(simpler) in _PLAIN:
+        if type(simpler) in known:
             return simpler
         try:
-            simpler = _simplified(simpler)
-        except NotEncodableError:
+            simpler = _simplified(simpler, most)
+        except (NotEncodableError, TooManyError):
             raise
         except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
             break
@@ -114,53 +113,47 @@ def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
     return free
 
 
-def _simplified(value: Any) -> object:  # noqa: ANN401 - any object
+def _simplified(value: Any, most: int) -> object:  # noqa: ANN401 - any object
     kind = cast("type[object]", type(value))
-    if issubclass(kind, Enum):
-        return value.value
-    record = _record(value, kind)
-    return _other(value, kind) if record is None else record
+    if (special := of_special(value, most)) is not UNKNOWN:
+        return special
+    if (record := _record(value, kind, most)) is not None:
+        return record
+    if kind is range:
+        is_short = abs(value.stop - value.start) // abs(value.step) < most
+        return list(value) if is_short else str(value)
+    if kind is complex or (plain := of_base(value, most)) is UNKNOWN:
+        from pydantic_core import to_jsonable_python
 
-
-def _other(value: Any, kind: type) -> object:  # noqa: ANN401 - any object and its class
-    for base, plain in _BASES.items():
-        if issubclass(kind, base):
-            return plain(value)
-    if kind.__module__.partition(".")[0] == "numpy" and hasattr(kind, "tolist"):
-        return _of_numpy(value)
-    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
-        return object_text(value)
-    for interface, plain in _INTERFACES.items():
-        if issubclass(kind, interface):
-            return plain(value)
-    from pydantic_core import to_jsonable_python
-
-    return to_jsonable_python(value, fallback=object_text)
+        return (
+            object_text(value) if issubclass(kind, type | Iterator) else to_jsonable_python(value, fallback=object_text)
+        )
+    return plain
 
 
 # Records --------------------------------------------------------------------------------------------------------------
 
 
-def _record(value: Any, kind: Any) -> object | None:  # noqa: ANN401 - any object and its class
+def _record(value: Any, kind: Any, most: int) -> object | None:  # noqa: ANN401 - any object and its class
     """Return the fields of a record, or None."""
     if hasattr(kind, "__pydantic_serializer__"):
-        return _of_pydantic(value, kind)
+        return _of_pydantic(value, kind, most)
     if hasattr(kind, "__dataclass_fields__"):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     if hasattr(kind, "__attrs_attrs__"):
         return {_attribute_key(each): getattr(value, each.name) for each in kind.__attrs_attrs__}
     if hasattr(kind, "__struct_config__"):
         return _of_msgspec(value, kind)
-    names: object = getattr(kind, "_fields", None)
     if issubclass(kind, tuple):
+        names: object = getattr(value, "_fields", None)
         items = tuple[object, ...].__iter__(value)
         return dict(zip(cast("tuple[str, ...]", names), items, strict=True)) if isinstance(names, tuple) else None
     return value.model_dump() if hasattr(kind, "model_dump") else None
 
 
-def _of_pydantic(value: Any, kind: Any) -> object:  # noqa: ANN401 - a model or a dataclass of pydantic's
+def _of_pydantic(value: Any, kind: Any, most: int) -> object:  # noqa: ANN401 - a model or a dataclass of pydantic's
     # All levels are dumped at once, shared ones as often as they are met.
-    _Measure().take(value, 0)
+    _Measure(most).take(value, 0)
     if hasattr(kind, "model_dump"):
         return value.model_dump(by_alias=True, warnings=False)
     return kind.__pydantic_serializer__.to_python(value, by_alias=True, warnings=False)
@@ -186,16 +179,17 @@ def _of_msgspec(value: Any, kind: Any) -> object:  # noqa: ANN401 - a class of m
 
 
 class _Measure:
-    """Counts what an object that is dumped at once has in it. Raises NotEncodableError where that is too much."""
+    """Counts what an object that is dumped at once has in it. Raises as `plain_value` does where that is too much."""
 
-    def __init__(self) -> None:
-        self._left = MAX_ELEMENTS
+    def __init__(self, most: int) -> None:
+        self._left = self._most = most
 
     def take(self, value: object, depth: int) -> None:
         items = _items(value)
         self._left -= len(items) + 1
         if self._left < 0:
-            raise NotEncodableError(TOO_MANY)
+            message = f"the value is too large: it has more than {self._most:,} elements"
+            raise TooManyError(message)
         if depth > MAX_DEPTH:
             raise NotEncodableError(TOO_DEEP)
         for item in items:
@@ -214,61 +208,3 @@ def _items(value: object) -> Sequence[object]:
         extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
         return [*fields.values(), *extra.values()]
     return ()
-
-
-# Others ---------------------------------------------------------------------------------------------------------------
-
-
-def _of_numpy(value: Any) -> object:  # noqa: ANN401 - an array or a number of numpy's
-    if value.size > MAX_ELEMENTS:
-        raise NotEncodableError(TOO_MANY)
-    plain = value.tolist()
-    if type(plain) is type(value):
-        return float(value)
-    is_wide_time = isinstance(plain, int) and type(value).__name__ in ("datetime64", "timedelta64")
-    return str(value) if is_wide_time else plain
-
-
-def _of_range(value: range) -> object:
-    is_short = abs(value.stop - value.start) // abs(value.step) < MAX_ELEMENTS
-    return list(value) if is_short else str(value)
-
-
-def _list(value: Iterable[object]) -> list[object]:
-    return list(islice(value, MAX_ELEMENTS + 1))
-
-
-# What an instance of a subclass is, found without running the subclass's own methods. datetime comes before date, being
-# a subclass of it.
-_BASES: Final[Mapping[type, Callable[[Any], object]]] = {
-    str: str.__str__,
-    int: int.__pos__,
-    float: float.__pos__,
-    dict: lambda value: dict(dict[object, object].items(value)),
-    list: lambda value: list(list[object].__iter__(value)),
-    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
-    set: lambda value: set(set[object].__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
-    bytes: lambda value: bytes(bytes.__iter__(value)),
-    bytearray: lambda value: bytes(bytearray.__iter__(value)),
-    memoryview: bytes,
-    datetime: lambda value: datetime.fromisoformat(datetime.isoformat(value)),
-    date: lambda value: date.fromisoformat(date.isoformat(value)),
-    time: lambda value: time.fromisoformat(time.isoformat(value)),
-    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
-    Decimal: lambda value: Decimal(Decimal.__str__(value)),
-    UUID: lambda value: UUID(UUID.__str__(value)),
-    range: _of_range,
-}
-_INTERFACES: Final[Mapping[type, Callable[[Any], object]]] = {
-    Integral: int,
-    Rational: str,
-    Real: float,
-    UserString: str,
-    Mapping: lambda value: dict(islice(value.items(), MAX_ELEMENTS + 1)),
-    Sequence: _list,
-    AbstractSet: _list,
-    MappingView: _list,
-    deque: _list,
-    array: _list,
-}

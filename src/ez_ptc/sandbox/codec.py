@@ -17,8 +17,8 @@ _MOST_BRACKETS = 4 * (values.MAX_DEPTH + 8)
 """Brackets around a value: no level of one takes more, marks and all, and the frame around it has a few."""
 
 
-def loads(data: bytes) -> object:
-    """Return what `values.loads` returns for `data`, and raise what it raises; for deep nesting, before it begins."""
+def loads(data: bytes, elements: int = values.MAX_NODES) -> object:
+    """Return what `values.loads` returns, and raise what it raises; for deep nesting, before it begins."""
     if b'"$"' not in data:
         try:
             return from_json(data, cache_strings="keys")
@@ -28,7 +28,7 @@ def loads(data: bytes) -> object:
     if nested_deeper(data, _MOST_BRACKETS):
         message = "nested too deeply"
         raise RecursionError(message)
-    return values.loads(data)
+    return values.loads(data, elements)
 
 
 def dumps(tree: object) -> bytes:

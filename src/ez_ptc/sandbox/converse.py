@@ -63,6 +63,7 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
         "memory": limits.memory,
         "output": limits.output,
         "frame": limits.frame,
+        "elements": limits.elements,
         "outstanding": limits.outstanding,
         "calls": limits.calls,
         # Also without a limit: its time stands still while a person is asked, and what it computes does not.
@@ -129,7 +130,7 @@ class Exchange:
     @lazy
     def reader(self) -> FrameReader:
         """Make frames of the bytes that the worker sends."""
-        return FrameReader(self.limits.frame)
+        return FrameReader(self.limits.frame, self.limits.elements)
 
     @property
     def patience(self) -> float:
@@ -247,7 +248,7 @@ class Exchange:
         if not result.success:
             error = _error_triple(result)
             return Encoded(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
-        kind, body, problem = payload(call.name, result.output, self.limits.frame)
+        kind, body, problem = payload(call.name, result.output, self.limits.frame, self.limits.elements)
         # What cannot cross may contain itself.
         return Encoded(kind, body, result.output if problem else detached(result.output), problem)
 
@@ -345,6 +346,7 @@ class Exchange:
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
             return_value=done.value if done and error is None else None,
+            described=done.described if done and error is None else "",
             tool_calls=[CallRecord(record) for record in self._records.values()],
             success=error is None,
             error=error,

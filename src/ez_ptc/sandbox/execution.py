@@ -42,6 +42,8 @@ class Limits:
         calls: Tool calls in all.
         outstanding: Tool calls that may wait for their answer at one time.
         frame: Bytes of one message between program and host: a call with its arguments, a return value.
+        elements: Elements of one value that a tool, or the program, passes on: items, keys, and what is in them. A
+            table has one for each of its cells and rows.
         seed: Pins what differs from one run to the next (clocks, random numbers, ids, the order of sets of values) to
             what follows from this number; None for the real things. Where objects lie, and so the order of a set of
             objects that are told apart by `id()`, is not pinned.
@@ -56,11 +58,12 @@ class Limits:
     calls: int = 1_000
     outstanding: int = 64
     frame: int = 16 * _MIB
+    elements: int = values.MAX_NODES
     seed: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that limit nothing."""
-        for name in ("timeout", "approval_timeout", "memory", "output", "calls", "outstanding", "frame"):
+        for name in ("timeout", "approval_timeout", "memory", "output", "calls", "outstanding", "frame", "elements"):
             value = getattr(self, name)
             what, kinds = ("a number", {int, float}) if "timeout" in name else ("a whole number", {int})
             if type(value) not in kinds or not value > 0:
@@ -102,6 +105,8 @@ class ExecutionResult(Printable):
         output: What the program printed.
         error_output: What it wrote to standard error, and its traceback.
         return_value: The value of its last expression, or None.
+        described: The value of its last expression as Python writes it, and why it cannot be returned; empty where it
+            is the `return_value`.
         tool_calls: One dict a call, in order of arrival: `name`, `args` (tuple), `kwargs`, `result`, `error`,
             `duration_ms`, `path` (where in the program the call stands).
         success: Whether it ran to its end.
@@ -116,6 +121,7 @@ class ExecutionResult(Printable):
     output: str = ""
     error_output: str = ""
     return_value: Any = None
+    described: str = ""
     tool_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     success: bool = True
     error: str | None = None
@@ -133,7 +139,7 @@ class ExecutionResult(Printable):
     def value_text(self) -> str:
         """Return the value as Python writes it, or nothing where there is none."""
         if self.return_value is None:
-            return ""
+            return shortened(self.described, self.max_text)
         try:
             return shortened(repr(self.return_value), self.max_text)
         except ValueError:

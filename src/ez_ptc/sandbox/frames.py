@@ -9,6 +9,7 @@ shape before it is used. One refusal ends the worker.
 from __future__ import annotations
 
 import re
+from collections import deque
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -30,9 +31,13 @@ _FRAMES_OF_MOST = 16
 _LITTLE = 512
 _VALUE_BYTES = 100
 """What a value takes in the host's memory, beyond its text."""
+_DEQUE_BYTES = 1_000
+"""What an empty deque takes in addition, and its copy in the record of the call."""
+_DEQUE_SEPARATORS = 6
 _WIDE = 4
 """Bytes of a character, where one of a text's is not ASCII."""
-_MOST_SEPARATORS = values.MAX_NODES * 2
+_SEPARATORS = 2
+"""Commas and brackets of an element, about."""
 # In one pass whatever the bytes are: possessive, and a string that is not closed ends with them.
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
@@ -40,9 +45,9 @@ _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
     "id", "path", "name", "args", "kwargs", "alone"
 )
-_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped"}
+_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
-_CONTAINERS = {list, dict, tuple, set, frozenset}
+_CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MOST_DROPPED = 1 << 63
 _MOST_DEPTH = values.MAX_DEPTH + 8
 """Levels of a value, and those of the frame around it."""
@@ -68,13 +73,14 @@ class OutputFrame(NamedTuple):
 
 
 class DoneFrame(NamedTuple):
-    """The program has ended: with a value, or with an error and its traceback."""
+    """The program has ended: with a value or a description of one, or with an error and its traceback."""
 
     value: object
     error: str | None
     trace: str
     kind: str
     dropped: int
+    described: str = ""
 
 
 Frame = CallFrame | OutputFrame | DoneFrame
@@ -97,9 +103,10 @@ def reply(number: int, kind: bytes, payload: bytes) -> bytes:
 class FrameReader:
     """Collects bytes and gives frames."""
 
-    def __init__(self, most: int) -> None:
-        """Refuse any frame of more than ``most`` bytes."""
+    def __init__(self, most: int, elements: int = values.MAX_NODES) -> None:
+        """Refuse any frame of more than ``most`` bytes, or of more values than so many elements take."""
         self._most = most
+        self._elements = elements
         self._memory_left = most * _FRAMES_OF_MOST
         self._buffer = bytearray()
 
@@ -137,29 +144,33 @@ class FrameReader:
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
             raise ProtocolError(message)
-        return parse(body)
+        return parse(body, self._elements)
 
 
 def _memory(body: bytes) -> int:
     """Return about how many bytes of the host's memory the values in ``body`` will take, at the most."""
     is_narrow = body.isascii() and b"\\u" not in body
-    return len(body) * (1 if is_narrow else _WIDE) + _VALUE_BYTES * _separators(body)
+    separators = _separators(body)
+    # Where a letter may be written as its number, any mark may be a deque's.
+    deques = separators // _DEQUE_SEPARATORS if b"\\u00" in body else body.count(b'"dq"')
+    return len(body) * (1 if is_narrow else _WIDE) + _VALUE_BYTES * separators + _DEQUE_BYTES * deques
 
 
 def _separators(body: bytes) -> int:
     return body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
-def _too_many(body: bytes) -> bool:
+def _too_many(body: bytes, elements: int) -> bool:
     """Return whether ``body`` has more values than a frame may, without parsing it."""
+    most = _SEPARATORS * elements
     found = _separators(body)
-    if found <= _MOST_SEPARATORS:
+    if found <= most:
         return False
     for number, string in enumerate(_STRINGS.finditer(body)):
-        if number > _MOST_SEPARATORS // 4:
+        if number > most // 4:
             return True
         found -= _separators(string[0])
-    return found > _MOST_SEPARATORS
+    return found > most
 
 
 def _too_deep(frame: object) -> bool:
@@ -175,13 +186,13 @@ def _too_deep(frame: object) -> bool:
     return True
 
 
-def parse(body: bytes) -> Frame:
+def parse(body: bytes, elements: int = values.MAX_NODES) -> Frame:
     """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
-    if len(body) > _SMALL and _too_many(body):
+    if len(body) > _SMALL and _too_many(body, elements):
         message = "a frame with too many values"
         raise ProtocolError(message)
     try:
-        frame = codec.loads(body)
+        frame = codec.loads(body, elements)
     except _UNREADABLE as error:
         message = f"a frame that cannot be read ({type(error).__name__})"
         raise ProtocolError(message) from None
@@ -230,21 +241,18 @@ def _output(frame: dict[str, object]) -> OutputFrame:
 
 
 def _done(frame: dict[str, object]) -> DoneFrame:
-    error, trace, kind, dropped = (
-        frame.get("error"),
-        frame.get("trace", ""),
-        frame.get("kind", ""),
-        frame.get("dropped"),
-    )
+    error, dropped = frame.get("error"), frame.get("dropped")
+    trace, kind, described = (frame.get(name, "") for name in ("trace", "kind", "described"))
     if (
         frame.keys() <= _DONE_KEYS
         and (error is None or isinstance(error, str))
         and isinstance(trace, str)
         and isinstance(kind, str)
+        and isinstance(described, str)
         and type(dropped) is int
         and 0 <= dropped < _MOST_DROPPED
     ):
         error = None if error is None else encodable(error)
-        return DoneFrame(frame.get("value"), error, encodable(trace), kind, dropped)
+        return DoneFrame(frame.get("value"), error, encodable(trace), kind, dropped, encodable(described))
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Payload", "payload"]
 
+_HASHED = frozenset({tuple, frozenset, values.Row})
+
 
 class Payload(NamedTuple):
     """The kind and the bytes of a reply and, where the result cannot be passed on, why."""
@@ -23,8 +25,8 @@ class Payload(NamedTuple):
     problem: str | None = None
 
 
-def payload(tool: str, output: object, most: int) -> Payload:
-    """Return what a program gets of what a tool returned, in at most so many bytes.
+def payload(tool: str, output: object, most: int, elements: int = values.MAX_NODES) -> Payload:
+    """Return what a program gets of what a tool returned, in at most so many bytes and elements.
 
     This runs the code of foreign objects, and may take as long as that does.
     """
@@ -32,7 +34,7 @@ def payload(tool: str, output: object, most: int) -> Payload:
         if type(output) is str:
             kind, body = b"s", output.encode("utf-8", "surrogatepass")
         else:
-            tree = values.encode(output, plain_value, most_text=4 * most, plain_members=_plain_members)
+            tree = values.encode(output, _simpler, most_text=4 * most, plain_members=_plain_members, most=elements)
             body = codec.dumps(tree)
             kind = b"m" if b'"$"' in body else b"v"
     except Exception as error:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
@@ -59,17 +61,32 @@ def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set
 
 
 def _plain_member(member: object) -> object:
-    plain = plain_value(member)
-    return _mapped(_plain_member, plain) if type(plain) in (tuple, frozenset) else plain
+    plain = _plain(member)
+    return _mapped(_plain_member, plain) if type(plain) in _HASHED else plain
 
 
 def _plain_key(key: object) -> Hashable:
-    plain = plain_value(key)
+    plain = _plain(key)
     kind = type(plain)
-    if kind in (tuple, frozenset):
+    if kind in _HASHED:
         return cast("Hashable", _mapped(_plain_key, plain))
     return cast("Hashable", plain) if kind in values.KEYS else key_text(plain)
 
 
+def _simpler(value: object, most: int = values.MAX_NODES) -> object:
+    # Only a range that is too long to cross comes here.
+    return plain_value(value, most) if type(value) is range else plain_value(value, most, values.KINDS)
+
+
+def _plain(value: object) -> object:
+    """Return what reaches the program as a value of its own type, or what stands for it."""
+    if type(value) in values.KEYS:
+        return value
+    names = values.names_of(value)
+    return _simpler(value) if names is None else values.Row(*names, cast("Iterable[object]", value))
+
+
 def _mapped(function: Callable[[object], object], items: Any) -> object:  # noqa: ANN401 - a tuple or a frozenset
-    return type(items)(map(function, cast("Iterable[object]", items)))
+    inner = map(function, cast("Iterable[object]", items))
+    names = values.names_of(items)
+    return type(items)(inner) if names is None else values.Row(*names, inner)

@@ -19,7 +19,7 @@ from ez_ptc.schema.json_text import MAX_DEPTH, is_too_deep, parse_value
 from ez_ptc.schema.replacing import LEFT_OUT, replaced
 from ez_ptc.schema.shown import one_line, shown, shown_with_type
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.schema.values import has_more, is_little
+from ez_ptc.schema.values import has_more, is_little, json_containers
 
 __all__ = ["SchemaBinder"]
 
@@ -84,6 +84,8 @@ class SchemaBinder:
             self.positional, args, {name: each for name, each in kwargs.items() if name not in others}
         )
         values.update(others)
+        if not (is_little(values) or has_more(values, MAX_CHECKS)):
+            values = cast("dict[str, object]", json_containers(values, MAX_DEPTH))
         problems, mended = list(complaints.problems()), ()
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])

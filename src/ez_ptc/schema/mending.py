@@ -98,6 +98,8 @@ def _changes(
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
                 yield path, LEFT_OUT, "came as null and is left out"
+        elif (plainer := _plainer(value, kinds)) is not None:
+            yield path, *plainer
         elif type(value) is str and (change := _change_of_text(value, path, kinds, places)) is not None:
             yield path, *change
 
@@ -112,6 +114,15 @@ def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> 
     )
     if wanted and text.lstrip()[:1] in ("[", "{") and isinstance(value := parse_value(text), wanted):
         return cast("object", value), "came as JSON text"
+    return None
+
+
+def _plainer(value: object, kinds: set[str]) -> tuple[object, str] | None:
+    """Return what a program's value is where its type is not wanted and a plainer one is."""
+    if "string_type" in kinds and hasattr(type(value), "__fspath__"):
+        return str(value), "came as a path"
+    if kinds & _DICTS and isinstance(value, tuple) and hasattr(cast("Any", value), "_asdict"):
+        return cast("Any", value)._asdict(), "came as a named tuple"
     return None
 
 

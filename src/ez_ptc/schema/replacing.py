@@ -1,6 +1,7 @@
 """Values within values, replaced or left out; what is around them is copied once and never changed."""
 
 import copy
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
@@ -44,7 +45,7 @@ def _changed(value: object, changes: Mapping[int | str, object]) -> object:
 
 
 def detached(value: T) -> T:
-    """Return a value that shares no list, dict or set with the given one; other objects are the same.
+    """Return a value that shares no list, deque, dict or set with the given one; other objects are the same.
 
     Raises RecursionError for what contains itself.
     """
@@ -57,4 +58,10 @@ def detached(value: T) -> T:
     if kind is list or kind is tuple:
         items = cast("Sequence[object]", value)
         return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detached, items)))
+    if kind is deque:
+        queue = cast("deque[object]", value)
+        return cast("T", deque(map(detached, queue), queue.maxlen))
+    if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program's
+        named = cast("Any", value)
+        return named._replace(**{name: detached(each) for name, each in named._asdict().items()})
     return cast("T", set(cast("set[object]", value))) if kind is set else value

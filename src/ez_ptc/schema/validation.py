@@ -2,6 +2,7 @@
 
 import marshal
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, Final, TypeVar, cast
@@ -28,6 +29,7 @@ _MAX_COUNTED: Final = 2_000_000
 
 R = TypeVar("R")
 
+_COLLECTIONS: Final = (list, tuple, set, frozenset, deque)
 _Arguments = dict[str, Any]
 # What is there, whatever a class derived from dict says.
 _values: Final = dict[object, object].values
@@ -128,7 +130,7 @@ def count_values(value: object) -> tuple[int, int]:
     containers, others, level = 0, 0, [value]
     for _ in range(_MAX_LEVELS):
         dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
-        lists = [cast("Iterable[object]", item) for item in level if type(item) in (list, tuple, set, frozenset)]
+        lists = [cast("Iterable[object]", item) for item in level if isinstance(item, _COLLECTIONS)]
         containers += len(dicts) + len(lists)
         others += len(level) - len(dicts) - len(lists) + sum(map(len, dicts))
         if (not dicts and not lists) or containers + others > _MAX_COUNTED:

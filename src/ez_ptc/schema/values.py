@@ -1,9 +1,14 @@
 """How large a value is, before anybody looks into it."""
 
+from collections import deque
 from itertools import chain, islice
-from typing import Final, cast
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final, cast
 
-__all__ = ["MAX_WRITTEN", "has_more", "is_little"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["MAX_WRITTEN", "has_more", "is_little", "json_containers"]
 
 MAX_WRITTEN: Final = 3_000
 """Plain values that are written as JSON within a few milliseconds."""
@@ -47,3 +52,26 @@ def has_more(value: object, most: int) -> bool:
         lists = [cast("list[object]", each) for each in level if isinstance(each, list)]
         level = list(islice(chain(*dicts, *lists), left + 1))
     return False
+
+
+def json_containers(value: object, levels: int) -> object:
+    """Return a value with the containers that JSON has: a named tuple is a dict, a range or a deque a list.
+
+    What has no others is not copied. What is deeper than so many `levels` stays as it is.
+    """
+    kind, deeper = type(value), levels - 1
+    if deeper < 0:
+        return value
+    if kind is dict:
+        fields = cast("dict[object, object]", value)
+        changed = {key: new for key, each in fields.items() if (new := json_containers(each, deeper)) is not each}
+        return fields | changed if changed else fields
+    if kind is list or kind is tuple:
+        items = cast("list[object]", value)
+        made = [json_containers(each, deeper) for each in items]
+        return value if all(map(is_, made, items)) else made
+    if kind is range or kind is deque:
+        return [json_containers(each, deeper) for each in cast("Iterable[object]", value)]
+    if issubclass(kind, tuple) and hasattr(value, "_asdict"):
+        return json_containers(cast("Any", value)._asdict(), deeper)
+    return value

@@ -136,7 +136,7 @@ class Guide:
             cut = result.truncated.get("output", 0)
             return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
         unprinted = bool(result.tool_calls) and "print(" not in code
-        if result.return_value is None:
+        if result.return_value is None and not result.described:
             return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))
         value = result.value_text()
         if unprinted and not self._has_shapes:

@@ -238,7 +238,7 @@ class _Check:
 
     def _look_at_attribute(self, node: ast.Attribute, scope: Scope) -> None:
         kind = UNKNOWN if self._asks_first else scope.of(node.value)
-        if kind.kind == "record" and not hasattr(dict, node.attr) and not node.attr.startswith("__"):
+        if kind.kind == "record" and not hasattr(dict, node.attr) and not node.attr.startswith("_"):
             self._look_for_key(
                 node, node.value, node.attr, f"AttributeError: this record has no {quoted(node.attr)}", scope
             )

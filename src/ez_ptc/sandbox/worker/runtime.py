@@ -21,13 +21,14 @@ from .check import mistakes
 from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
 from .program import SETTLE, compile_program, file_name, read_program, run_compiled
 from .provided import MODULES
-from .quoting import MAX_LINE, on_one_line
+from .quoting import MAX_LINE, on_one_line, quoted
 from .report import describe, describe_mistakes, ended_well, proposal
 from .shapes import Shapes
 from .streams import Output
 from .stubs import ToolError, Tools
 from .type_names import type_names
 from .wire import Link, read_frame
+from .written import written
 
 if TYPE_CHECKING:
     import ast
@@ -63,6 +64,7 @@ class Runtime:
         self._running = False
         self._programs = 0
         self._limits: dict[str, Any] = {}
+        self._last: object = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._tools = Tools(link, self._output.flush)
@@ -142,7 +144,7 @@ class Runtime:
         else:
             strands.begin()
         self._output.begin(limits["output"])
-        self._tools.begin(limits["calls"])
+        self._tools.begin(limits["calls"], limits["elements"])
 
     def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
         # Where the host may have less, that is all there is.
@@ -178,14 +180,28 @@ class Runtime:
             self._running = False
             self._release_memory()
             return self._failure(error, "" if tree is None else self._meant(error, tree, text))
+        return self._value(value)
+
+    def _value(self, value: object) -> dict[str, object]:
         try:
-            return {"t": "done", "value": values.encode(value)}
+            done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
         except values.CannotCrossError as error:
-            why = str(error)
+            return self._described(value, str(error))
         except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
-            why = describe(error, Shapes({}), {})[0]
-        message = f"TypeError: the value of the program's last expression: {on_one_line(why, MAX_LINE)}"
-        return {"t": "done", "error": message, "trace": message + "\n", "kind": "error"}
+            return self._described(value, describe(error, Shapes({}), {})[0])
+        self._last = value  # to be described where it is too long to be sent
+        return done
+
+    def _described(self, value: object, why: str) -> dict[str, object]:
+        """Return the end of a program whose last expression has a value that the host does not get."""
+        self._running = True  # its time goes on: what a value says of itself is the program's code
+        try:
+            text = written(value)
+        except BaseException:  # noqa: BLE001 - foreign code: a value's own methods may do anything
+            text = quoted(value)
+        self._running = False
+        reason = f"[This is the value of the last expression, which is not returned: {on_one_line(why, MAX_LINE)}.]"
+        return {"t": "done", "value": None, "described": f"{text}\n{reason}"}
 
     def _end(self, text: str) -> None:
         """Let the program end as CPython would; where its time is over, it has ended already."""
@@ -245,16 +261,18 @@ class Runtime:
         return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}
 
     def _finish(self, done: dict[str, object], most: int) -> None:
+        value, self._last = self._last, None
+        body, problem = b"", ""
         try:
             body = values.dumps(done)
             if len(body) > most:
-                message = (
-                    f"TypeError: the last expression's value has {len(body):,} bytes; at most {most:,} can be returned"
-                )
-                body = values.dumps({"t": "done", "error": message, "trace": message, "kind": "error", "dropped": 0})
+                problem = f"it has {len(body):,} bytes, and at most {most:,} can be returned"
         except (MemoryError, ValueError) as error:
-            message = f"{type(error).__name__}: the value of the program's last expression is too large to cross"
-            body = values.dumps({"t": "done", "error": message, "trace": message, "kind": "error", "dropped": 0})
+            problem = f"it is too large to be returned ({type(error).__name__})"
+        if problem:
+            described = values.dumps(self._described(value, problem) | {"dropped": done["dropped"]})
+            least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
+            body = described if len(described) <= most else values.dumps(least)
         self._link.send_body(body)
 
 

@@ -75,16 +75,21 @@ class Tools:
         self._flush = flush
         self.made = 0  # calls of this program
         self._most = 0
+        self._elements = 0
         self._program: object = None
         self.described: dict[str, Described] = {}  # what the host says of them, by name
         self._tools: dict[object, str] = {}  # the names, by function
         self._names: dict[str, str] = {}  # as JSON, of those that have been called
         self.closed: BaseException | None = None
 
-    def begin(self, most: int) -> None:
-        """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind."""
+    def begin(self, most: int, elements: int) -> None:
+        """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind.
+
+        A value that it passes may have so many ``elements``.
+        """
         self.made = 0
         self._most = most
+        self._elements = elements
         self._program = current().program
         self.closed = None
 
@@ -156,10 +161,10 @@ class Tools:
         if self.made > self._most:
             message = f"the program made more than {self._most:,} tool calls"
             raise RuntimeError(message)
-        encode = values.encode
+        encode, most = values.encode, self._elements
         try:
-            positional = values.text([encode(value) for value in args])
-            named = values.text({key: encode(value) for key, value in kwargs.items()}) if kwargs else "{}"
+            positional = values.text([encode(value, most=most) for value in args])
+            named = values.text({key: encode(value, most=most) for key, value in kwargs.items()}) if kwargs else "{}"
         except values.CannotCrossError as error:
             message = f"an argument of {name}: {on_one_line(str(error), MAX_LINE)}"
             raise TypeError(message) from None

@@ -7,28 +7,34 @@ ambiguous.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import uuid
-from datetime import date, datetime, time, timedelta
+import zoneinfo
+from collections import deque
 from decimal import Decimal
-from enum import Enum
+from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
+
+from .marks import SCALARS, range_length
+from .plain import UNKNOWN, TooManyError, of_base, of_special
+from .rows import Row, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
 __all__ = [
     "KEYS",
+    "KINDS",
     "MARK",
     "MAX_DEPTH",
     "MAX_NODES",
     "MOST_SQUARED_DIGITS",
+    "RAISE_ELEMENTS",
     "CannotCrossError",
     "cannot_cross",
     "decimal_cost",
     "encode",
+    "fraction_cost",
     "int_cost",
 ]
 
@@ -36,26 +42,30 @@ MARK = "$"
 MAX_DEPTH = 100
 """Nesting levels a value may have; the JSON parsers on both ends recurse."""
 MAX_NODES = 500_000
-"""Elements a value may have in all, so that shared references cannot unfold without bound."""
+"""Elements a value may have where nobody says otherwise, so that shared references cannot unfold without bound."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
-KEYS = _SCALARS | {bytes, datetime, date, time, timedelta, Decimal, uuid.UUID}
+KEYS = (_SCALARS | SCALARS.keys()) - {bytearray, range}
 """Kinds of keys that cross as they are; tuples and frozen sets do where what is in them does."""
 _MANY = 32
 _WHAT_CAN = (
-    "None, bool, int, float, str, bytes, list, tuple, set, dict, datetime, date, time, timedelta, Decimal, UUID, Enum "
-    "and dataclass values can"
+    "None, numbers, str, bytes, collections, dates and times, Decimal, UUID, Path, Enum and dataclass values, arrays "
+    "and tables can"
 )
 _BIG_INT_BITS = 10_000
 """Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
 _WIDE_INT = 1 << 64
+RAISE_ELEMENTS = " (Limits.elements)"
+"""The setting that says how many there may be, to stand in an error."""
 _FREE_DIGITS = 1_000
 MOST_SQUARED_DIGITS = 4 * 10**10
 """What the numbers of a value may cost in all: what is done with them may take the square of their length."""
 _MOST_TEXT = 1 << 30
 _SHORT_KEY = 32
+_TO_RECORDS = ("to_dicts", "to_pylist")
+"""What tables of other packages than pandas call it."""
 
 
 class CannotCrossError(TypeError):
@@ -71,6 +81,11 @@ def int_cost(bits: int) -> int:
     return _cost(bits * 3 // 10)
 
 
+def fraction_cost(bits: int) -> int:
+    """Return what the digits of a fraction cost whose two numbers have so many bits together: they are divided."""
+    return 16 * int_cost(bits)
+
+
 def decimal_cost(value: Decimal) -> int:
     """Return what the digits of a decimal cost."""
     # Where it becomes an integer or a fraction, an exponent is as many digits.
@@ -80,24 +95,33 @@ def decimal_cost(value: Decimal) -> int:
 def _describe(kind: type[object]) -> str:
     if issubclass(kind, type):
         return "a class"
-    hint = " (make it a list: list(...))" if hasattr(kind, "__iter__") else ""
     article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
-    return f"{article} {kind.__name__}{hint}"
+    return f"{article} {kind.__name__}{_advice(kind)}"
+
+
+def _advice(kind: type[object]) -> str:
+    """Return how to make data of it, where that is known to lose none."""
+    for method in _TO_RECORDS:
+        if hasattr(kind, method):
+            return f" (make it a list of records: .{method}())"
+    return " (make it a list: list(...))" if hasattr(kind, "__next__") else ""
 
 
 class _Encoder:
     """One walk over one value: counts nodes, refuses what does not cross."""
 
-    __slots__ = ("_convert", "_digits_left", "_nodes", "_plain_members", "_text_left", "_text_most")
+    __slots__ = ("_convert", "_digits_left", "_most", "_nodes", "_plain_members", "_text_left", "_text_most")
 
     def __init__(
         self,
-        convert: Callable[[object], object] | None,
+        convert: Callable[[object, int], object] | None,
         most_text: int,
         plain_members: Callable[[Any], Any] | None,
+        most: int,
     ) -> None:
         self._convert = convert
         self._plain_members = plain_members
+        self._most = most
         self._nodes = 0
         self._digits_left = MOST_SQUARED_DIGITS
         self._text_most = most_text
@@ -105,8 +129,8 @@ class _Encoder:
 
     def _spend(self, nodes: int, depth: int) -> None:
         self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            message = f"the value is too large: it has more than {MAX_NODES:,} elements"
+        if self._nodes > self._most:
+            message = f"the value is too large: it has more than {self._most:,} elements{RAISE_ELEMENTS}"
             raise CannotCrossError(message)
         if depth > MAX_DEPTH:
             message = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
@@ -181,7 +205,7 @@ class _Encoder:
             fields = sum(map(len, dicts))
             nodes += len(dicts) + len(lists) + fields + sum(map(len, lists))
             keys = set(chain.from_iterable(dicts))
-            if self._nodes + nodes > MAX_NODES or not set(map(type, keys)) <= {str} or MARK in keys:
+            if self._nodes + nodes > self._most or not set(map(type, keys)) <= {str} or MARK in keys:
                 return False
             longest = max(map(len, keys), default=0)
             # Mostly that is little whatever it is exactly, and need not be counted.
@@ -207,24 +231,51 @@ class _Encoder:
 
     def _special(self, value: object, depth: int) -> object:
         kind = type(value)
-        if (plain := _PLAIN.get(kind)) is not None:
+        if (plain := SCALARS.get(kind)) is not None and (kind not in _PAID or self._pays(value)):
             mark, payload = plain
-            if isinstance(value, (bytes, bytearray)):
-                self._spend_text(len(value))
-            elif isinstance(value, Decimal):
-                self._spend_text(len(value.as_tuple().digits))
-                self._spend_digits(decimal_cost(value))
-            return {MARK: [mark, payload(value)]}
+            written = payload(value)
+            if type(written) is str and kind not in _PAID:
+                self._spend_text(len(written))
+            return {MARK: [mark, written]}
         if (mark := _COLLECTIONS.get(kind)) is not None:
             return self._collection(cast("Collection[object]", value), mark, depth)
-        if self._convert is not None:
-            simpler = self._convert(value)
-        elif (fields := _fields(kind)) is not None:
-            simpler = {name: getattr(value, name) for name in fields}
-        else:
-            simpler = _simpler(value)
+        if kind is deque:
+            items = cast("deque[object]", value)
+            return {MARK: ["dq", [self._items(items, depth), items.maxlen]]}
+        if (names := names_of(value)) is not None:
+            items = tuple[object, ...].__iter__(cast("tuple[object, ...]", value))
+            self._spend(len(names[1]), depth)
+            self._spend_text(sum(map(len, names[1]), len(names[0])))
+            return {MARK: ["nt", [names[0], list(names[1]), self._items(items, depth)]]}
+        try:
+            simpler = (self._convert or _simpler)(value, self._most)
+        except TooManyError as error:
+            message = f"{error}{RAISE_ELEMENTS}"
+            raise CannotCrossError(message) from None
         self._spend(1, depth)
-        return self.tree(simpler, depth if type(simpler) in _KNOWN else depth + 1)
+        return self.tree(simpler, depth if type(simpler) in KINDS else depth + 1)
+
+    def _pays(self, value: object) -> bool:
+        """Count what a value takes; return whether it crosses as what it is."""
+        if isinstance(value, (bytes, bytearray)):
+            self._spend_text(len(value))
+        elif isinstance(value, Decimal):
+            self._spend_text(len(value.as_tuple().digits))
+            self._spend_digits(decimal_cost(value))
+        elif isinstance(value, Fraction):
+            # As many as its text in hexadecimal has at the most: whoever reads it counts that.
+            bits = value.numerator.bit_length() + value.denominator.bit_length() + 16
+            self._spend_text(bits // 3)
+            self._spend_digits(fraction_cost(bits))
+        elif isinstance(value, range):
+            # Whoever gets it may walk through it.
+            length = range_length(value)
+            if self._convert is not None and length > self._most:
+                return False
+            self._spend(length, 0)
+        elif isinstance(value, zoneinfo.ZoneInfo):
+            return type(value.key) is str
+        return True
 
     def _collection(self, items: Collection[object], mark: str, depth: int) -> object:
         if self._plain_members is not None and mark != "t" and not set(map(type, items)) <= KEYS:
@@ -234,14 +285,14 @@ class _Encoder:
         return {MARK: [mark, self._items(items, depth)]}
 
 
-def _simpler(value: object) -> object:
+def _simpler(value: object, most: int) -> object:
     kind = type(value)
-    if issubclass(kind, Enum):
-        return cast("Enum", value).value
-    for base, plain in _BASES.items():
-        if issubclass(kind, base):
-            return plain(value)
-    raise cannot_cross(value)
+    if (fields := _fields(kind)) is not None:
+        return {name: getattr(value, name) for name in fields}
+    plain = of_special(value, most)
+    if plain is UNKNOWN and (plain := of_base(value, most)) is UNKNOWN:
+        raise cannot_cross(value)
+    return plain
 
 
 def _has_wide_int(values: Iterable[object]) -> bool:
@@ -255,72 +306,41 @@ def cannot_cross(value: object) -> CannotCrossError:
 
 
 def _fields(kind: type[object]) -> tuple[str, ...] | None:
-    """Return the field names of a dataclass or named tuple class: both travel as records."""
-    if hasattr(kind, "__dataclass_fields__"):
-        return tuple(field.name for field in dataclasses.fields(cast("Any", kind)))
-    names = vars(kind).get("_fields") if tuple in kind.__mro__ else None
-    return cast("tuple[str, ...]", names) if isinstance(names, tuple) else None
+    """Return the field names of a dataclass, which travels as a record."""
+    is_record = hasattr(kind, "__dataclass_fields__")
+    return tuple(field.name for field in dataclasses.fields(cast("Any", kind))) if is_record else None
 
 
-def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode("ascii")
-
-
-_PLAIN: Mapping[type, tuple[str, Callable[[Any], object]]] = {
-    bytes: ("b", _base64),
-    bytearray: ("b", _base64),
-    datetime: ("dt", datetime.isoformat),
-    date: ("d", date.isoformat),
-    time: ("tm", time.isoformat),
-    timedelta: ("td", lambda value: [value.days, value.seconds, value.microseconds]),
-    Decimal: ("dec", str),
-    uuid.UUID: ("u", str),
-}
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
-_KNOWN = _TREE | _PLAIN.keys() | _COLLECTIONS.keys()
-
-# What a subclass's instance is below, found without running the subclass's own methods. datetime comes
-# before date, being a subclass of it.
-_BASES: Mapping[type, Callable[[Any], object]] = {
-    str: str.__str__,
-    int: int.__pos__,
-    float: float.__pos__,
-    dict: lambda value: dict(dict[object, object].items(value)),
-    list: lambda value: list(list[object].__iter__(value)),
-    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
-    set: lambda value: set(set[object].__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
-    bytes: lambda value: bytes(bytes.__iter__(value)),
-    bytearray: lambda value: bytes(bytearray.__iter__(value)),
-    datetime: lambda value: datetime.fromisoformat(datetime.isoformat(value)),
-    date: lambda value: date.fromisoformat(date.isoformat(value)),
-    time: lambda value: time.fromisoformat(time.isoformat(value)),
-    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
-    Decimal: lambda value: Decimal(Decimal.__str__(value)),
-    uuid.UUID: lambda value: uuid.UUID(uuid.UUID.__str__(value)),
-}
+KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
+"""The types whose instances cross as what they are; a range does where it is short."""
+_PAID = {bytes, bytearray, Decimal, Fraction, range, zoneinfo.ZoneInfo}
+"""Those whose cost is not the length of their text."""
 
 
 def encode(
     value: object,
-    convert: Callable[[object], object] | None = None,
+    convert: Callable[[object, int], object] | None = None,
     *,
     most_text: int = _MOST_TEXT,
     plain_members: Callable[[Any], Any] | None = None,
+    most: int = MAX_NODES,
 ) -> object:
     """Return ``value`` as a tree that JSON can carry; what is one already is not copied.
 
     Args:
         value: What shall cross.
-        convert: Asked for what is of no known type, records included; returns a known one or raises.
+        convert: Asked for what is of no known type, records included, and with how many elements it may have; returns
+            a known one or raises.
         most_text: How many characters and bytes it may have in all.
         plain_members: Asked for a dict with a key of no known type, and for a set with such a member; returns one with
             none such, or a list in place of a set.
+        most: How many elements it may have in all.
 
     Raises:
-        CannotCrossError: A type, the depth (100), the number of elements (500,000) or of digits does not cross.
+        CannotCrossError: A type, the depth (100), the number of elements or of digits does not cross.
     """
     kind = type(value)
     if kind in _FIXED or (kind is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
         return value
-    return _Encoder(convert, most_text, plain_members).tree(value)
+    return _Encoder(convert, most_text, plain_members, most).tree(value)

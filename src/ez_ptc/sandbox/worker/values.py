@@ -6,15 +6,15 @@ before they come here.
 
 from __future__ import annotations
 
-import base64
-import uuid
-from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from json import JSONDecoder, JSONEncoder, encoder
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from .marks import DECODERS, range_length
+from .rows import Row, names_of
 from .trees import (
     KEYS,
+    KINDS,
     MARK,
     MAX_DEPTH,
     MAX_NODES,
@@ -23,6 +23,7 @@ from .trees import (
     cannot_cross,
     decimal_cost,
     encode,
+    fraction_cost,
     int_cost,
 )
 
@@ -31,18 +32,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYS",
+    "KINDS",
     "MAX_DEPTH",
     "MAX_NODES",
     "CannotCrossError",
+    "Row",
     "cannot_cross",
     "dumps",
     "encode",
     "loads",
+    "names_of",
     "reader",
     "text",
 ]
 
 _COLLISIONS = 50
+_NUMBERS = frozenset({"i", "dec"})
 
 _slowly = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 _quickly = getattr(encoder, "c_make_encoder", None)
@@ -85,18 +90,10 @@ def _pairs(items: list[list[object]]) -> dict[object, object]:
 
 
 _DECODERS: Mapping[str, Callable[[object], object]] = {
-    "t": lambda payload: tuple(cast("list[object]", payload)),
+    **DECODERS,
     "s": lambda payload: _set(cast("list[object]", payload)),
     "fs": lambda payload: frozenset(_set(cast("list[object]", payload))),
     "m": lambda payload: _pairs(cast("list[list[object]]", payload)),
-    "b": lambda payload: base64.b64decode(cast("str", payload), validate=True),
-    "dt": lambda payload: datetime.fromisoformat(cast("str", payload)),
-    "d": lambda payload: date.fromisoformat(cast("str", payload)),
-    "tm": lambda payload: time.fromisoformat(cast("str", payload)),
-    "td": lambda payload: timedelta(*cast("list[int]", payload)),
-    "dec": lambda payload: Decimal(cast("str", payload)),
-    "u": lambda payload: uuid.UUID(cast("str", payload)),
-    "i": lambda payload: int(cast("str", payload), 16),
 }
 
 
@@ -108,31 +105,45 @@ def _unmark(found: dict[str, object]) -> object:
 
 
 class _Bounded:
-    """Decodes the marks of one text, and counts the digits in it."""
+    """Decodes the marks of one text, and counts the digits in it and the elements that ranges stand for."""
 
-    def __init__(self) -> None:
-        self._left = MOST_SQUARED_DIGITS
+    def __init__(self, elements: int) -> None:
+        self._digits_left = MOST_SQUARED_DIGITS
+        self._elements_left = elements
 
     def unmark(self, found: dict[str, object]) -> object:
-        value = _unmark(found)
-        if isinstance(value, (int, Decimal)):
-            cost = decimal_cost(value) if isinstance(value, Decimal) else int_cost(value.bit_length())
-            self._left -= cost
-            if self._left < 0:
-                message = "numbers with too many digits"
+        if MARK not in found:
+            return found
+        kind, payload = cast("list[Any]", found[MARK])
+        if kind == "fr":
+            self._spend_digits(fraction_cost(4 * len(payload)))
+        value = _DECODERS[kind](payload)
+        if kind in _NUMBERS and isinstance(value, (int, Decimal)):
+            self._spend_digits(decimal_cost(value) if isinstance(value, Decimal) else int_cost(value.bit_length()))
+        elif isinstance(value, range):
+            self._elements_left -= range_length(value)
+            if self._elements_left < 0:
+                message = "ranges of too many elements"
                 raise ValueError(message)
         return value
+
+    def _spend_digits(self, cost: int) -> None:
+        self._digits_left -= cost
+        if self._digits_left < 0:
+            message = "numbers with too many digits"
+            raise ValueError(message)
 
 
 # Made once, and before a program can put something else into the json module.
 _plain = JSONDecoder().decode
 
 
-def loads(data: bytes) -> object:
+def loads(data: bytes, elements: int = MAX_NODES) -> object:
     """Return what :func:`dumps` was given, decoded.
 
     Args:
         data: JSON in UTF-8.
+        elements: How many there may be in all ranges together.
 
     Raises:
         ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError,
@@ -140,7 +151,7 @@ def loads(data: bytes) -> object:
             them all.
     """
     text = data.decode("utf-8", "surrogatepass")
-    return JSONDecoder(object_hook=_Bounded().unmark).decode(text) if b'"$"' in data else _plain(text)
+    return JSONDecoder(object_hook=_Bounded(elements).unmark).decode(text) if b'"$"' in data else _plain(text)
 
 
 def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True) -> Callable[[bytes], object]:

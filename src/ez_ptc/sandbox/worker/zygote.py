@@ -219,7 +219,8 @@ def _run(code: str, *tools: tuple[object, ...]) -> bytes:
         "t": "run",
         "code": code,
         "tools": tools,
-        "limits": {"memory": 1 << 28, "output": 1 << 20, "frame": 1 << 20, "outstanding": 1, "calls": 1, "cpu": 0},
+        "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
+        | {"elements": 1_000, "outstanding": 1, "calls": 1, "cpu": 0},
         "messages": {},
         "patience": 0.0,
     }

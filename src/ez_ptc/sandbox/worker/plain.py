@@ -1,0 +1,74 @@
+"""What stands for an instance of a class that is none of Python's plain ones, on either end.
+
+An Enum is its value. What is of a class derived from a plain one is found without running the class's own methods.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import UserString, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import islice
+from numbers import Integral, Rational, Real
+from typing import Any, Final, cast
+from uuid import UUID
+
+from .tables import UNKNOWN, TooManyError, of_package
+
+__all__ = ["UNKNOWN", "TooManyError", "of_base", "of_special"]
+
+
+def of_special(value: object, most: int) -> object:
+    """Return what stands for a member of an Enum, or for a value of numpy's or pandas'; UNKNOWN for any other.
+
+    Raises TooManyError where that would have more than `most` elements.
+    """
+    return cast("Enum", value).value if issubclass(type(value), Enum) else of_package(value, most)
+
+
+def of_base(value: object, most: int) -> object:
+    """Return what an instance is by the class that its own is derived from, or by what it can do; or UNKNOWN.
+
+    Of what may be endless, one element more than `most` is taken.
+    """
+    kind = type(value)
+    for base, plain in _BASES.items():
+        if issubclass(kind, base):
+            return plain(value)
+    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
+        return UNKNOWN
+    if issubclass(kind, Mapping):
+        return dict(islice(cast("Mapping[object, object]", value).items(), most + 1))
+    for interface, number in _NUMBERS.items():
+        if issubclass(kind, interface):
+            return number(value)
+    return list(islice(cast("Iterable[object]", value), most + 1)) if issubclass(kind, _COLLECTIONS) else UNKNOWN
+
+
+# datetime comes before date, being a subclass of it.
+_BASES: Final[Mapping[type, Callable[[Any], object]]] = {
+    str: str.__str__,
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    dict: lambda value: dict(dict[object, object].items(value)),
+    list: lambda value: list(list[object].__iter__(value)),
+    tuple: lambda value: tuple(tuple[object, ...].__iter__(value)),
+    set: lambda value: set(set[object].__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset[object].__iter__(value)),
+    bytes: lambda value: bytes(bytes.__iter__(value)),
+    bytearray: lambda value: bytes(bytearray.__iter__(value)),
+    memoryview: bytes,
+    datetime: lambda value: datetime.combine(datetime.date(value), datetime.timetz(value)),
+    date: lambda value: date.fromordinal(date.toordinal(value)),
+    time: lambda value: datetime.timetz(datetime.combine(date.min, value)),
+    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
+    Decimal: lambda value: Decimal(Decimal.__str__(value)),
+    UUID: lambda value: UUID(UUID.__str__(value)),
+}
+_NUMBERS: Final[Mapping[type, Callable[[Any], object]]] = {Integral: int, Rational: str, Real: float, UserString: str}
+_COLLECTIONS: Final = (Sequence, AbstractSet, MappingView, deque, array)

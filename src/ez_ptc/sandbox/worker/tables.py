@@ -1,0 +1,192 @@
+"""What stands for a value of numpy's or pandas': Python's own values, and records for the rows of a table.
+
+Neither package is imported: their classes are known by their names. Nothing is rounded and no row is left out. What
+Python has no value for, as nanoseconds, is its text.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["UNKNOWN", "TooManyError", "of_package"]
+
+UNKNOWN: Final = object()
+"""Stands for the answer where there is nothing that stands for a value."""
+
+_NUMBERS: Final = "iubf"
+_TIMES: Final = "mM"
+_FINE: Final = ("ns", "ps", "fs", "as")
+_MAX_YEAR: Final = 9999
+
+
+class TooManyError(ValueError):
+    """A table or an array has more elements than may cross; the message says how many and what to do."""
+
+
+def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance of any class
+    """Return what stands for a value of numpy's or pandas'; UNKNOWN for one of no such class.
+
+    Raises TooManyError where that would have more than `most` elements.
+    """
+    kind = cast("type[object]", type(value))
+    for base in kind.__mro__[:-1]:
+        module = cast("object", base.__module__)
+        package = module.partition(".")[0] if isinstance(module, str) else ""
+        if package == "numpy":
+            return _of_numpy(value, most)
+        if package == "pandas":
+            return _of_pandas(value, most)
+    return UNKNOWN
+
+
+# numpy ----------------------------------------------------------------------------------------------------------------
+
+
+def _of_numpy(value: Any, most: int) -> object:  # noqa: ANN401 - an array or a number, or something else of numpy's
+    kind = cast("type[object]", type(value))
+    if not hasattr(kind, "tolist"):
+        return str(value) if any(base.__name__ == "dtype" for base in kind.__mro__) else UNKNOWN
+    if value.size > most:
+        message = f"an array of shape {value.shape} has more than {most:,} elements: take a part of it"
+        raise TooManyError(message)
+    names: tuple[str, ...] | None = value.dtype.names
+    if names:
+        return list(value) if value.shape else {name: value[name] for name in names}
+    if value.dtype.kind in _TIMES:
+        return _times(value)
+    plain = value.tolist()
+    return _wide_float(value) if type(plain) is type(value) else plain
+
+
+def _wide_float(value: Any) -> object:  # noqa: ANN401 - a number that Python's may be too narrow for
+    narrow: Any = complex(value) if value.dtype.kind == "c" else float(value)
+    return narrow if narrow == value or value != value else str(value)  # noqa: PLR0124 - no number differs from itself
+
+
+def _times(value: Any) -> object:  # noqa: ANN401 - an array or a number of moments or durations
+    plain = value.tolist()
+    if not _has_int(plain):
+        return plain
+    if value.dtype.str.rstrip("]").endswith(_FINE):
+        # Python's have no finer parts than microseconds; many are whole ones all the same.
+        narrow = value.astype(f"{value.dtype.kind}8[us]")
+        is_same = (narrow.astype(value.dtype) == value) | (value != value)  # noqa: PLR0124 - no time is not itself
+        if bool(is_same.all()) and not _has_int(plain := narrow.tolist()):
+            return plain
+    return [_times(item) for item in value] if value.shape else _text(value)
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401 - a moment or a duration
+    return None if value != value else str(value)  # noqa: PLR0124 - as does no time
+
+
+def _has_int(plain: object) -> bool:
+    return any(map(_has_int, cast("list[object]", plain))) if isinstance(plain, list) else isinstance(plain, int)
+
+
+# pandas ---------------------------------------------------------------------------------------------------------------
+
+
+def _of_pandas(value: Any, most: int) -> object:  # noqa: ANN401 - anything of pandas'
+    for base in type(value).__mro__:
+        if (plain := _PANDAS.get(base.__name__)) is not None:
+            return plain(value, most)
+    return UNKNOWN
+
+
+def _moment(value: Any, _most: int) -> object:  # noqa: ANN401 - a Timestamp
+    if value.nanosecond or not 1 <= value.year <= _MAX_YEAR:
+        return value.isoformat()
+    return datetime.combine(datetime.date(value), datetime.timetz(value))
+
+
+def _duration(value: Any, _most: int) -> object:  # noqa: ANN401 - a Timedelta
+    return value.isoformat() if value.nanoseconds else timedelta(value.days, value.seconds, value.microseconds)
+
+
+def _list(value: Any, most: int) -> list[object]:  # noqa: ANN401 - an Index or an array
+    _check(len(value), 1, most, value)
+    return value.tolist()
+
+
+def _series(value: Any, most: int) -> object:  # noqa: ANN401 - a Series
+    labels = _labels(value.index)
+    _check(len(value), 1 + 2 * len(labels), most, value)
+    cells = _cells(value)
+    if not labels:
+        return cells
+    if _is_unnamed(value.index) and value.index.is_unique:
+        return dict(zip(value.index.tolist(), cells, strict=True))
+    return _records([*labels, ("value" if value.name is None else value.name, cells)])
+
+
+def _frame(value: Any, most: int) -> object:  # noqa: ANN401 - a DataFrame
+    labels = _labels(value.index)
+    names = value.columns.tolist()
+    _check(len(value), 1 + len(labels) + len(names), most, value)
+    cells = [(name, _cells(value.iloc[:, number])) for number, name in enumerate(names)]
+    return _records([*labels, *cells]) if labels or cells else [dict[object, object]() for _ in range(len(value))]
+
+
+def _check(rows: int, width: int, most: int, value: Any) -> None:  # noqa: ANN401 - anything of pandas'
+    if rows * width > most:
+        kind = type(value).__name__
+        fits = f"at most {most // width:,} of its rows: filter it, sum it up, or take them in parts (.iloc[start:end])"
+        message = (
+            f"a {kind} of {rows:,} rows has {rows * width:,} elements, more than {most:,}; there is room for {fits}"
+        )
+        raise TooManyError(message)
+
+
+def _is_unnamed(index: Any) -> bool:  # noqa: ANN401 - an Index
+    return all(name is None for name in index.names)
+
+
+def _labels(index: Any) -> list[tuple[object, list[object]]]:  # noqa: ANN401 - an Index
+    """Return the columns that an index makes: none for the numbers of rows, where they have no name."""
+    if index.nlevels > 1:
+        return [
+            (f"level_{level}" if name is None else name, index.get_level_values(level).tolist())
+            for level, name in enumerate(index.names)
+        ]
+    if index.name is None:
+        return [] if index.dtype.kind in "iu" else [("index", index.tolist())]
+    return [(index.name, index.tolist())]
+
+
+def _cells(column: Any) -> list[object]:  # noqa: ANN401 - a Series
+    items = column.tolist()
+    if column.dtype.kind in _NUMBERS:
+        return items
+    # A column of anything but numbers says so that nothing is there.
+    return [None if type(item) is float and item != item else item for item in items]  # noqa: PLR0124 - no number
+
+
+def _records(columns: Iterable[tuple[object, list[object]]]) -> list[dict[object, object]]:
+    cells = dict[object, list[object]]()
+    for name, column in columns:
+        free, number = name, 1
+        while free in cells:
+            number += 1
+            free = f"{name} ({number})"
+        cells[free] = column
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+
+_PANDAS: Final[Mapping[str, Callable[[Any, int], object]]] = {
+    "NaTType": lambda _value, _most: None,
+    "NAType": lambda _value, _most: None,
+    "Timestamp": _moment,
+    "Timedelta": _duration,
+    "ExtensionDtype": lambda value, _most: str(value),
+    "Period": lambda value, _most: str(value),
+    "Interval": lambda value, _most: str(value),
+    "DataFrame": _frame,
+    "Series": _series,
+    "Index": _list,
+    "ExtensionArray": _list,
+}

@@ -1,0 +1,29 @@
+"""A value as Python writes it, for a model to read where the value itself cannot be returned: bounded."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+
+__all__ = ["written"]
+
+_MAX_TEXT = 2_000
+_MAX_ITEMS = 20
+_MAX_LEVELS = 3
+_MAX_STRING = 200
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_ITEMS = ("maxtuple", "maxlist", "maxarray", "maxdict", "maxset", "maxfrozenset", "maxdeque")
+
+
+def written(value: object) -> str:
+    """Return the `repr` of a value without addresses in memory, cut to 2,000 characters.
+
+    What is in a container of Python's own is cut before it is written. Any other value's own code runs: it may raise
+    anything, and take its time.
+    """
+    writer = reprlib.Repr()
+    for name in _ITEMS:
+        setattr(writer, name, _MAX_ITEMS)
+    writer.maxlevel, writer.maxstring, writer.maxother = _MAX_LEVELS, _MAX_STRING, _MAX_TEXT
+    text = _ADDRESS.sub("", str.__str__(writer.repr(value)))
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} [...]"
