@@ -33,7 +33,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
+.PHONY: help demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
 help:  ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local mod
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
+
+# Without one that is given, all of them: some ten minutes.
+test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and beside them; ARGS="test_dict test_json.test_decode"
+	$(BIN)/python -m tests.conformance $(ARGS)
 
 test-explore: $(STAMPS)/test  ## Run the property tests on 1,000 random examples each
 	EZ_PTC_EXPLORE=1 $(BIN)/python -m pytest -m hypothesis -n 3 --dist worksteal $(ARGS)

@@ -14,6 +14,7 @@ import threading
 import traceback
 from typing import TYPE_CHECKING, Any, cast
 
+from .absent import reason_of
 from .advice import corrected, sources
 from .check import ENOUGH
 from .lines import unfolded
@@ -211,9 +212,13 @@ def _file_hint(error: OSError, shapes: Shapes, _namespace: Mapping[str, object])
 
 
 def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
-    return (
-        f"programs can import {' and '.join(_IMPORTABLE)}, without files, network and processes" if error.name else ""
-    )
+    if not error.name:
+        return ""
+    name = error.name.partition(".")[0]
+    reason = reason_of(name)
+    if reason is not None:
+        return f"programs cannot import {name}: {reason}"
+    return f"programs can import {' and '.join(_IMPORTABLE)}, without files, network and processes"
 
 
 def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
-__all__ = ["Modules", "Shelf", "rename"]
+__all__ = ["CODECS", "Modules", "Shelf", "rename"]
 
 _PACKAGES = (
     "asyncio collections compression concurrent ctypes email encodings html http importlib json logging pathlib re "
@@ -33,7 +33,7 @@ _LEFT_OUT = (
     "modulefinder nntplib pipes poplib pty py_compile site smtpd smtplib sndhdr sunau tabnanny "
     "telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
-_CODECS = (
+CODECS = (
     "__init__ aliases ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 idna "
     "punycode unicode_escape raw_unicode_escape undefined hex_codec base64_codec quopri_codec zlib_codec bz2_codec "
     "rot_13 charmap cp1250 cp1251 cp1252 cp1253 cp1254 cp437 cp850 cp866 iso8859_1 iso8859_2 iso8859_5 iso8859_7 "
@@ -188,7 +188,7 @@ class Modules:
 
         At the top of the standard library, and of nothing else, they are picked.
         """
-        packages, left_out, codecs = map(str.split, (_PACKAGES, _LEFT_OUT, _CODECS))
+        packages, left_out, codecs = map(str.split, (_PACKAGES, _LEFT_OUT, CODECS))
         for entry in os.listdir(folder):
             stem, kind = os.path.splitext(entry)
             name = package if stem == "__init__" else f"{package}.{stem}".lstrip(".")

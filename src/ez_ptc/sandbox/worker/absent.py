@@ -1,0 +1,36 @@
+"""What programs lack of the standard library, and why: for the hint of a failed import, and for the documentation."""
+
+from __future__ import annotations
+
+__all__ = ["ABSENT", "reason_of"]
+
+ABSENT = {
+    "it needs the network": (
+        "_ssl asynchat asyncore ftplib imaplib nntplib poplib smtpd smtplib ssl syslog telnetlib wsgiref xmlrpc"
+    ),
+    "it needs other processes or interpreters": (
+        "_bootsubprocess _interpchannels _interpqueues _interpreters _multiprocessing _posixshmem ensurepip "
+        "multiprocessing pipes pty venv webbrowser"
+    ),
+    "it needs files": (
+        "_dbm _gdbm compileall dbm mailbox mailcap modulefinder msilib py_compile pydoc_data tabnanny zipapp"
+    ),
+    "it needs a terminal, a screen or a device": (
+        "_curses _curses_panel _pyrepl _tkinter curses idlelib ossaudiodev readline tkinter tty turtle turtledemo"
+    ),
+    "it is for another operating system": (
+        "_aix_support _android_support _apple_support _ios_support _msi _osx_support _overlapped _scproxy _winapi _wmi "
+        "msvcrt nt winreg winsound"
+    ),
+    "it is outdated, and gone from Python 3.13": (
+        "_crypt aifc cgi cgitb crypt distutils imghdr imp lib2to3 nis sndhdr spwd sunau uu xdrlib"
+    ),
+    "it is a part of CPython's own tests, or a joke": "__hello__ __phello__ antigravity test this",
+    "it wraps OpenSSL; hashlib works without it": "_hashlib",
+}
+"""Names of modules of all versions, private ones too, by why programs do not have them."""
+
+
+def reason_of(name: str) -> str | None:
+    """Return why programs do not have a module, or None where it is no absent module of the standard library."""
+    return next((reason for reason, names in ABSENT.items() if name in names.split()), None)
