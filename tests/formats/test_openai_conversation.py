@@ -296,3 +296,15 @@ def test_whatever_comes_is_an_answer_or_a_providers_error(
         return
     results = [ToolResultMessage(each.id, "ok") for each in got.calls]
     assert request(prompt(HELLO, got, *results, HELLO))
+
+
+@pytest.mark.parametrize("function", [{}, {"name": "", "arguments": ""}, {"name": None, "arguments": None}, ""])
+def test_a_function_call_with_nothing_in_it_is_no_call(function: object) -> None:
+    got = answer(completion("Hi.", function_call=function), prompt())
+    assert (got.text, got.calls, got.stop_reason) == ("Hi.", (), "end")
+    assert request(prompt(HELLO, got, HELLO))["messages"][1] == {"role": "assistant", "content": "Hi."}
+
+
+def test_a_function_call_with_arguments_and_no_name_is_refused() -> None:
+    with pytest.raises(ProviderError, match="name, where text is wanted"):
+        answer(completion("Hi.", function_call={"name": "", "arguments": "{}"}), prompt())

@@ -175,7 +175,7 @@ class _Messages:
     def _answered(self, answer: Answer) -> list[dict[str, Any]]:
         content = _own(answer) if came_from(answer, PROVIDER, self._server) else None
         if content is not None:
-            self._functions = frozenset(call.id for call in answer.calls if content.get("function_call"))
+            self._functions = frozenset(call.id for call in answer.calls if _function_call(content))
             return [_as_sent(content)]
         self._functions = frozenset()
         self._ids |= {call.id: self._fitted(call.id) for call in answer.calls}
@@ -212,8 +212,9 @@ def _as_sent(content: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in content.items() if value is not None and value != []}
     if isinstance(called := kept.get("tool_calls"), list):
         kept["tool_calls"] = [_called(each) for each in cast("list[object]", called)]
-    if "function_call" in kept:
-        kept["function_call"] = _with_json(kept["function_call"])
+    kept.pop("function_call", None)
+    if function := _function_call(content):
+        kept["function_call"] = _with_json(function)
     if "content" in content and "content" not in kept:
         kept["content"] = None if len(kept.keys() - {"role"}) else ""
     return {**kept, "role": "assistant"}
@@ -233,7 +234,7 @@ def _own(answer: Answer) -> Mapping[str, Any] | None:
         for each in cast("Sequence[object]", listed)
         if isinstance(each, Mapping)
     ]
-    is_function = not called and bool(message.get("function_call")) and len(answer.calls) == 1
+    is_function = not called and bool(_function_call(message)) and len(answer.calls) == 1
     return message if is_function or called == [call.id for call in answer.calls] else None
 
 
@@ -293,9 +294,18 @@ def _messages(content: Mapping[str, Any], names: Names, prefix: str) -> list[Mes
 
 def _calls(content: Mapping[str, Any], names: Names, prefix: str) -> list[ToolCall]:
     asked: Mapping[str, Any] = content
-    if content.get("function_call") and not content.get("tool_calls"):  # how calls were written before there were tools
-        asked = {"tool_calls": [{"function": content["function_call"]}]}
+    function = _function_call(content)
+    if function and not content.get("tool_calls"):  # how calls were written before there were tools
+        asked = {"tool_calls": [{"function": function}]}
     return chat_calls(asked, names, lambda at: f"{prefix}{at:02d}")
+
+
+def _function_call(content: Mapping[str, Any]) -> object:
+    """Return a message's `function_call`, or None for one with nothing in it, which some servers always send."""
+    function: object = content.get("function_call")
+    if isinstance(function, Mapping) and not any(cast("Mapping[str, object]", function).values()):
+        return None
+    return function or None
 
 
 def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:
