@@ -145,3 +145,22 @@ def test_whatever_comes_in_pieces_is_an_answer_or_a_providers_error(chunks: list
     except ProviderError:
         return
     assert got.provider == "openai-chat"
+
+
+def test_a_stream_that_says_it_is_done_needs_no_finish_reason() -> None:
+    stream = AnswerStream(prompt(tools=(WEATHER,)))
+    for delta in ({"content": "I look."}, delta_call(0, id="call_1", function={"name": SENT_NAME, "arguments": "{}"})):
+        stream.feed({"choices": [{"index": 0, "delta": delta}]})
+    with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
+        stream.answer()
+    stream.end()
+    got = stream.answer()
+    assert (got.text, len(got.calls), got.stop_reason) == ("I look.", 1, "tool_calls")
+
+
+def test_a_stream_that_is_done_with_nothing_said_is_no_answer() -> None:
+    stream = AnswerStream(prompt())
+    stream.feed({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]})
+    stream.end()
+    with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
+        stream.answer()

@@ -205,7 +205,7 @@ async def test_an_error_in_a_stream_is_an_error(api: Api, anyio_backend: str) ->
 
 async def test_a_stream_without_its_end_is_an_error(api: Api, anyio_backend: str) -> None:
     all_events = api.events(TEXT)
-    for events in (all_events[:3], [*all_events[:3], "[DONE]"], []):
+    for events in (all_events[:3], ["[DONE]"], []):
         with (
             LoopbackServer(Reply(body=sse(*events))) as server,
             pytest.raises(ConnectionFailedError, match="ended before the answer was complete"),
@@ -255,3 +255,14 @@ async def test_cancelling_ends_the_wait(api: Api, anyio_backend: str) -> None:
     with LoopbackServer(stalled) as server, anyio.move_on_after(0.1) as scope:
         await ask(api, server.url, is_streamed=True)
     assert scope.cancelled_caught
+
+
+async def test_done_completes_a_chat_stream_and_no_other(api: Api, anyio_backend: str) -> None:
+    with LoopbackServer(Reply(body=sse(*api.events(TEXT)[:3], "[DONE]"))) as server:
+        if api is RESPONSES:
+            with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
+                await ask(api, server.url, is_streamed=True)
+            return
+        said, answer = await ask(api, server.url, is_streamed=True)
+    assert said == answer.text != ""
+    assert answer.stop_reason == "end"

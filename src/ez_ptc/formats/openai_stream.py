@@ -30,6 +30,7 @@ class AnswerStream:
         self._calls: list[list[Mapping[str, Any]]] = []
         self._at: dict[int | None, int] = {}
         self._finish_reason: object = None
+        self._is_done = False
         self._text = TextPieces()
         self._refusal = TextPieces()
 
@@ -44,9 +45,19 @@ class AnswerStream:
         self._head |= {key: top.fields[key] for key in ("id", "model", "usage") if top.fields.get(key)}
         return [delta for choice in top.objects("choices") for delta in self._choice(choice)]
 
+    def end(self) -> list[TextDelta]:
+        """Take the server's word that its stream is complete, and return the text that is left."""
+        self._is_done = True
+        return [*self._text.end(), *self._refusal.end()]
+
     def answer(self) -> Answer:
         """Return the whole answer. Raises ConnectionFailedError where the stream ended before it, and ProviderError."""
-        if self._finish_reason is None:
+        # Some servers say [DONE] without a finish reason; one that sent nothing before it did not answer.
+        is_complete = self._is_done and (
+            any(any(value for key, value in delta.items() if key != "role") for delta in self._deltas)
+            or bool(self._calls)
+        )
+        if self._finish_reason is None and not is_complete:
             message = "the provider's stream ended before the answer was complete: ask again"
             raise ConnectionFailedError(message)
         try:

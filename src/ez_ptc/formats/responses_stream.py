@@ -47,6 +47,10 @@ class AnswerStream:
             self._response = response.fields
         return self._text.end() if kind in _ENDS or kind == _ITEM else []
 
+    def end(self) -> list[TextDelta]:
+        """Return the text that is left: here an event says that a response is complete, and nothing else does."""
+        return self._text.end()
+
     def answer(self) -> Answer:
         """Return the whole answer. Raises ConnectionFailedError where the stream ended before it, and ProviderError."""
         if self._response is None:

@@ -50,6 +50,10 @@ class Pieces(Protocol):
         """Take the next piece, and return the text in it."""
         ...
 
+    def end(self) -> list[TextDelta]:
+        """Take the server's word that all pieces came, and return the text that is left."""
+        ...
+
     def answer(self) -> Answer:
         """Return the whole answer."""
         ...
@@ -168,8 +172,9 @@ class OpenAIConnection:
                         yield TextDelta(answer.text)
                 else:
                     async with aclosing(_events(response, patience)) as events:
-                        async for event in events:
-                            for delta in pieces.feed(event):
+                        async for data in events:
+                            deltas = pieces.end() if data == _DONE else pieces.feed(cast("Any", parse(data)))
+                            for delta in deltas:
                                 yield delta
                     answer = pieces.answer()
             finally:
@@ -204,13 +209,13 @@ class _Patience:
         return result
 
 
-async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[dict[str, Any]]:
-    """Give the JSON of server-sent events."""
+async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[str]:
+    """Give the data of server-sent events, up to the one that says that the stream is done."""
     async with aclosing(_data(response, patience)) as several:
         async for data in several:
+            yield data
             if data == _DONE:
                 break
-            yield cast("dict[str, Any]", parse(data))
         # On to the very end, after which the connection is good for the next request.
         patience.left = min(patience.left, _GRACE)
         with suppress(TimeoutError):
