@@ -303,9 +303,10 @@ def _calls(content: Mapping[str, Any], names: Names, prefix: str) -> list[ToolCa
 def _function_call(content: Mapping[str, Any]) -> object:
     """Return a message's `function_call`, or None for one with nothing in it, which some servers always send."""
     function: object = content.get("function_call")
-    if isinstance(function, Mapping) and not any(cast("Mapping[str, object]", function).values()):
-        return None
-    return function or None
+    if not isinstance(function, Mapping):
+        return function or None
+    fields = cast("Mapping[str, object]", function)
+    return fields if any(fields.values()) else None
 
 
 def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:
