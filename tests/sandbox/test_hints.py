@@ -224,11 +224,15 @@ def test_a_program_reads_no_path_of_the_host_anywhere(toolkit: Toolkit) -> None:
     code = """
 import gc, sys, types
 texts = set()
-for found in gc.get_objects() + list(sys.modules.values()):
+gc.unfreeze()
+loaders = [getattr(getattr(module, "__spec__", None), "loader_state", None) for module in sys.modules.values()]
+for found in gc.get_objects() + list(sys.modules.values()) + loaders:
     if found is sys.modules["__main__"]:
         continue  # this program
     if isinstance(found, (types.ModuleType, type)):
         texts |= {str(v) for v in list(vars(found).values()) if isinstance(v, (str, list, dict)) and len(str(v)) < 5000}
+    elif isinstance(found, types.SimpleNamespace):
+        texts |= {str(value) for value in vars(found).values()}
     elif isinstance(found, types.FunctionType):
         texts.add(found.__code__.co_filename)
 texts |= {str(value) for value in vars(sys).values() if not isinstance(value, types.ModuleType)}

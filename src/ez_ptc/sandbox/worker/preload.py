@@ -169,7 +169,7 @@ class _MachineCode:
 
 
 _EVERYBODYS = {"", "/", "/usr", "/usr/local"}
-_PLACE_NAMES = ("origin", "cached", "path")
+_PLACE_NAMES = ("origin", "cached", "path", "filename")
 _SYS_PLACES = (
     "prefix",
     "exec_prefix",
@@ -195,7 +195,8 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
     machine_code = _MachineCode()
     for module in list(sys.modules.values()):
         _hide_in_module(module, hide)
-        for holder in (getattr(module, "__spec__", None), getattr(module, "__loader__", None)):
+        spec = getattr(module, "__spec__", None)
+        for holder in (spec, getattr(spec, "loader_state", None), getattr(module, "__loader__", None)):
             _hide_in_attributes(holder, hide)
     for name in _SYS_PLACES:
         setattr(sys, name, "")
