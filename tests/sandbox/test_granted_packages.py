@@ -156,6 +156,17 @@ merged = frame.merge(pd.DataFrame({"a": [1, 2], "n": ["x", "y"]}), on="a")
 """
 
 
+ARROW = {
+    "int(frame.n.sum())": 3,
+    "pa.array([1, None]).to_pylist()": [1, None],
+    "pa.Table.from_pandas(frame).to_pylist()": [{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 2}],
+    "pa.Table.from_pandas(frame).to_pandas().n.tolist()": [1, 2],
+    "frame.convert_dtypes(dtype_backend='pyarrow').n.sum() + 0": 3,
+    "import pyarrow.compute as pc\npc.sum(pa.array([1, 2])).as_py()": 3,
+    "import io\nlen(pd.read_csv(io.StringIO('a,b\\n1,2'), engine='pyarrow'))": 1,
+}
+
+
 @pytest.mark.skipif(not (find_spec("numpy") and find_spec("pandas")), reason="numpy and pandas are not installed")
 def test_numpy_and_pandas_work_and_give_each_program_its_own_random_numbers() -> None:
     with Toolkit(TOOLS, allow_imports=["numpy", "pandas"]) as toolkit:
@@ -165,6 +176,15 @@ def test_numpy_and_pandas_work_and_give_each_program_its_own_random_numbers() ->
         code = "import numpy as np\nfloat(np.random.rand())"
         assert toolkit.execute(code, 60).return_value != toolkit.execute(code, 60).return_value
         assert isinstance(toolkit.execute("import pandas as pd\npd.read_csv('/etc/passwd')", 60).error, str)
+
+
+@pytest.mark.skipif(not (find_spec("pyarrow") and find_spec("pandas")), reason="pyarrow and pandas are not installed")
+def test_pandas_can_be_imported_where_arrow_is_installed() -> None:
+    with Toolkit(TOOLS, allow_imports=["pandas", "pyarrow"]) as toolkit:
+        made = "import pandas as pd, pyarrow as pa\nframe = pd.DataFrame({'city': ['Oslo', 'Rome'], 'n': [1, 2]})\n"
+        for code, value in ARROW.items():
+            result = toolkit.execute(made + code, 60)
+            assert (result.error, result.return_value) == (None, value), code
 
 
 def test_an_error_in_the_first_program_is_an_error_in_the_next(tmp_path: Path) -> None:
