@@ -133,7 +133,10 @@ except SandboxError as error:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()", "starts threads"),
+        (
+            "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+            "starts threads (",
+        ),
         ("import os\nkept = [os.dup(0) for _ in range(80)]", "opens too many files"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
@@ -185,6 +188,18 @@ def test_pandas_can_be_imported_where_arrow_is_installed() -> None:
         for code, value in ARROW.items():
             result = toolkit.execute(made + code, 60)
             assert (result.error, result.return_value) == (None, value), code
+
+
+MODEL = "import pydantic\nclass M(pydantic.BaseModel):\n    a: pydantic.PositiveInt\nM(a='1').a"
+
+
+def test_a_package_brings_what_it_depends_on() -> None:
+    """Also what its import leaves for later: pydantic loads annotated_types when a class is made."""
+    with Toolkit([], allow_imports=["pydantic"]) as toolkit:
+        result = toolkit.execute(MODEL, 60)
+        assert (result.error, result.return_value) == (None, 1)
+        assert toolkit.execute("import annotated_types, typing_extensions", 60).error is None
+        assert "No module named 'jsonschema_rs'" in (toolkit.execute("import jsonschema_rs", 60).error or "")
 
 
 def test_an_error_in_the_first_program_is_an_error_in_the_next(tmp_path: Path) -> None:

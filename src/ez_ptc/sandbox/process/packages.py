@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ez_ptc.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NO_PACKAGES", "Packages", "find_packages"]
+__all__ = ["NO_PACKAGES", "Packages", "find_packages", "needed_by"]
+
+_NAME: Final = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,32 @@ def find_packages(names: Iterable[str]) -> Packages:
         if Path(entry).is_dir() and not (entry.startswith(standard) and "-packages" not in entry):
             places[str(Path(entry).resolve())] = None
     return Packages(found, tuple(places))
+
+
+@functools.cache
+def needed_by(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the modules of all that packages say they depend on, as far as it is installed, without their own."""
+    from importlib import metadata
+
+    owners = metadata.packages_distributions()
+    pending = [distribution for name in names for distribution in owners.get(name, ())]
+    distributions: set[str] = set()
+    while pending:
+        name = _normal(pending.pop())
+        if name in distributions:
+            continue
+        try:
+            requirements = metadata.requires(name) or ()
+        except metadata.PackageNotFoundError:  # for another system or version, say
+            continue
+        distributions.add(name)
+        pending += [found[0] for each in requirements if "extra ==" not in each and (found := _NAME.match(each))]
+    modules = (module for module, of in owners.items() if not distributions.isdisjoint(map(_normal, of)))
+    return tuple(sorted(name for name in modules if name.isidentifier() and name not in names))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _place(name: str) -> str:

@@ -82,10 +82,10 @@ def _folder() -> str:
     return os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
-def _granted() -> tuple[list[str], list[str]]:
-    """Return the names of the packages that programs may import, and the folders to look for them in."""
-    names, places = json.loads(sys.argv[2])
-    return names, places
+def _granted() -> tuple[list[str], list[str], list[str]]:
+    """Return the packages that programs may import, the folders to look for them in, and the modules they need."""
+    names, places, needed = json.loads(sys.argv[2])
+    return names, places, needed
 
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
@@ -124,7 +124,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether files are really gone."""
     known = [os.__file__, f"{folder}/birth.py", sys.executable]
     locks.forget_environment()
-    preload.forget_places(folder, *_granted())
+    preload.forget_places(folder, *_granted()[:2])
     locks.enter_namespaces()
     locks.give_up_privileges()
     locks.deny_files()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import sys
 import warnings
@@ -29,8 +30,10 @@ class PackageError(Exception):
     """A package cannot be given to programs."""
 
 
-def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str]) -> None:
+def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str], needed: Sequence[str]) -> None:
     """Import packages from the folders ``places``, and keep the rest of them and of what they need.
+
+    ``needed`` are the modules that they may import later, and are not imported now.
 
     Raises:
         PackageError: One cannot be imported, starts threads, which no fork would have, or opens too many files.
@@ -43,6 +46,9 @@ def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str])
         _load_extensions(folder, name)
     for name, folder in _homes(before, tuple(places)):
         modules.keep(folder, name, f"<packages>/{name}")
+    for name in needed:
+        if name not in sys.modules:
+            _keep(modules, name)
     if names and len(os.listdir("/proc/self/task")) > 1:
         raise PackageError(_threads(names))
     if names and max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:
@@ -62,10 +68,27 @@ def _load(name: str) -> None:
         raise PackageError(message) from error
 
 
+def _keep(modules: Modules, name: str) -> None:
+    """Keep a module, or a package with all that is in it; one that cannot be found is done without."""
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations:
+            for folder in spec.submodule_search_locations:
+                _load_extensions(folder, name)
+                modules.keep(folder, name, f"<packages>/{name}")
+        elif spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
+            modules.keep_file(os.path.dirname(spec.origin), name, "<packages>")
+
+
 def _threads(names: Iterable[str]) -> str:
+    started: set[str] = set()
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8") as file:
+            if int(task) != os.getpid():
+                started.add(file.read().strip())
     return (
-        f"importing {', '.join(names)} starts threads, which a fork does not have: programs cannot be given it; offer "
-        "what is needed of it as a tool"
+        f"importing {', '.join(names)} starts threads ({', '.join(sorted(started))}), which a fork does not have: "
+        "programs cannot be given it; offer what is needed of it as a tool"
     )
 
 

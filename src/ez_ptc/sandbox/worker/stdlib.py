@@ -202,6 +202,10 @@ class Modules:
             elif not kind and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
+    def keep_file(self, folder: str, name: str, place: str) -> None:
+        """Read one module that is a file in a folder."""
+        self._kept[name] = _Kept(self.shelf, _bytecode(folder, name), name, place)
+
     def close(self) -> None:
         """Keep nothing more; who asks for the settings of CPython gets those that name no place of this machine."""
         for name, folder in self._settings.items():
