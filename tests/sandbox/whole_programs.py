@@ -191,6 +191,13 @@ class Row(TypedDict):
     a: int
 print(Pair(1), Pair.__module__, Row(a=1), Row.__annotations__, NewType("Id", int).__module__)
 """,
+    "help": """
+def double(n: int) -> int:
+    "Twice as much."
+    return 2 * n
+help(double)
+help(len)
+""",
     "arguments of the command line": """
 import argparse, sys
 parser = argparse.ArgumentParser()

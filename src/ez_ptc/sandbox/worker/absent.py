@@ -16,7 +16,7 @@ ABSENT = {
         "_dbm _gdbm compileall dbm mailbox mailcap modulefinder msilib py_compile pydoc_data tabnanny zipapp"
     ),
     "it needs a terminal, a screen or a device": (
-        "_curses _curses_panel _pyrepl _tkinter curses idlelib ossaudiodev readline tkinter tty turtle turtledemo"
+        "_curses _curses_panel _tkinter curses idlelib ossaudiodev readline tkinter tty turtle turtledemo"
     ),
     "it is for another operating system": (
         "_aix_support _android_support _apple_support _ios_support _msi _osx_support _overlapped _scproxy _winapi _wmi "

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["CODECS", "Modules", "Shelf", "rename"]
 
 _PACKAGES = (
-    "asyncio collections compression concurrent ctypes email encodings html http importlib json logging pathlib re "
-    "sqlite3 string sysconfig tomllib unittest urllib xml zipfile zoneinfo"
+    "_pyrepl asyncio collections compression concurrent ctypes email encodings html http importlib json logging "
+    "pathlib re sqlite3 string sysconfig tomllib unittest urllib xml zipfile zoneinfo"
 )
 _LEFT_OUT = (
     "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
