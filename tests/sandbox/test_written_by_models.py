@@ -72,6 +72,7 @@ BROKEN = {
     "a program with a mistake before a block": f"x = find_orders(\n```python\n{ONE_LINE}\n```",
     "a fence in a comment": f"# ```python\n# {ONE_LINE}\n# ```\nprint(",
     "a block of another language": f"```bash\n{ONE_LINE}\n```",
+    "a condition in a comment": f"# if is_wanted:\n    {ONE_LINE}",
     "a mistake in a fence": f"```python\n{FIND})\n```",
     "uneven indentation": f"a = 1\n    {ONE_LINE}\nb = 2",
 }

@@ -109,4 +109,6 @@ def _dedented(text: str) -> str:
 
 def _dedented_but_first(text: str) -> str:
     first, _, rest = text.strip("\n").partition("\n")
+    if first.lstrip().startswith("#"):  # what was indented under it may have been its condition
+        return text
     return f"{first.lstrip()}\n{textwrap.dedent(rest)}"
