@@ -9,12 +9,15 @@ made from the messages.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 __all__ = [
     "Answer",
+    "AudioMessage",
+    "DocumentMessage",
     "Entry",
     "ImageMessage",
+    "MediaMessage",
     "Message",
     "MessageList",
     "MessageRole",
@@ -25,6 +28,7 @@ __all__ = [
     "ToolResult",
     "ToolResultMessage",
     "Usage",
+    "VideoMessage",
     "safe_repr",
 ]
 
@@ -130,13 +134,56 @@ class TextMessage(Message):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ImageMessage(Message):
-    """An image: its bytes, with their `media_type`, or the address at which the provider finds it."""
+class MediaMessage(Message):
+    """Something other than text: its bytes, with their `media_type`, or the address at which the provider finds it.
+
+    It is an `ImageMessage`, a `DocumentMessage`, an `AudioMessage` or a `VideoMessage`; `KIND` names which in errors. A
+    tool may return one, or a list of texts and of these.
+    """
+
+    KIND: ClassVar[str] = "media"
 
     data: bytes | None = None
     url: str | None = None
-    media_type: str = "image/png"
+    media_type: str = "application/octet-stream"
     role: MessageRole = field(default=MessageRole.USER, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImageMessage(MediaMessage):
+    """An image."""
+
+    KIND: ClassVar[str] = "image"
+
+    media_type: str = "image/png"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DocumentMessage(MediaMessage):
+    """A document, such as a PDF file or a plain text; `name` is what it is called."""
+
+    KIND: ClassVar[str] = "document"
+
+    media_type: str = "application/pdf"
+    name: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AudioMessage(MediaMessage):
+    """A recording to listen to."""
+
+    KIND: ClassVar[str] = "audio"
+
+    media_type: str = "audio/wav"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VideoMessage(MediaMessage):
+    """A video to watch."""
+
+    KIND: ClassVar[str] = "video"
+
+    media_type: str = "video/mp4"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -156,7 +203,10 @@ class ToolCallMessage(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultMessage(Message):
-    """How a call ended: what the tool returned or, where it failed, the text that a model may read."""
+    """How a call ended: what the tool returned or, where it failed, the text that a model may read.
+
+    A `result` that is made of parts is a tuple of `TextMessage` and `MediaMessage` objects.
+    """
 
     tool_call_id: str
     result: Any

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from ez_ptc.conversation.saved import entry_from_json, entry_to_json, from_json, to_json
 from ez_ptc.messages import (
     Answer,
+    AudioMessage,
+    DocumentMessage,
     Entry,
     ImageMessage,
     Message,
@@ -18,6 +20,7 @@ from ez_ptc.messages import (
     ToolCallMessage,
     ToolResultMessage,
     Usage,
+    VideoMessage,
 )
 
 _json = st.recursive(
@@ -28,11 +31,18 @@ _json = st.recursive(
 _objects = st.dictionaries(st.text(max_size=5), _json, max_size=3)
 _roles = st.sampled_from(MessageRole)
 _any_text = st.text(st.characters())  # half a surrogate pair among them
+_media = [
+    st.builds(kind, st.none() | st.binary(), st.none() | st.text(), st.text(), role=_roles)
+    for kind in (ImageMessage, AudioMessage, VideoMessage, DocumentMessage)
+]
+_documents = st.builds(DocumentMessage, st.binary(), name=_any_text)
+_parts = st.tuples(st.builds(TextMessage, _any_text), *_media, _documents)
 _messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(TextMessage, _any_text, role=_roles),
-    st.builds(ImageMessage, st.none() | st.binary(), st.none() | st.text(), st.text(), role=_roles),
+    *_media,
+    _documents,
     st.builds(ToolCallMessage, st.text(), st.text(), _objects | _any_text, role=_roles),
-    st.builds(ToolResultMessage, st.text(), _json, tool_name=st.text(), success=st.booleans(), role=_roles),
+    st.builds(ToolResultMessage, st.text(), _json | _parts, tool_name=st.text(), success=st.booleans(), role=_roles),
 )
 _counts = st.integers(min_value=0)
 _entries: st.SearchStrategy[list[Entry]] = st.lists(
@@ -111,7 +121,7 @@ def test_what_cannot_be_saved_says_so() -> None:
         ('{"version": true, "entries": []}', "version is True"),
         ('{"version": 1}', "the text.entries is None, and a list is wanted"),
         ('{"version": 1, "entries": [5]}', r"the text.entries\[0\] is int 5, and an object"),
-        ('{"version": 1, "entries": [{"type": "song"}]}', "'song', and one of text, image, tool_call"),
+        ('{"version": 1, "entries": [{"type": "song"}]}', "'song', and one of text, image, document"),
     ],
 )
 def test_a_text_that_is_no_conversation_says_why(text: str, problem: str) -> None:
@@ -131,6 +141,16 @@ _CALL = ToolCallMessage("f", "1", {})
         (ImageMessage(b"a"), "data", "?"),
         (ImageMessage(b"a"), "data", "é"),
         (ImageMessage(b"a"), "url", 5),
+        (DocumentMessage(b"a"), "name", None),
+        (VideoMessage(b"a"), "media_type", 5),
+        (AudioMessage(b"a"), "data", "?"),
+        (ToolResultMessage("1", (ImageMessage(b"a"),)), "parts", {}),
+        (ToolResultMessage("1", (ImageMessage(b"a"),)), "parts", [{"type": "image", "data": "?"}]),
+        (
+            ToolResultMessage("1", (ImageMessage(b"a"),)),
+            "parts",
+            [json.loads(entry_to_json(ToolResultMessage("1", 2)))],
+        ),
         (_CALL, "arguments", []),
         (_CALL, "tool_call_id", 1),
         (ToolResultMessage("1", 2), "success", 1),

@@ -22,7 +22,7 @@ from ez_ptc.conversation.continuing import inherit_continuation
 from ez_ptc.conversation.offered import check_names, with_tools
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.stream import BlockingStream, ConversationStream
-from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, Usage
+from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -314,7 +314,7 @@ class LLMPromptBuilder:
         asked = self if message is None else self.request(message)
         return asked.options(**options) if options else asked
 
-    def _saying(self, message: TextMessage | ImageMessage) -> LLMPromptBuilder:
+    def _saying(self, message: TextMessage | MediaMessage) -> LLMPromptBuilder:
         if isinstance(message, TextMessage):
             check_text(message.text)
         return self.continued(message)

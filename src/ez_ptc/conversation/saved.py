@@ -4,7 +4,7 @@
 
 Nothing of an entry is left out. What a provider said is JSON already and stays as it came. What a tool returned becomes
 JSON where it is none: a record or a dataclass an object, a tuple or a set a list, bytes base64, a date its text; that
-it was one of those is lost.
+it was one of those is lost. A result that is made of parts is saved as these, under `parts`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import HistoryError
-from ez_ptc.formats.content import as_json
+from ez_ptc.formats.content import as_json, result_parts
 from ez_ptc.formats.wire import json_problem
 from ez_ptc.messages import (
     Answer,
+    AudioMessage,
+    DocumentMessage,
     ImageMessage,
+    MediaMessage,
     Message,
     MessageRole,
     TextMessage,
     ToolCallMessage,
     ToolResultMessage,
     Usage,
+    VideoMessage,
 )
 from ez_ptc.schema.json_text import read_json
 from ez_ptc.schema.shown import shown, shown_with_type
@@ -46,9 +50,14 @@ _CONTENT_OBJECTS: Final = frozenset({"openai-chat", "gemini"})
 _KINDS: Final[Mapping[str, type[Message]]] = {
     "text": TextMessage,
     "image": ImageMessage,
+    "document": DocumentMessage,
+    "audio": AudioMessage,
+    "video": VideoMessage,
     "tool_call": ToolCallMessage,
     "tool_result": ToolResultMessage,
 }
+_PARTS: Final = "parts"
+_PART_KINDS: Final = ("text", "image", "document", "audio", "video")
 _NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -100,10 +109,12 @@ def _written(message: Message) -> dict[str, Any]:
         problem = f"a {type(message).__name__} cannot be saved: say it as a TextMessage"
         raise HistoryError(problem)
     values = {each.name: getattr(message, each.name) for each in fields(message)}
-    if isinstance(message, ImageMessage) and message.data is not None:
+    if isinstance(message, MediaMessage) and message.data is not None:
         values["data"] = base64.b64encode(message.data).decode("ascii")
     if isinstance(message, ToolResultMessage):
-        values["result"] = as_json(message.result)
+        parts = result_parts(message.result)
+        values["result"] = as_json(message.result) if parts is None else None
+        values |= {} if parts is None else {_PARTS: [_written(part) for part in parts]}
     return {"type": name, **values}
 
 
@@ -158,13 +169,29 @@ def _text(entry: _Object) -> Message:
 
 
 def _image(entry: _Object) -> Message:
+    return ImageMessage(*_media(entry), role=entry.role())
+
+
+def _document(entry: _Object) -> Message:
+    return DocumentMessage(*_media(entry), name=entry.text("name"), role=entry.role())
+
+
+def _audio(entry: _Object) -> Message:
+    return AudioMessage(*_media(entry), role=entry.role())
+
+
+def _video(entry: _Object) -> Message:
+    return VideoMessage(*_media(entry), role=entry.role())
+
+
+def _media(entry: _Object) -> tuple[bytes | None, str | None, str]:
     data = entry.value("data", str, type(None))
     try:
         decoded = None if data is None else base64.b64decode(data, validate=True)
     except ValueError:  # text that is not ASCII as well
         _refuse(f"{entry.where}.data", "base64", data)
     url = entry.value("url", str, type(None))
-    return ImageMessage(decoded, url, entry.text("media_type"), role=entry.role())
+    return decoded, url, entry.text("media_type")
 
 
 def _tool_call(entry: _Object) -> Message:
@@ -175,16 +202,26 @@ def _tool_call(entry: _Object) -> Message:
 def _tool_result(entry: _Object) -> Message:
     return ToolResultMessage(
         entry.text("tool_call_id"),
-        entry.fields.get("result"),
+        tuple(map(_part, entry.objects(_PARTS))) if _PARTS in entry.fields else entry.fields.get("result"),
         tool_name=entry.text("tool_name"),
         success=entry.value("success", bool),
         role=entry.role(),
     )
 
 
+def _part(entry: _Object) -> Message:
+    part = _message(entry)
+    if not isinstance(part, TextMessage | MediaMessage):
+        _refuse(f"{entry.where}.type", f"one of {', '.join(_PART_KINDS)}", entry.text("type"))
+    return part
+
+
 _READERS: Final[Mapping[str, Callable[[_Object], Message]]] = {
     "text": _text,
     "image": _image,
+    "document": _document,
+    "audio": _audio,
+    "video": _video,
     "tool_call": _tool_call,
     "tool_result": _tool_result,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.formats.content import as_json, error_text
 from ez_ptc.formats.lowering.sentences import without_surrogates
-from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -124,10 +124,11 @@ def _part(message: Message) -> _Json:
         return {"type": "tool_call", "id": message.tool_call_id, "name": message.tool_name, "arguments": arguments}
     if isinstance(message, ToolResultMessage):
         return {"type": "tool_call_response", "id": message.tool_call_id, "response": as_json(message.result)}
-    if isinstance(message, ImageMessage) and message.data is None:
-        return {"type": "uri", "modality": "image", "uri": message.url or ""}
-    size = len(message.data or b"") if isinstance(message, ImageMessage) else 0
-    return {"type": "image", "mime_type": getattr(message, "media_type", ""), "size": size}
+    if not isinstance(message, MediaMessage):
+        return {"type": type(message).__name__}
+    if message.data is None:
+        return {"type": "uri", "modality": message.KIND, "uri": message.url or ""}
+    return {"type": message.KIND, "mime_type": message.media_type, "size": len(message.data)}
 
 
 def _text(value: object) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_text, delivered, error_text
+from ez_ptc.formats.anthropic_media import media_block, text_block
+from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.keys import KeyRules, keys_of
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.strict import ANTHROPIC
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
@@ -61,6 +63,11 @@ def _block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     return {
         "type": "tool_result",
         "tool_use_id": call.id,
-        "content": as_text(result.output) if result.success else error_text(result),
+        "content": _content(result.output) if result.success else error_text(result),
         "is_error": not result.success,
     }
+
+
+def _content(output: object) -> str | list[dict[str, Any]]:
+    parts = result_parts(output)
+    return as_text(output) if parts is None else content_of_result(parts, text_block, media_block)

@@ -1,6 +1,5 @@
 """Anthropic's Messages: a prompt as a request, and a response as an answer."""
 
-import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,7 +17,9 @@ from ez_ptc.formats.anthropic_blocks import (
     sent_back,
     without_lost_calls,
 )
+from ez_ptc.formats.anthropic_media import media_block, text_block
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
+from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
@@ -26,7 +27,7 @@ from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
     Answer,
     Entry,
-    ImageMessage,
+    MediaMessage,
     Message,
     MessageRole,
     TextMessage,
@@ -59,7 +60,6 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
-_DATA: Final = re.compile(r"data:(?P<media_type>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
 # What `Answer` has fields of its own for.
 _OWN: Final = frozenset({"content", "id", "model", "role", "type"})
 
@@ -240,9 +240,9 @@ def _free_id(identifier: str, used: set[str]) -> str:
 
 def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None) -> list[_Json]:
     if isinstance(message, TextMessage):
-        return [{"type": "text", "text": message.text}]
-    if isinstance(message, ImageMessage):
-        return [{"type": "image", "source": _source(message)}]
+        return [text_block(message.text)]
+    if isinstance(message, MediaMessage):
+        return [required(media_block(message))]
     if isinstance(message, ToolCallMessage):
         call = {
             "type": "tool_use",
@@ -253,16 +253,6 @@ def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None)
         return [call]
     problem = f"Anthropic has no block for a {type(message).__name__}: say it as a TextMessage"
     raise ProviderError(problem)
-
-
-def _source(message: ImageMessage) -> _Json:
-    if message.data is not None:
-        data = base64.b64encode(message.data).decode("ascii")
-        return {"type": "base64", "media_type": message.media_type, "data": data}
-    address = message.url or ""
-    if (found := _DATA.fullmatch(address)) is not None:
-        return {"type": "base64", **found.groupdict()}
-    return {"type": "url", "url": address}
 
 
 def _input(message: ToolCallMessage, names: Names) -> _Json:

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_text, delivered, error_text
+from ez_ptc.formats.chat_media import chat_text, mistral_media, no_result_media
+from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
@@ -39,11 +41,20 @@ def chat_calls(answer: Mapping[str, Any], names: Names | None, made_id: Callable
     return [_call(part, made_id(at), names) for at, part in enumerate(parts)]
 
 
-def tool_message(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    """Return the message that answers one call."""
+def tool_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = False) -> dict[str, Any]:
+    """Return the message that answers one call. OpenAI takes only text in it, Mistral what it takes anywhere."""
     result = delivered(call.name, result)
-    content = as_text(result.output) if result.success else error_text(result)
+    content = _content(result.output, for_mistral=for_mistral) if result.success else error_text(result)
     return {"role": "tool", "tool_call_id": call.id, "content": content}
+
+
+def _content(output: object, *, for_mistral: bool) -> str | list[dict[str, Any]]:
+    parts = result_parts(output)
+    if parts is None:
+        return as_text(output)
+    if for_mistral:
+        return content_of_result(parts, chat_text, mistral_media)
+    return "\n".join(part["text"] for part in content_of_result(parts, chat_text, no_result_media))
 
 
 def _call(part: Answer, made_id: str, names: Names | None) -> ToolCall:

@@ -23,7 +23,8 @@ from ez_ptc.formats.encoding import (
     undeliverable,
 )
 from ez_ptc.formats.lowering.sentences import without_surrogates
-from ez_ptc.messages import ToolResult
+from ez_ptc.formats.media import MAX_MEDIA_BYTES, MAX_PARTS, ResultPart, part_text, parts_of_result
+from ez_ptc.messages import MediaMessage, TextMessage, ToolResult
 
 __all__ = [
     "MAX_RESULT_TEXT",
@@ -34,6 +35,7 @@ __all__ = [
     "encoded",
     "error_text",
     "key_text",
+    "result_parts",
     "sendable",
 ]
 
@@ -50,15 +52,18 @@ _ARRAYS: Final = frozenset({list, tuple, set, frozenset})
 def as_text(output: object) -> str:
     """Return what a tool gave back as text: text as it is, anything else as compact JSON. `None` is `null`.
 
-    Never raises; what has no JSON form is its `str()`, and of what is too large there is a sentence that says so.
+    Of a result that is made of parts it is their texts, with a note for each that is no text. Never raises; what has no
+    JSON form is its `str()`, and of what is too large there is a sentence that says so.
     """
-    return _text(as_json(output))
+    parts = result_parts(output)
+    return _text(as_json(output)) if parts is None else "\n".join(map(_text_of_part, parts))
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types, or a sentence that says why it has no such form. Never raises."""
     try:
-        return encoded(value)
+        parts = result_parts(value)
+        return encoded(value if parts is None else [_text_of_part(part) for part in parts])
     except NotEncodableError as error:
         return f"[This cannot be shown: {error}.]"
 
@@ -80,6 +85,15 @@ def encoded(value: object) -> Any:  # noqa: ANN401 - any JSON
         raise NotEncodableError(TOO_DEEP) from None
 
 
+def result_parts(output: object) -> tuple[ResultPart, ...] | None:
+    """Return the parts that a tool's result is made of, or None for a plain value, as `parts_of_result` tells them.
+
+    What is neither text nor media in it is its text.
+    """
+    parts = parts_of_result(output)
+    return None if parts is None else tuple(map(_result_part, parts))
+
+
 def key_text(key: object) -> str:
     """Return the text that stands for a key of a dict. Raises NotEncodableError where that would be too large."""
     return _Encoder().key(key)
@@ -88,12 +102,14 @@ def key_text(key: object) -> str:
 def delivered(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
     """Return how a call ended as a model gets to know it: its output as JSON, or why that cannot be passed on.
 
-    What would take more than `most` characters is cut, and says what is left out. What is passed on already stays as
-    it is.
+    What would take more than `most` characters is cut, and says what is left out. A result that is made of parts is a
+    tuple of messages, whose texts count together. What is passed on already stays as it is.
     """
     if not result.success:
         return result
     try:
+        if (parts := parts_of_result(result.output)) is not None:
+            return replace(result, output=_bounded(parts, most))
         output = encoded(result.output)
     except NotEncodableError as error:
         message = undeliverable(tool, str(error))
@@ -124,6 +140,33 @@ def _text(plain: object) -> str:
 def _shortened(text: str, most: int) -> str:
     sentence = f"\n[{len(text):,} characters in all, of which this is the beginning: ask for less.]"
     return text[: max(most - len(sentence), 0)] + sentence
+
+
+def _result_part(part: object) -> ResultPart:
+    return part if isinstance(part, MediaMessage | TextMessage) else TextMessage(as_text(part))
+
+
+def _text_of_part(part: ResultPart) -> str:
+    return part_text(part) if isinstance(part, MediaMessage) else without_surrogates(part.text)
+
+
+def _bounded(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
+    """Return the parts of a result. Raises NotEncodableError for too many of them, and for media that is too large."""
+    if len(parts) > MAX_PARTS:
+        message = f"the result is too large: it has more than {MAX_PARTS} parts"
+        raise NotEncodableError(message)
+    size = sum(len(part.data or part.url or "") for part in parts if isinstance(part, MediaMessage))
+    if size > MAX_MEDIA_BYTES:
+        message = f"the result is too large: its media has more than {MAX_MEDIA_BYTES:,} bytes"
+        raise NotEncodableError(message)
+    bounded: list[ResultPart] = []
+    for part in parts:
+        made = part if isinstance(part, MediaMessage | TextMessage) else TextMessage(_text(encoded(part)))
+        if isinstance(made, TextMessage) and len(made.text) > most:
+            made = replace(made, text=_shortened(made.text, most))
+        most -= len(made.text) if isinstance(made, TextMessage) else 0
+        bounded.append(made)
+    return tuple(bounded)
 
 
 class _Encoder:
@@ -168,6 +211,8 @@ class _Encoder:
             raise NotEncodableError(message)
 
     def _other(self, value: object, depth: int) -> object:
+        if isinstance(value, MediaMessage):
+            return self.value(part_text(value), depth)
         if (written := _TEXTS.get(type(value))) is None:
             self._spend(1, depth)
             return self.value(plain_value(value), depth)

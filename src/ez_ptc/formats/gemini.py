@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import delivered, error_text
+from ez_ptc.formats.content import delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.gemini_media import no_response_part, response_part, text_part
 from ez_ptc.formats.keys import KeyRules, keys_of
 from ez_ptc.formats.lowering.openapi import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
+from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
@@ -56,15 +58,27 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
     return [tool_call(call, call.identifier(f"{_MADE_ID}{at}", "id"), "args", names) for at, call in enumerate(asked)]
 
 
-def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
-    """Return the one user content that answers all calls."""
+def results(
+    answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None, *, takes_media: bool = True
+) -> list[dict[str, Any]]:
+    """Return the one user content that answers all calls.
+
+    `takes_media` is whether the model takes images and documents in a result, as models since Gemini 3 do.
+    """
     known = Names() if names is None else names
-    parts = [{"function_response": _response(call, result, known)} for call, result in answered]
+    parts = [
+        {"function_response": _response(call, result, known, takes_media=takes_media)} for call, result in answered
+    ]
     return [{"role": "user", "parts": parts}] if parts else []
 
 
-def _response(call: ToolCall, result: ToolResult, names: Names) -> dict[str, Any]:
+def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: bool) -> dict[str, Any]:
     result = delivered(call.name, result)
     response = {"output": result.output} if result.success else {"error": error_text(result)}
     answer: dict[str, Any] = {"name": names.to_provider(call.name), "response": response}
+    if result.success and (parts := result_parts(result.output)) is not None:
+        content = content_of_result(parts, text_part, response_part if takes_media else no_response_part)
+        texts = [part["text"] for part in content if "text" in part]
+        answer |= {"response": {"output": "\n".join(texts)}}
+        answer |= {"parts": media} if (media := [part for part in content if "text" not in part]) else {}
     return answer if call.id.startswith(_MADE_ID) else {"id": call.id, **answer}

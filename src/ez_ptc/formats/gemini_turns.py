@@ -1,6 +1,5 @@
 """Gemini's `generateContent`: a prompt as its request, and its response as an answer."""
 
-import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.answers import read_body, tool_call
 from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
+from ez_ptc.formats.gemini_media import media_part, text_part
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.ordering import check_order
@@ -19,7 +19,7 @@ from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
     Answer,
     Entry,
-    ImageMessage,
+    MediaMessage,
     Message,
     MessageRole,
     TextMessage,
@@ -67,8 +67,7 @@ _TOKEN: Final = "continuationToken"  # noqa: S105 - the name of a field
 # Since Gemini 3 the first call of a model's turn must have a signature; this one is documented for calls that were made
 # elsewhere (ai.google.dev/gemini-api/docs/thought-signatures, "FAQs").
 _UNSIGNED: Final = "skip_thought_signature_validator"
-_WANTS_NO_SIGNATURE: Final = re.compile(r"gemini-[12]\b")
-_ADDRESS_OF_DATA: Final = re.compile(r"data:(?P<media_type>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
+_BEFORE_GEMINI_3: Final = re.compile(r"gemini-[12]\b")
 _ROLES: Final[Mapping[MessageRole, str]] = {MessageRole.USER: "user", MessageRole.ASSISTANT: "model"}
 
 
@@ -88,7 +87,8 @@ def request(prompt: Prompt) -> _Json:
     entries, resumed = _resumed(prompt.entries)
     system = [part for each in entries if _is_system(each) for part in _parts([cast("Message", each)], names)]
     said = [each for each in entries if not _is_system(each)]
-    body: _Json = {"contents": list(_contents(said, names, signs=not _WANTS_NO_SIGNATURE.search(prompt.model)))}
+    is_recent = _BEFORE_GEMINI_3.search(prompt.model) is None
+    body: _Json = {"contents": list(_contents(said, names, is_recent=is_recent))}
     if system:
         body["systemInstruction"] = {"parts": system}
     if prompt.tools:
@@ -165,18 +165,21 @@ def _token(entry: Entry) -> object:
     return cast("Answer", entry).details.get(_TOKEN) if is_paused else None
 
 
-def _contents(entries: Sequence[Entry], names: Names, *, signs: bool) -> Iterator[_Json]:
-    """Give the turns: an answer of Gemini's own as it came, and what one side says in a row as one."""
+def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Iterator[_Json]:
+    """Give the turns: an answer of Gemini's own as it came, and what one side says in a row as one.
+
+    `is_recent` is whether the model is Gemini 3 or later, which wants signatures and takes media in results.
+    """
     asked: tuple[ToolCall, ...] = ()
     for (kind, role), group in groupby(entries, key=_turn):
         several = list(group)
         if kind is ToolResultMessage:
-            yield _answered(asked, cast("list[ToolResultMessage]", several), names)
+            yield _answered(asked, cast("list[ToolResultMessage]", several), names, takes_media=is_recent)
         elif kind is Answer:
             for each in cast("list[Answer]", several):
                 own = _own_parts(each)
                 asked = tuple(_named(call, names) for call in each.calls) if own is None else each.calls
-                yield from _made(each, names, signs=signs) if own is None else _own(each, own)
+                yield from _made(each, names, signs=is_recent) if own is None else _own(each, own)
         elif parts := _parts(cast("list[Message]", several), names):
             yield {"role": role, "parts": parts}
 
@@ -217,33 +220,15 @@ def _parts(messages: Sequence[Message], names: Names) -> list[_Json]:
 
 def _part(message: Message, names: Names) -> _Json | None:
     if isinstance(message, TextMessage):
-        return {"text": message.text} if message.text else None
-    if isinstance(message, ImageMessage):
-        return _image(message)
+        return text_part(message.text) if message.text else None
+    if isinstance(message, MediaMessage):
+        return media_part(message)
     if isinstance(message, ToolCallMessage):
         called = {"name": names.of_earlier(message.tool_name), "args": _arguments(message, names)}
         is_made = message.tool_call_id.startswith(_MADE_ID)
         return {"functionCall": called if is_made else {"id": message.tool_call_id, **called}}
     problem = f"Gemini has no part for a {type(message).__name__}: say it as a TextMessage"
     raise ProviderError(problem)
-
-
-def _image(message: ImageMessage) -> _Json:
-    if message.data is not None:
-        return _inline(message.media_type, base64.b64encode(message.data).decode("ascii"))
-    address = message.url or ""
-    if (found := _ADDRESS_OF_DATA.fullmatch(address)) is not None:
-        return _inline(found["media_type"], found["data"])
-    return {"fileData": {"fileUri": address, "mimeType": message.media_type}}
-
-
-def _inline(media_type: str, data: str) -> _Json:
-    try:
-        base64.b64decode(data, validate=True)
-    except ValueError:  # text that is not ASCII as well
-        message = f"the address of an image, data:{media_type};base64,…, has no base64 in it: give the image's bytes"
-        raise ProviderError(message) from None
-    return {"inlineData": {"mimeType": media_type, "data": data}}
 
 
 def _arguments(message: ToolCallMessage, names: Names) -> _Json:
@@ -265,10 +250,12 @@ def _renamed(value: object, sent: Mapping[str, str]) -> object:
     return {sent.get(key, key): _renamed(each, sent) for key, each in cast("_Json", value).items()}
 
 
-def _answered(asked: Sequence[ToolCall], messages: Sequence[ToolResultMessage], names: Names) -> _Json:
+def _answered(
+    asked: Sequence[ToolCall], messages: Sequence[ToolResultMessage], names: Names, *, takes_media: bool
+) -> _Json:
     by_id = {each.tool_call_id: each for each in messages}
     pairs = [(call, _result(by_id[call.id])) for call in asked if call.id in by_id]
-    (content,) = results(pairs, names)
+    (content,) = results(pairs, names, takes_media=takes_media)
     parts = [{"functionResponse": part["function_response"]} for part in content["parts"]]
     return {"role": "user", "parts": parts}
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, tool_call
-from ez_ptc.formats.content import as_text, delivered, encoded, error_text
+from ez_ptc.formats.content import as_text, delivered, encoded, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.upgrade import upgraded
+from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
 from ez_ptc.formats.names import Names, names_of
 from ez_ptc.formats.spelling import NameRules
-from ez_ptc.messages import ToolCall, ToolResult
+from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, ToolCall, ToolResult
 
 __all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
 
@@ -55,10 +56,27 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
 
 def _result(tool: str, result: ToolResult) -> dict[str, Any]:
     sent = delivered(tool, result)
+    if sent.success and (parts := result_parts(sent.output)) is not None:
+        return {"content": content_of_result(parts, _text, _media), "isError": False}
     text = as_text(sent.output) if sent.success else error_text(sent)
-    answer: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": not sent.success}
+    answer: dict[str, Any] = {"content": [_text(text)], "isError": not sent.success}
     structured = encoded(result.output) if sent.success else None
     return {**answer, "structuredContent": structured} if isinstance(structured, dict) else answer
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _media(media: MediaMessage) -> Media | Unsupported:
+    found = inline_data(media)
+    if found is None:
+        return Unsupported.of("MCP", media, " by its address")
+    media_type, data = found
+    if isinstance(media, ImageMessage | AudioMessage):
+        return {"type": media.KIND, "mimeType": media_type, "data": data}
+    resource = {"uri": f"attachment:{media.KIND}", "mimeType": media_type, "blob": data}
+    return {"type": "resource", "resource": resource}
 
 
 def _output_schema(tool: Describable) -> dict[str, Any] | None:

@@ -37,4 +37,7 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return one message for each call."""
     known = Names() if names is None else names
-    return [{**tool_message(call, result), "name": known.to_provider(call.name)} for call, result in answered]
+    return [
+        {**tool_message(call, result, for_mistral=True), "name": known.to_provider(call.name)}
+        for call, result in answered
+    ]

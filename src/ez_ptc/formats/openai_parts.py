@@ -1,6 +1,5 @@
 """What requests and answers in the two shapes of OpenAI have in common: Chat Completions and Responses."""
 
-import base64
 import hashlib
 import json
 import re
@@ -11,7 +10,7 @@ from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError, Sc
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict
 from ez_ptc.formats.wire import encodable_body, is_count, one_line
-from ez_ptc.messages import Answer, ImageMessage, Usage
+from ez_ptc.messages import Answer, Usage
 from ez_ptc.schema.json_text import read_json
 from ez_ptc.schema.shown import shown
 
@@ -20,7 +19,6 @@ __all__ = [
     "arguments_text",
     "came_from",
     "fitted_id",
-    "image_url",
     "is_mistral",
     "is_openai",
     "output_format",
@@ -97,13 +95,6 @@ def short_id(identifier: str) -> str:
     if _SHORT_ID.fullmatch(identifier):
         return identifier
     return hashlib.sha256(identifier.encode(errors="replace")).hexdigest()[:_SHORT_DIGITS]
-
-
-def image_url(image: ImageMessage) -> str:
-    """Return the address of an image, which has its bytes in it where there is no other."""
-    if image.data is None and image.url is not None:
-        return image.url
-    return f"data:{image.media_type};base64,{base64.b64encode(image.data or b'').decode('ascii')}"
 
 
 def output_format(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,16 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
 from ez_ptc.formats.answers import read_body, text_or_empty
 from ez_ptc.formats.catalog import names_for
-from ez_ptc.formats.chat import chat_calls
+from ez_ptc.formats.chat import chat_calls, tool_message
+from ez_ptc.formats.chat_media import chat_media, chat_text, mistral_media
+from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names
-from ez_ptc.formats.openai import describe, results
+from ez_ptc.formats.openai import describe
 from ez_ptc.formats.openai_parts import (
     OPENAI,
     arguments_text,
     came_from,
     fitted_id,
-    image_url,
     is_mistral,
     is_openai,
     output_format,
@@ -31,7 +32,7 @@ from ez_ptc.formats.wire import encodable_text, joined
 from ez_ptc.messages import (
     Answer,
     Entry,
-    ImageMessage,
+    MediaMessage,
     Message,
     MessageRole,
     TextMessage,
@@ -129,13 +130,13 @@ class _Messages:
         self._server = server
         self._is_openai = is_openai(server)
         self._made: list[dict[str, Any]] = []
-        self._person: list[TextMessage | ImageMessage] = []
+        self._person: list[TextMessage | MediaMessage] = []
         self._system: list[str] = []
         self._ids: dict[str, str] = {}
         self._functions: frozenset[str] = frozenset()
 
     def add(self, entry: Entry) -> None:
-        if isinstance(entry, TextMessage | ImageMessage) and entry.role is MessageRole.USER:
+        if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             self._person.append(entry)
             return
         if isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM and not self._is_openai:
@@ -162,15 +163,20 @@ class _Messages:
 
     def _end_person(self) -> None:
         said, self._person = self._person, []
-        if any(isinstance(each, ImageMessage) for each in said):
-            self._made.append({"role": "user", "content": [_part(each) for each in said]})
+        if said and self._made and self._made[-1]["role"] == "tool" and is_mistral(self._server):
+            self._made.append({"role": "assistant", "content": _SEEN})
+        if any(isinstance(each, MediaMessage) for each in said):
+            self._made.append({"role": "user", "content": [self._part(each) for each in said]})
             return
         texts = [each.text for each in said if isinstance(each, TextMessage)]
-        if texts and self._made and self._made[-1]["role"] == "tool" and is_mistral(self._server):
-            self._made.append({"role": "assistant", "content": _SEEN})
         if texts and not self._is_openai:
             texts = ["\n\n".join(texts)]
         self._made += [{"role": "user", "content": text} for text in texts]
+
+    def _part(self, said: TextMessage | MediaMessage) -> dict[str, Any]:
+        if isinstance(said, TextMessage):
+            return chat_text(said.text)
+        return required(mistral_media(said) if is_mistral(self._server) else chat_media(said))
 
     def _answered(self, answer: Answer) -> list[dict[str, Any]]:
         content = _own(answer) if came_from(answer, PROVIDER, self._server) else None
@@ -195,16 +201,11 @@ class _Messages:
     def _result(self, entry: ToolResultMessage) -> dict[str, Any]:
         call = ToolCall(self._ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
         error = None if entry.success else str(entry.result)
-        [message] = results([(call, ToolResult(entry.success, entry.result, error))], self._names)
+        ended = ToolResult(entry.success, entry.result, error)
+        message = tool_message(call, ended, for_mistral=is_mistral(self._server))
         if entry.tool_call_id not in self._functions:
             return message
         return {"role": "function", "name": self._names.to_provider(entry.tool_name), "content": message["content"]}
-
-
-def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
-    if isinstance(said, TextMessage):
-        return {"type": "text", "text": said.text}
-    return {"type": "image_url", "image_url": {"url": image_url(said)}}
 
 
 def _as_sent(content: Mapping[str, Any]) -> dict[str, Any]:

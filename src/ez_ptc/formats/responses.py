@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, objects, tool_call
-from ez_ptc.formats.content import as_text, delivered, error_text
+from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.names import Names, names_of
+from ez_ptc.formats.responses_media import input_media, input_text
 from ez_ptc.formats.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
 
@@ -52,8 +54,13 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
 
 
 def _result(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    output = as_text(result.output) if result.success else error_text(result)
+    output = _output(result.output) if result.success else error_text(result)
     return {"type": "function_call_output", "call_id": call.id, "output": output}
+
+
+def _output(output: object) -> str | list[dict[str, Any]]:
+    parts = result_parts(output)
+    return as_text(output) if parts is None else content_of_result(parts, input_text, input_media)
 
 
 def _items(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Answer]:

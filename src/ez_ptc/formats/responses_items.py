@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.formats.answers import objects, text_or_empty
 from ez_ptc.formats.openai_parts import arguments_text, came_from, is_openai
-from ez_ptc.messages import Answer, Entry, ImageMessage, MessageRole, TextMessage
+from ez_ptc.messages import Answer, Entry, MediaMessage, MessageRole, TextMessage
 
 __all__ = ["CALL", "PROVIDER", "caller_of", "items_back", "lost_calls", "own_items", "text_of_part"]
 
@@ -43,7 +43,7 @@ def lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:
     lost: set[str] = set()
     waiting: dict[str, str] = {}
     for entry in entries:
-        if isinstance(entry, TextMessage | ImageMessage) and entry.role is MessageRole.USER:
+        if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             lost.update(waiting)
             waiting.clear()
         for item in (own_items(entry, server) or ()) if isinstance(entry, Answer) else ():

@@ -9,12 +9,12 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
 from ez_ptc.formats.answers import read_body, text_or_empty, told_apart
 from ez_ptc.formats.catalog import names_for
+from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names
 from ez_ptc.formats.openai_parts import (
     OPENAI,
     arguments_text,
     fitted_id,
-    image_url,
     output_format,
     raise_error,
     tool_choice_name,
@@ -25,10 +25,11 @@ from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.responses import calls, describe, results
 from ez_ptc.formats.responses_items import CALL, PROVIDER, caller_of, items_back, lost_calls, own_items, text_of_part
+from ez_ptc.formats.responses_media import input_media, input_text
 from ez_ptc.messages import (
     Answer,
     Entry,
-    ImageMessage,
+    MediaMessage,
     Message,
     MessageRole,
     TextMessage,
@@ -112,12 +113,12 @@ class _Items:
         self._server = server
         self._lost = lost
         self._made: list[dict[str, Any]] = []
-        self._person: list[TextMessage | ImageMessage] = []
+        self._person: list[TextMessage | MediaMessage] = []
         self._ids: dict[str, str] = {}
         self._callers: dict[str, object] = {}
 
     def add(self, entry: Entry) -> None:
-        if isinstance(entry, TextMessage | ImageMessage) and entry.role is MessageRole.USER:
+        if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             self._person.append(entry)
             return
         self._end_person()
@@ -140,7 +141,7 @@ class _Items:
 
     def _end_person(self) -> None:
         said, self._person = self._person, []
-        if any(isinstance(each, ImageMessage) for each in said):
+        if any(isinstance(each, MediaMessage) for each in said):
             self._made.append({"role": "user", "content": [_part(each) for each in said]})
         else:
             self._made += [{"role": "user", "content": each.text} for each in said if isinstance(each, TextMessage)]
@@ -176,10 +177,10 @@ def _is_system(entry: Entry) -> bool:
     return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
 
 
-def _part(said: TextMessage | ImageMessage) -> dict[str, Any]:
+def _part(said: TextMessage | MediaMessage) -> dict[str, Any]:
     if isinstance(said, TextMessage):
-        return {"type": "input_text", "text": said.text}
-    return {"type": "input_image", "image_url": image_url(said), "detail": "auto"}
+        return input_text(said.text)
+    return required(input_media(said))
 
 
 def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:

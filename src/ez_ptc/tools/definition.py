@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import ArgumentsError, SchemaError
+from ez_ptc.messages import MediaMessage
 from ez_ptc.schema.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
@@ -176,7 +177,12 @@ def define(
     if nullable_is_optional:
         _drop_from_required(described.parameters, described.binder.nullable)
     given = options.return_schema
-    returned = return_schema(read.returns, namespace=read.namespace) if given is None else given
+    if given is not None:
+        returned = given
+    elif _returns_media(read.returns):  # a result that is made of parts is no JSON
+        returned = None
+    else:
+        returned = return_schema(read.returns, namespace=read.namespace)
     settled = replace(options, name=name, description=description, return_schema=returned)
     signature = partial(python_signature, described.signature)
     properties = described.parameters["properties"]
@@ -185,6 +191,12 @@ def define(
         docstring = _written_docstring(description, properties, parameter_spellings(described.binder.fields))
     made = _definition(function, described, settled, docstring=docstring, signature=signature)
     return replace(made, is_annotated=given is None, named=described.named)
+
+
+def _returns_media(annotation: object) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, MediaMessage):
+        return True
+    return any(map(_returns_media, get_args(annotation)))
 
 
 def _doubts(name: str, description: str, function: Callable[..., object], signature: Signature) -> Iterator[str]:
