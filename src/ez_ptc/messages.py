@@ -137,11 +137,12 @@ class TextMessage(Message):
 class MediaMessage(Message):
     """Something other than text: its bytes, with their `media_type`, or the address at which the provider finds it.
 
-    It is an `ImageMessage`, a `DocumentMessage`, an `AudioMessage` or a `VideoMessage`; `KIND` names which in errors. A
-    tool may return one, or a list of texts and of these.
+    It is an `ImageMessage`, a `DocumentMessage`, an `AudioMessage` or a `VideoMessage`; `KIND` and `PHRASE`
+    name which in errors. A tool may return one, or a list of texts and of these.
     """
 
     KIND: ClassVar[str] = "media"
+    PHRASE: ClassVar[str] = "media"
 
     data: bytes | None = None
     url: str | None = None
@@ -154,6 +155,7 @@ class ImageMessage(MediaMessage):
     """An image."""
 
     KIND: ClassVar[str] = "image"
+    PHRASE: ClassVar[str] = "an image"
 
     media_type: str = "image/png"
 
@@ -163,6 +165,7 @@ class DocumentMessage(MediaMessage):
     """A document, such as a PDF file or a plain text; `name` is what it is called."""
 
     KIND: ClassVar[str] = "document"
+    PHRASE: ClassVar[str] = "a document"
 
     media_type: str = "application/pdf"
     name: str = field(default="", kw_only=True)
@@ -173,6 +176,7 @@ class AudioMessage(MediaMessage):
     """A recording to listen to."""
 
     KIND: ClassVar[str] = "audio"
+    PHRASE: ClassVar[str] = "audio"
 
     media_type: str = "audio/wav"
 
@@ -182,6 +186,7 @@ class VideoMessage(MediaMessage):
     """A video to watch."""
 
     KIND: ClassVar[str] = "video"
+    PHRASE: ClassVar[str] = "a video"
 
     media_type: str = "video/mp4"
 

@@ -1,7 +1,6 @@
 """The builder: what each step adds, and that no step changes what was there."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn, cast
 
 import pytest
@@ -12,7 +11,6 @@ from ez_ptc import Context, Tool, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import SchemaError
 from ez_ptc.messages import (
-    ImageMessage,
     MessageRole,
     TextMessage,
     ToolCall,
@@ -44,29 +42,6 @@ def test_what_is_said_is_kept_in_its_order() -> None:
         (MessageRole.USER, "What to wear?"),
         (MessageRole.ASSISTANT, "A hat."),
     ]
-
-
-def test_an_image_is_bytes_a_file_or_an_address(tmp_path: Path) -> None:
-    (tmp_path / "pixel").write_bytes(PIXEL)
-    wanted = ImageMessage(data=PIXEL, media_type="image/png")
-    assert llm().image(PIXEL).messages == [wanted]
-    assert llm().image(tmp_path / "pixel").messages == [wanted]
-    assert llm().image(str(tmp_path / "pixel")).messages == [wanted]
-    assert llm().image("https://example.org/a.png").messages == [ImageMessage(url="https://example.org/a.png")]
-    assert llm().image(b"BM", media_type="image/bmp").messages == [ImageMessage(data=b"BM", media_type="image/bmp")]
-
-
-@pytest.mark.parametrize(
-    ("start", "kind"),
-    [(b"\xff\xd8\xff\xe0", "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp")],
-)
-def test_the_kind_of_an_image_is_read_from_its_bytes(start: bytes, kind: str) -> None:
-    assert llm().image(start).messages == [ImageMessage(data=start, media_type=kind)]
-
-
-def test_what_is_no_image_is_refused() -> None:
-    with pytest.raises(ValueError, match="begins like no PNG, JPEG, GIF or WebP"):
-        llm().image(b"RIFF\0\0\0\0WAVE")
 
 
 def test_functions_tools_and_registries_are_given_one_by_one_or_together() -> None:

@@ -7,13 +7,14 @@ import pytest
 
 from ez_ptc import History
 from ez_ptc.conversation.builder import llm
+from ez_ptc.errors import ProviderError
 from ez_ptc.messages import ImageMessage, MediaMessage, TextMessage, ToolResultMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.gemini import GeminiProvider
 from ez_ptc.providers.openai import OpenAIChatProvider
 from ez_ptc.providers.responses import OpenAIProvider
 from tests.providers.anthropic_server import anthropic_server
-from tests.providers.loopback import LoopbackServer, Reply
+from tests.providers.loopback import LoopbackServer, Reply, sse
 from tests.providers.openai_replies import completion, response
 
 _Json = dict[str, Any]
@@ -49,6 +50,24 @@ def test_what_a_tool_draws_reaches_the_model_and_is_kept(is_streamed: bool, tmp_
     sent = [body["messages"][2]["content"][0]["content"] for body in server.bodies[1:]]
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _DATA}}
     assert sent == [[{"type": "text", "text": "This is a cat:"}, image]] * 2
+
+
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+def test_what_a_provider_does_not_take_is_never_sent_and_a_fallback_may_take_it(is_streamed: bool) -> None:
+    said = {"candidates": [{"content": {"parts": [{"text": "A song."}]}, "finishReason": "STOP"}]}
+    answer = Reply(body=sse(said)) if is_streamed else Reply(body=said)
+    with anthropic_server("never") as deaf, LoopbackServer(answer) as hearing:
+        asked = llm().audio(b"RIFF\0\0\0\0WAVE").provider(AnthropicProvider(api_key="key", base_url=deaf.url))
+        with pytest.raises(ProviderError, match="Anthropic does not take audio"):
+            list(asked.stream("What is it?")) if is_streamed else asked.prompt("What is it?")
+        both = asked.fallback(GeminiProvider(api_key="k", base_url=hearing.url))
+        if is_streamed:
+            list(stream := both.stream("What is it?"))
+            assert stream.continuation.text == "A song."
+        else:
+            assert both.prompt("What is it?") == "A song."
+    assert deaf.requests == []
+    assert hearing.bodies[0]["contents"][0]["parts"][0]["inlineData"]["mimeType"] == "audio/wav"
 
 
 def test_it_reaches_a_model_of_responses() -> None:

@@ -19,10 +19,22 @@ from ez_ptc.conversation.checks import (
     check_toolkit,
 )
 from ez_ptc.conversation.continuing import inherit_continuation
+from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered import check_names, with_tools
 from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.stream import BlockingStream, ConversationStream
-from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, Usage
+from ez_ptc.messages import (
+    Answer,
+    AudioMessage,
+    DocumentMessage,
+    ImageMessage,
+    MediaMessage,
+    Message,
+    MessageRole,
+    TextMessage,
+    Usage,
+    VideoMessage,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,12 +91,24 @@ class LLMPromptBuilder:
     def image(self, image: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
         """Show an image: its bytes, the path of its file, or its address, which begins with `http`.
 
-        Its media type is read from its first bytes, unless it is given. Raises ValueError for a file that is no image
-        of a kind that models read (PNG, JPEG, GIF, WebP), and OSError for one that cannot be read.
+        Its media type is read from its first bytes or the name of its file, unless it is given. Raises ValueError for
+        what is no image or too large, and OSError for a file that cannot be read.
         """
-        from ez_ptc.conversation.images import image_message
+        return self._saying(media_message(ImageMessage, image, media_type=media_type))
 
-        return self._saying(image_message(image, media_type=media_type))
+    def document(
+        self, document: bytes | str | Path, *, media_type: str | None = None, name: str = ""
+    ) -> LLMPromptBuilder:
+        """Show a document, such as a PDF file or a text; raises what `image` raises. `name` is what it is called."""
+        return self._saying(media_message(DocumentMessage, document, media_type=media_type, name=name))
+
+    def audio(self, audio: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
+        """Let the model listen to a recording; raises what `image` raises."""
+        return self._saying(media_message(AudioMessage, audio, media_type=media_type))
+
+    def video(self, video: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
+        """Show a video; raises what `image` raises."""
+        return self._saying(media_message(VideoMessage, video, media_type=media_type))
 
     # What it may use --------------------------------------------------------------------------------------------------
 

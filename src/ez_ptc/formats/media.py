@@ -44,8 +44,14 @@ ResultPart = TextMessage | MediaMessage
 """A part of a tool's result."""
 
 _DATA_URL: Final = re.compile(r"data:(?P<media_type>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
-_SUFFIXES: Final = {"plain": "txt", "markdown": "md"}
-_ARTICLES: Final = {"image": "an image", "document": "a document", "audio": "audio", "video": "a video"}
+_OFFICE: Final = "vnd.openxmlformats-officedocument."
+_SUFFIXES: Final = {
+    "plain": "txt",
+    "markdown": "md",
+    f"{_OFFICE}wordprocessingml.document": "docx",
+    f"{_OFFICE}presentationml.presentation": "pptx",
+    f"{_OFFICE}spreadsheetml.sheet": "xlsx",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Unsupported:
     @classmethod
     def of(cls, provider: str, media: MediaMessage, where: str = "") -> "Unsupported":
         """Return that a provider does not take such a thing at all, or not in one place."""
-        return cls(f"{provider} does not take {_ARTICLES.get(media.KIND, media.KIND)} ({measured(media)}){where}")
+        return cls(f"{provider} does not take {media.PHRASE} ({measured(media)}){where}")
 
 
 def required(made: Media | Unsupported) -> Media:
