@@ -24,6 +24,7 @@ from ez_ptc.schema.decoders import (
     Renamed,
     Sum,
     chosen,
+    finite,
     from_base64,
     no_number,
 )
@@ -101,7 +102,7 @@ class _Change:
             return cast("Node", core_schema.no_info_before_validator_function(cast("Any", before), inner, ref=ref))
         if before is not None:
             inner = core_schema.no_info_before_validator_function(before, inner)
-        first = FromText(cast("CoreSchema", _without_ref(node)))
+        first = FromText(cast("CoreSchema", _without_ref(changed or node)))
         return cast("Node", core_schema.no_info_wrap_validator_function(first, inner, ref=ref))
 
     def _before(self, node: Node) -> Callable[[object], object] | None:
@@ -136,16 +137,22 @@ class _Change:
         if kind == "definitions":
             # What they are is not known of the definitions: a union may refer to any of them.
             return mapped_inside(node, replace(self, is_chosen=_has_union(node)))
+        if kind == "complex" and self.allows_infinity is None:
+            number = cast("CoreSchema", self._lax(node))
+            return cast("Node", core_schema.no_info_after_validator_function(finite, number))
+        if "keys_schema" in node:
+            return self._lax(self._with_keys(node))
+        node = self._of_simple_kind(node)
+        return node if _decodes_itself(node) else self._of_class(node)
+
+    def _of_simple_kind(self, node: Node) -> Node:
+        kind: str = node["type"]
         if kind == "str":
             # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
-            node = {"min_length": 0, **self._with_linear_pattern(node)}
-        elif kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
-            node = {**node, "allow_inf_nan": False}
-        elif kind == "generator":
-            node = {**node, "type": "list"}
-        elif "keys_schema" in node:
-            return self._lax(self._with_keys(node))
-        return node if _decodes_itself(node) else self._of_class(node)
+            return {"min_length": 0, **self._with_linear_pattern(node)}
+        if kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
+            return {**node, "allow_inf_nan": False}
+        return {**node, "type": "list"} if kind == "generator" else node
 
     def _of_class(self, node: Node) -> Node:
         """Return a schema with those in it changed by the settings of its class, if it is one of a class."""
