@@ -1,5 +1,7 @@
 """Recursion that goes too deep ends in a RecursionError, whatever limit a program has asked for."""
 
+import textwrap
+
 import pytest
 
 from ez_ptc import Toolkit
@@ -37,3 +39,44 @@ def test_recursion_that_is_too_deep_is_an_error_of_the_program(program: str, lim
 def test_a_program_may_recurse_as_deeply_as_it_asks_for(toolkit: Toolkit) -> None:
     program = "import sys\nsys.setrecursionlimit(30_000)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(20_000))"
     assert toolkit.execute(program).output == "20000\n"
+
+
+IN_THREADS = """
+import threading
+came = []
+def work():
+    try:
+        deep()
+    except RecursionError as error:
+        came.append(str(error).startswith("maximum recursion depth exceeded"))
+for _ in range(2):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+came"""
+
+
+@pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
+@pytest.mark.sampled(every=4)
+def test_recursion_that_is_too_deep_is_an_error_in_a_thread(program: str, toolkit: Toolkit) -> None:
+    result = toolkit.execute(f"def deep():\n{textwrap.indent(program, '    ')}\n{IN_THREADS}", 60)
+    assert result.return_value == [True, True], result.error
+
+
+def test_a_program_may_have_many_threads_and_choose_their_stacks(toolkit: Toolkit) -> None:
+    program = """
+import threading
+over = threading.Event()
+threads = [threading.Thread(target=over.wait) for _ in range(100)]
+for thread in threads: thread.start()
+over.set()
+for thread in threads: thread.join()
+def f(n): return n and 1 + f(n - 1)
+threading.stack_size(64 << 20)
+sys.setrecursionlimit(10**6)
+deep = threading.Thread(target=lambda: print(f(20_000)))
+deep.start()
+deep.join()
+(len(threads), threading.stack_size(0))"""
+    result = toolkit.execute("import sys\n" + program, 60)
+    assert (result.output, result.return_value) == ("20000\n", (100, 64 << 20)), result.error

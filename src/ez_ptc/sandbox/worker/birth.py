@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 from . import aio, depth, packages, preload, probe, report, runtime, strands, zygote
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_THREAD_STACK = 1 << 20
-"""Bytes of stack of a thread: they count as memory of the program, and the default would allow few threads."""
 _UNKNOWN_MEMORY = 64 << 20
 _LEAST_MEMORY = 96 << 20
 """Of data beyond what this process has: to run a program, and to report that it ran out of it."""
@@ -101,7 +98,6 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     depth.install()
     report.install(_granted()[0])
     runtime.replace_builtins()
-    threading.stack_size(_THREAD_STACK)
     base_memory = _base_memory()
     most = resource.getrlimit(resource.RLIMIT_DATA)[1]
     if resource.RLIM_INFINITY != most < base_memory + _LEAST_MEMORY:

@@ -3,40 +3,56 @@
 Until Python 3.11 every level of recursion may take the C stack, and what overruns that ends the process. The deepest
 frames known are those of `list.sort` with a key that sorts: 2.6 KB a level. From 3.12 on the interpreter itself limits
 how deep C goes, to 10,000 levels at most; what Python's own functions take is memory.
+
+A thread's stack counts as memory of the program, all of it. A few threads have the stack that plain CPython gives each
+on Linux, 8 MB; where there are many, the others have one that a recursion as deep as the interpreter allows overruns.
 """
 
 from __future__ import annotations
 
 import resource
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["install", "make_room"]
+__all__ = ["install", "make_room", "make_room_for_thread"]
 
 _STACK_OF_A_LEVEL = 2_700
 _MEMORY_OF_A_LEVEL = 2_048
 _MOST_STACK = 112 << 20
 """Linux leaves 128 MB for the stack, whatever its limit was when the process began."""
+_STACK_OF_A_THREAD = 1 << 20
+"""The default would allow few threads."""
+_STACK_OF_THE_FIRST = 8 << 20
+_FIRST = 4
+"""Threads that get the larger stack."""
+_SHARE_OF_A_STACK = 32
+"""Of a program's memory: small programs have small stacks."""
 _MOST_THAT_C_TAKES = (1 << 31) - 1
 _C_COUNTS = sys.version_info < (3, 12)
 
 _most = 1 << 30
 _set_limit = sys.setrecursionlimit
+_stack_size = threading.stack_size
 _asked = sys.getrecursionlimit()
+_large_stack = _STACK_OF_A_THREAD
+_given_stack = _STACK_OF_A_THREAD
 
 
 def install() -> None:
     """Let programs ask for any limit."""
     sys.setrecursionlimit = _set
     sys.getrecursionlimit = _get
+    _stack_size(_STACK_OF_A_THREAD)
 
 
 def make_room(memory: int) -> None:
     """Give the stack a quarter of what a program's memory may be, and note what recursion fits into both."""
-    global _most  # noqa: PLW0603 - the limit of this process
+    global _most, _large_stack  # noqa: PLW0603 - the limits of this process
+    _large_stack = min(max(memory // _SHARE_OF_A_STACK, _STACK_OF_A_THREAD), _STACK_OF_THE_FIRST)
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     wanted = min(memory // 4, _MOST_STACK)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -44,6 +60,17 @@ def make_room(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
     stack = _MOST_STACK if soft == resource.RLIM_INFINITY else min(soft, _MOST_STACK)
     _most = max(stack // _STACK_OF_A_LEVEL if _C_COUNTS else memory // _MEMORY_OF_A_LEVEL, _asked)
+
+
+def make_room_for_thread(others: int) -> None:
+    """Choose the stack of the next thread beside so many others, unless the program has chosen it."""
+    global _given_stack  # noqa: PLW0603 - what is compared with what the program may have chosen
+    size = _large_stack if others < _FIRST else _STACK_OF_A_THREAD
+    chosen = _stack_size(size)
+    if chosen == _given_stack:
+        _given_stack = size
+    else:
+        _stack_size(chosen)
 
 
 def _set(limit: Any, /) -> None:  # noqa: ANN401 - CPython says what it takes

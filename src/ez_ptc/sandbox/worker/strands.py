@@ -16,6 +16,8 @@ import threading
 from concurrent.futures.thread import _worker as _executor_thread  # pyright: ignore[reportPrivateUsage] - no public name
 from typing import TYPE_CHECKING, Any
 
+from .depth import make_room_for_thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -77,6 +79,7 @@ def install() -> None:
         # An executor starts a thread or not as it finds idle ones: its jobs are numbered, its threads are not.
         if getattr(self, "_target", None) is not _executor_thread:
             self.run = functools.partial(fork(current().step(), contextvars.Context()).run, self.run)
+        make_room_for_thread(count_threads())
         start_thread(self)
 
     def submit(
