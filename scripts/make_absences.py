@@ -1,7 +1,7 @@
 """Write what programs cannot import of the standard library into docs/programs.md, or check that it is there.
 
 ``python scripts/make_absences.py`` writes it between the markers; ``--check`` writes nothing, and exits with 1 where
-the page says something else. The lists themselves are in ``sandbox/worker/absent.py`` and ``sandbox/worker/stdlib.py``.
+the page says something else. The list itself is in ``sandbox/worker/absent.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ez_ptc.sandbox.worker import absent, stdlib
+from ez_ptc.sandbox.worker import absent
 
 __all__ = ["PAGE", "main", "render", "replace_section"]
 
@@ -27,9 +27,8 @@ def render() -> str:
         for reason, names in absent.ABSENT.items()
         if (public := [name for name in names.split() if not name.startswith("_")])
     ]
-    codecs = ", ".join(f"`{name}`" for name in sorted(set(stdlib.CODECS.split()) - {"__init__", "aliases"}))
     table = "\n".join(["| why | modules that programs cannot import |", "|---|---|", *rows])
-    return f"{_BEGIN}\n{table}\n\nOf the text encodings there are {codecs}.\n{_END}"
+    return f"{_BEGIN}\n{table}\n{_END}"
 
 
 def replace_section(page: str) -> str:

@@ -21,7 +21,6 @@ _SKIPPED: Final = (
     ("network", re.compile(r"socket|network|IPv6|TCP|localhost|\bssl\b", re.IGNORECASE)),
     ("files", re.compile(r"file|symlink|hardlink|TESTFN|director|chmod|locale|timezone data|tzset", re.IGNORECASE)),
 )
-_CODEC: Final = re.compile(r"unknown encoding")
 _OF_CPYTHONS_TESTS: Final = ("_test", "_xx", "_ctypes_test", "xx", "__phello__", "__hello__")
 _ORDER: Final = ("processes", "network", "files", "signals", "limits", "machine code")
 
@@ -71,8 +70,6 @@ def _causes(outcome: Outcome, is_absent: Callable[[str], bool]) -> Iterator[str]
     else:
         yield from (kind for kind in _ORDER if kind in outcome.asked)
         yield "system calls" if _REFUSED.search(text) else ""
-    if _CODEC.search(text):
-        yield "text encodings"
     if outcome.outcome == "skipped":
         missing = (name.removeprefix("module ") for name in outcome.asked if name.startswith("module "))
         yield from (_absence(name, is_absent) for name in missing)

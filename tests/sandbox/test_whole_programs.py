@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ez_ptc import Toolkit
+from tests.sandbox.whole_library import OF_THE_LIBRARY
 from tests.sandbox.whole_programs import AS_MAIN, TO_THE_END
 
-PROGRAMS = AS_MAIN | TO_THE_END
+PROGRAMS = AS_MAIN | TO_THE_END | OF_THE_LIBRARY
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
-__all__ = ["CODECS", "Modules", "Shelf", "rename"]
+__all__ = ["Modules", "Shelf", "rename"]
 
 _PACKAGES = (
     "_pyrepl asyncio collections compression concurrent ctypes email encodings html http importlib json logging "
@@ -29,16 +29,9 @@ _PACKAGES = (
 )
 _LEFT_OUT = (
     "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
-    "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib ensurepip ftplib imaplib imghdr imp mailbox mailcap "
-    "modulefinder nntplib pipes poplib pty py_compile site smtpd smtplib sndhdr sunau tabnanny "
-    "telnetlib this tty turtle uu webbrowser xdrlib zipapp"
-)
-CODECS = (
-    "__init__ aliases ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 idna "
-    "punycode unicode_escape raw_unicode_escape undefined hex_codec base64_codec quopri_codec zlib_codec bz2_codec "
-    "rot_13 charmap cp1250 cp1251 cp1252 cp1253 cp1254 cp437 cp850 cp866 iso8859_1 iso8859_2 iso8859_5 iso8859_7 "
-    "iso8859_9 iso8859_15 koi8_r mac_roman big5 gb2312 gbk gb18030 shift_jis cp932 euc_jp iso2022_jp euc_kr "
-    "cp949"
+    "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib encodings.mbcs encodings.oem ensurepip ftplib "
+    "imaplib imghdr imp mailbox mailcap modulefinder nntplib pipes poplib pty py_compile site smtpd smtplib sndhdr "
+    "sunau tabnanny telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
 _NOT_KEPT = frozenset({"__main__", "__pycache__", "conftest", "test", "tests"})
 _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
@@ -137,6 +130,10 @@ class _Kept:
         return self._package
 
 
+# Warnings that a module gives while it is loaded are about the import: they look for the first frame outside importlib.
+rename(_Kept.exec_module.__code__, "<frozen importlib._bootstrap_external>")
+
+
 def _bytecode(folder: str, stem: str) -> bytes:
     """Return the code of a file, marshalled: from its cache where that is fresh, as an import would take it.
 
@@ -188,11 +185,11 @@ class Modules:
 
         At the top of the standard library, and of nothing else, they are picked.
         """
-        packages, left_out, codecs = map(str.split, (_PACKAGES, _LEFT_OUT, CODECS))
+        packages, left_out = map(str.split, (_PACKAGES, _LEFT_OUT))
         for entry in os.listdir(folder):
             stem, kind = os.path.splitext(entry)
             name = package if stem == "__init__" else f"{package}.{stem}".lstrip(".")
-            if name in left_out or stem in _NOT_KEPT or (package == "encodings" and stem not in codecs):
+            if name in left_out or stem in _NOT_KEPT:
                 continue
             if kind == ".py" and name.startswith(_SETTINGS):
                 self._settings[name] = folder
