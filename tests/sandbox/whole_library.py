@@ -28,4 +28,57 @@ with warnings.catch_warnings(record=True) as given:
 here = (lambda: 0).__code__.co_filename
 print([(str(each.message), each.lineno, each.filename == here) for each in given])
 """,
+    "context variables are the program's own": """
+import asyncio, contextvars, threading
+from concurrent.futures import ThreadPoolExecutor
+mine = contextvars.ContextVar("mine", default=0)
+def seen(): return [(variable.name, value) for variable, value in contextvars.copy_context().items()]
+def show(): print(seen(), mine.get())
+show()
+thread = threading.Thread(target=show)
+thread.start()
+thread.join()
+with ThreadPoolExecutor(1) as pool:
+    pool.submit(mine.set, 3).result()
+    print(pool.submit(seen).result(), mine.get())
+async def work(): return seen()
+async def main():
+    mine.set(5)
+    print(await asyncio.gather(work(), asyncio.create_task(work()), asyncio.to_thread(seen)))
+asyncio.run(main())
+show()
+print(len(contextvars.copy_context()))
+""",
+    "tracebacks of threads and jobs": """
+import sys, threading, traceback
+from concurrent.futures import ThreadPoolExecutor
+def names(error): return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+def fail(): raise ValueError("no")
+with ThreadPoolExecutor(1) as pool:
+    try:
+        pool.submit(fail).result()
+    except ValueError as error:
+        print(names(error))
+threading.excepthook = lambda given: print(names(given.exc_value))
+thread = threading.Thread(target=fail)
+before = sorted(vars(thread))
+thread.start()
+thread.join()
+print(sorted(vars(thread)) == before or sorted({*vars(thread)} ^ {*before}))
+""",
+    "a thread that cannot be hashed": """
+import threading
+from dataclasses import dataclass
+@dataclass
+class Work(threading.Thread):
+    count: int
+    def __post_init__(self): threading.Thread.__init__(self)
+    def run(self): print(self.count)
+work = Work(3)
+try:
+    work.start()
+    work.join()
+except TypeError as error:
+    print(error)
+""",
 }

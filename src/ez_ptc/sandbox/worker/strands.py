@@ -3,25 +3,27 @@
 A strand is one line of sequential execution: the program itself, a thread, a task, a branch of ``parallel``. Each call
 takes the next number of its strand; a strand that is started takes a number too and counts below it. So the third call
 of the program is ``"3"``, and the first call of the second branch started there is ``"3.1.1"``.
+
+Where a strand runs is kept beside threads and tasks, and not in a context variable, which programs would find among
+their own.
 """
 
 from __future__ import annotations
 
 import _thread
 import asyncio
-import concurrent.futures
-import contextvars
-import functools
+import concurrent.futures.thread
 import threading
-from concurrent.futures.thread import _worker as _executor_thread  # pyright: ignore[reportPrivateUsage] - no public name
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from .depth import make_room_for_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Strand", "begin", "count_threads", "current", "fork", "install", "new_task"]
+__all__ = ["Strand", "begin", "count_threads", "current", "install", "new_task", "submit"]
 
 count_threads: Callable[[], int] = vars(_thread)["_count"]
 """How many threads there are beside the first, whoever started them: for less than threading takes."""
@@ -42,67 +44,106 @@ class Strand:
         self._count += 1
         return f"{self._prefix}{self._count}"
 
+    def fork(self, path: str = "") -> Strand:
+        """Return a strand below ``path``, which is the next step unless it is given."""
+        return Strand(f"{path or self.step()}.", self.program)
 
-_strand: contextvars.ContextVar[Strand] = contextvars.ContextVar("strand")
+
+class _Here(threading.local):
+    """What runs in a thread, and what the next job that it submits is to be."""
+
+    # A thread started behind threading's back (_thread) counts for itself, below a number that no step has.
+    def __init__(self) -> None:
+        self.strand = Strand("0.")
+        self.next_job: Strand | None = None
+
+
+_here = _Here()
+_of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], Strand] = weakref.WeakKeyDictionary()
+_running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_get_running_loop"]
+_current_task = asyncio.current_task
 
 
 def begin() -> None:
     """Start counting: what runs here from now on is the program's own strand."""
-    _strand.set(Strand(program=object()))
+    _here.strand = Strand(program=object())
 
 
 def current() -> Strand:
     """Return the strand that runs here."""
-    found = _strand.get(None)
-    if found is None:
-        # A thread started behind threading's back (_thread): it counts for itself, below a number that no step has.
-        found = Strand("0.")
-        _strand.set(found)
-    return found
+    loop = _running_loop()
+    if loop is not None:
+        task = _current_task(loop)
+        if task is not None and (found := _of_tasks.get(task)) is not None:
+            return found
+    return _here.strand
 
 
-def fork(path: str, context: contextvars.Context) -> contextvars.Context:
-    """Return ``context`` with a new strand below ``path`` as the current one in it."""
-    context.run(_strand.set, Strand(path + ".", current().program))
-    return context
+def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object], /, *args: object) -> Future[object]:
+    """Submit a job that is the strand below ``path``."""
+    _here.next_job = current().fork(path)
+    try:
+        return pool.submit(function, *args)
+    finally:
+        _here.next_job = None
 
 
 def install() -> None:
-    """Give threads, executor jobs and tasks strands of their own, numbered where they are started.
+    """Give threads, executor jobs and tasks strands of their own, numbered where they are started."""
+    _install_in_threads()
+    _install_in_jobs()
 
-    Threads begin with an empty context, as CPython's do; tasks with a copy of their creator's.
-    """
+
+def _install_in_threads() -> None:
+    thread: Any = threading.Thread
     start_thread = threading.Thread.start
-    submit_job = concurrent.futures.ThreadPoolExecutor.submit
+    # What runs outside of this is in no traceback.
+    run_thread: Callable[[threading.Thread], None] = vars(threading.Thread)["_bootstrap_inner"]
+    started: dict[int, Strand] = {}
 
     def start(self: threading.Thread) -> None:
         # An executor starts a thread or not as it finds idle ones: its jobs are numbered, its threads are not.
-        if getattr(self, "_target", None) is not _executor_thread:
-            self.run = functools.partial(fork(current().step(), contextvars.Context()).run, self.run)
+        is_executors = getattr(self, "_target", None) is vars(concurrent.futures.thread)["_worker"]
+        if not is_executors:
+            # The thread takes it before it counts as started.
+            started[id(self)] = current().fork()
         make_room_for_thread(count_threads())
-        start_thread(self)
+        try:
+            start_thread(self)
+        finally:
+            started.pop(id(self), None)
 
-    def submit(
-        self: concurrent.futures.ThreadPoolExecutor, fn: Callable[..., object], /, *args: object, **kwargs: object
-    ) -> concurrent.futures.Future[object]:
-        return submit_job(self, fork(current().step(), contextvars.Context()).run, fn, *args, **kwargs)
+    def bootstrap(self: threading.Thread) -> None:
+        if id(self) in started:
+            _here.strand = started[id(self)]
+        run_thread(self)
 
-    async def to_thread(func: Callable[..., object], /, *args: object, **kwargs: object) -> object:
-        run = fork(current().step(), contextvars.copy_context()).run
-        return await asyncio.get_running_loop().run_in_executor(None, functools.partial(run, func, *args, **kwargs))
+    thread.start = start
+    thread._bootstrap_inner = bootstrap  # noqa: SLF001 - threading offers no other place
 
-    threading.Thread.start = start
-    concurrent.futures.ThreadPoolExecutor.submit = submit
-    asyncio.to_thread = asyncio.threads.to_thread = to_thread
+
+def _install_in_jobs() -> None:
+    job: Any = vars(concurrent.futures.thread)["_WorkItem"]
+    make, run = job.__init__, job.run
+    strands: weakref.WeakKeyDictionary[object, Strand] = weakref.WeakKeyDictionary()
+
+    def initialise(self: object, *args: object, **kwargs: object) -> None:
+        make(self, *args, **kwargs)
+        strands[self] = _here.next_job or current().fork()
+
+    def run_job(self: object, *args: object) -> None:
+        _here.strand = strands[self]
+        run(self, *args)
+
+    job.__init__ = initialise
+    job.run = run_job
 
 
 def new_task(
-    loop: asyncio.AbstractEventLoop,
-    coro: Coroutine[Any, Any, object],
-    *,
-    context: contextvars.Context | None = None,
-    **options: Any,
+    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, object], **options: Any
 ) -> asyncio.Task[object]:
     """Task factory: a task counts below the place where it was created."""
-    forked = fork(current().step(), contextvars.copy_context() if context is None else context)
-    return asyncio.Task(coro, loop=loop, context=forked, **options)
+    strand = current().fork()
+    task = asyncio.Task(coro, loop=loop, **options)
+    _of_tasks[task] = strand
+    return task

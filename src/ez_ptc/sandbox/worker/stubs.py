@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from . import values
 from .quoting import MAX_LINE, name_text, on_one_line
 from .records import Record
-from .strands import count_threads, current, fork
+from .strands import count_threads, current, submit
 from .wire import TooLargeError
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Tools:
     ) -> Callable[[], object]:
         name = self._tools.get(function) if isinstance(function, FunctionType) else None
         if name is None:
-            return pool.submit(fork(path, contextvars.Context()).run, function, *args).result
+            return submit(pool, path, contextvars.Context().run, function, *args).result
         try:
             pending = self._start(name, args, {}, path)
         except TypeError as error:
