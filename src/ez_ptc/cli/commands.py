@@ -62,6 +62,7 @@ def run(
     timeout: float | None = None,
     calls: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
+    images: Path | None = None,
 ) -> int:
     """Run a program in the sandbox, with your tools in it.
 
@@ -77,10 +78,12 @@ def run(
         Show each tool call on standard error as it ends.
     json
         Print how it ended as JSON: output, calls, value, error.
+    images
+        A folder to save the program's pictures in, such as the figures of matplotlib.
     """
     from ez_ptc.cli.run import run_program
 
-    return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json)
+    return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json, images=images)
 
 
 def chat(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.pictures import save_pictures, show_pictures
 from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
 from ez_ptc.formats.content import as_json as json_of
@@ -26,11 +27,14 @@ class CommandError(EzPtcError):
     """What a command line asks for is not there; the message says what to write instead."""
 
 
-def run_program(file: str, tools: str, *, timeout: float | None, show_calls: bool, as_json: bool) -> int:
-    """Run a program, print how it ended, and return 0 when it succeeded, else 1.
+def run_program(
+    file: str, tools: str, *, timeout: float | None, show_calls: bool, as_json: bool, images: Path | None = None
+) -> int:
+    """Run a program, print how it ended, and return 0 when it succeeded, else 1. Its pictures go to a folder.
 
     Raises:
-        CommandError: The program or the toolkit is not there, or no program can have that time.
+        CommandError: The program or the toolkit is not there, no program can have that time, or the folder cannot be
+            written.
         SandboxError: No program can be run here.
     """
     _check_timeout(timeout, Limits())
@@ -42,6 +46,10 @@ def run_program(file: str, tools: str, *, timeout: float | None, show_calls: boo
         print(_as_json(result))
     else:
         _print(result, show_calls=show_calls)
+    if images is not None:
+        _save(result, images)
+    elif not as_json:
+        show_pictures(result.images)
     return 0 if result.success else 1
 
 
@@ -114,10 +122,18 @@ def _print(result: ExecutionResult, *, show_calls: bool) -> None:
             print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
     write(sys.stdout, result.output)
     if result.success and not result.output and result.value_text():
-        write(sys.stdout, f"{result.to_string()}\n")
+        write(sys.stdout, f"{result.value_text()}\n")
     write(sys.stderr, result.error_output)
     if not result.success and result.error and result.error not in result.error_output:
         write(sys.stderr, f"{result.error}\n")
+
+
+def _save(result: ExecutionResult, folder: Path) -> None:
+    try:
+        save_pictures(result.images, folder)
+    except OSError as error:
+        message = f"the pictures cannot be saved: {error.strerror or error}: {folder}"
+        raise CommandError(message) from error
 
 
 def _as_json(result: ExecutionResult) -> str:

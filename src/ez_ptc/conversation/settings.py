@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.goals import Goal
     from ez_ptc.messages import Entry, ToolCall, ToolResult
     from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.approval import Approve
 
@@ -134,7 +135,7 @@ class Settings:
         most = MAX_RESULT_TEXT if toolkit is None else toolkit.limits.max_text + _MOST_AROUND
         return Host(registry, self.limits, goal, program_in, execute, listener.check, listener.ended, most)
 
-    async def _execute(self, program: str, listener: _Listener) -> tuple[str, bool]:
+    async def _execute(self, program: str, listener: _Listener) -> tuple[str, ExecutionResult]:
         toolkit = self.toolkit
         if toolkit is None:
             message = "there is no toolkit to run a program with"
@@ -145,14 +146,14 @@ class Settings:
             )
         except _ListenerError as error:
             raise error.failure from None
-        return toolkit.answer(program, result), result.success
+        return toolkit.answer(program, result), result
 
     def _program_tool(self, toolkit: Toolkit, listener: _Listener) -> Tool[..., Any]:
-        async def execute_tools(code: str) -> str:
-            report, success = await self._execute(code, listener)
-            if not success:
+        async def execute_tools(code: str) -> object:
+            report, result = await self._execute(code, listener)
+            if not result.success:
                 raise ToolError(report)
-            return report
+            return [report, *result.images] if result.images else report
 
         described = toolkit.tool_schema("raw")
         return Tool(described["name"], described["description"], described["parameters"], execute_tools)

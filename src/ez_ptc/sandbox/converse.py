@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
@@ -63,6 +64,7 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
         "memory": limits.memory,
         "output": limits.output,
         "frame": limits.frame,
+        "images": limits.images,
         "elements": limits.elements,
         "outstanding": limits.outstanding,
         "calls": limits.calls,
@@ -341,7 +343,7 @@ class Exchange:
             error, trace = shortened(done.error, most), shortened(done.trace, most)
             if done.kind == "memory":
                 error += f" (the program may use {self.limits.memory >> 20} MiB)"
-        dropped = done.dropped if done else 0
+        missing = {"output": done.dropped, "images": done.images_left} if done else {}
         return ExecutionResult(
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
@@ -352,7 +354,8 @@ class Exchange:
             error=error,
             status="done" if error is None else "failed",
             duration_ms=(time.perf_counter() - self.started) * 1e3,
-            truncated={"output": dropped} if dropped else {},
+            images=[ImageMessage(data) for data in done.images] if done else [],
+            truncated={name: count for name, count in missing.items() if count},
             max_text=self.limits.max_text,
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
+from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
-from ez_ptc.messages import Printable, safe_repr
+from ez_ptc.messages import ImageMessage, Printable, safe_repr
 from ez_ptc.sandbox.texts import shortened
 from ez_ptc.sandbox.worker import values
 from ez_ptc.schema.shown import shown
@@ -44,6 +46,7 @@ class Limits:
         frame: Bytes of one message between program and host: a call with its arguments, a return value.
         elements: Elements of one value that a tool, or the program, passes on: items, keys, and what is in them. A
             table has one for each of its cells and rows.
+        images: Bytes of the pictures that a program makes, all together; one that does not fit is left out.
         seed: Pins what differs from one run to the next (clocks, random numbers, ids, the order of sets of values) to
             what follows from this number; None for the real things. Where objects lie, and so the order of a set of
             objects that are told apart by `id()`, is not pinned.
@@ -59,11 +62,22 @@ class Limits:
     outstanding: int = 64
     frame: int = 16 * _MIB
     elements: int = values.MAX_NODES
+    images: int = 4 * _MIB
     seed: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits that limit nothing."""
-        for name in ("timeout", "approval_timeout", "memory", "output", "calls", "outstanding", "frame", "elements"):
+        for name in (
+            "timeout",
+            "approval_timeout",
+            "memory",
+            "output",
+            "calls",
+            "outstanding",
+            "frame",
+            "elements",
+            "images",
+        ):
             value = getattr(self, name)
             what, kinds = ("a number", {int, float}) if "timeout" in name else ("a whole number", {int})
             if type(value) not in kinds or not value > 0:
@@ -113,7 +127,10 @@ class ExecutionResult(Printable):
         error: What went wrong, in a line that a model can act on; None after a success.
         status: `"done"`, `"failed"` or `"paused"`.
         duration_ms: From the start of the program to its end, in milliseconds.
-        truncated: What is missing here, by name: `{"output": 1024}` says that 1,024 bytes were dropped.
+        images: The pictures that it made, in PNG: what it has shown, the figures that were open at its end, and those
+            that its last expression is.
+        truncated: What is missing here, by name: `{"output": 1024}` says that 1,024 bytes were dropped, and
+            `{"images": 2}` that two pictures were left out.
         max_text: Characters that `to_string()` and `value_text()` have at most, and a sentence where that leaves
             something out.
     """
@@ -127,6 +144,7 @@ class ExecutionResult(Printable):
     error: str | None = None
     status: Literal["done", "failed", "paused"] = "done"
     duration_ms: float = 0.0
+    images: list[ImageMessage] = field(default_factory=list[ImageMessage])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
     max_text: int = field(default=_MIB, repr=False, compare=False)
 
@@ -134,7 +152,24 @@ class ExecutionResult(Printable):
         """Return what a model should read of this: the output or the value, or else what went wrong."""
         if not self.success:
             return shortened(self.error_output or self.error or "", self.max_text)
-        return self.output or self.value_text()
+        return self.output or self.value_text() or self.pictures_text()
+
+    def pictures_text(self) -> str:
+        """Return how many pictures there are, and how many were left out, for a model; nothing where there are none."""
+        made, left_out = len(self.images), self.truncated.get("images", 0)
+        told = [f"Pictures made: {made}."] if made or left_out else []
+        if left_out:
+            told.append(f"Left out, as too large or too many: {left_out}. Draw smaller ones.")
+        return f"[{' '.join(told)}]" if told else ""
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows of it: nothing of its own where there are no pictures."""
+        if not self.images:
+            return None
+        shown = "".join(
+            f'<img src="data:{each.media_type};base64,{b64encode(each.data or b"").decode()}">' for each in self.images
+        )
+        return f"<pre>{html.escape(self.to_string())}</pre>{shown}"
 
     def value_text(self) -> str:
         """Return the value as Python writes it, or nothing where there is none."""

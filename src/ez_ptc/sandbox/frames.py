@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.pictures import checked_pictures
 from ez_ptc.sandbox.texts import encodable
 from ez_ptc.sandbox.worker import values
 
@@ -45,7 +46,7 @@ _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
 _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
     "id", "path", "name", "args", "kwargs", "alone"
 )
-_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described"}
+_DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "images", "images_left"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MOST_DROPPED = 1 << 63
@@ -81,6 +82,8 @@ class DoneFrame(NamedTuple):
     kind: str
     dropped: int
     described: str = ""
+    images: tuple[bytes, ...] = ()
+    images_left: int = 0
 
 
 Frame = CallFrame | OutputFrame | DoneFrame
@@ -241,7 +244,7 @@ def _output(frame: dict[str, object]) -> OutputFrame:
 
 
 def _done(frame: dict[str, object]) -> DoneFrame:
-    error, dropped = frame.get("error"), frame.get("dropped")
+    error, dropped, images_left = frame.get("error"), frame.get("dropped"), frame.get("images_left", 0)
     trace, kind, described = (frame.get(name, "") for name in ("trace", "kind", "described"))
     if (
         frame.keys() <= _DONE_KEYS
@@ -251,8 +254,12 @@ def _done(frame: dict[str, object]) -> DoneFrame:
         and isinstance(described, str)
         and type(dropped) is int
         and 0 <= dropped < _MOST_DROPPED
+        and type(images_left) is int
+        and 0 <= images_left < _MOST_DROPPED
     ):
         error = None if error is None else encodable(error)
-        return DoneFrame(frame.get("value"), error, encodable(trace), kind, dropped, encodable(described))
+        images = checked_pictures(frame["images"]) if "images" in frame else ()
+        value, trace, described = frame.get("value"), encodable(trace), encodable(described)
+        return DoneFrame(value, error, trace, kind, dropped, described, images, images_left)
     message = "a done frame of the wrong shape"
     raise ProtocolError(message)

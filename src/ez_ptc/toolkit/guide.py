@@ -132,9 +132,17 @@ class Guide:
     def _answer(self, code: str, result: ExecutionResult) -> str:
         if not result.success:
             return self._failure(result)
+        pictures = result.pictures_text()
         if result.output:
             cut = result.truncated.get("output", 0)
-            return f"{result.output}\n[{cut} more bytes were cut: print less.]" if cut else result.output
+            return "\n".join(
+                filter(None, (result.output, f"[{cut} more bytes were cut: print less.]" if cut else "", pictures))
+            )
+        if pictures and not result.value_text():
+            return pictures
+        return "\n".join(filter(None, (self._unprinted_answer(code, result), pictures)))
+
+    def _unprinted_answer(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None and not result.described:
             return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))

@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import TYPE_CHECKING
 
-from . import aio, depth, packages, preload, probe, report, runtime, strands, zygote
+from . import aio, data_files, depth, packages, pictures, preload, probe, report, runtime, strands, zygote
 from .boot import end_with_host
 from .lockdown import Lockdown
 
@@ -87,7 +87,8 @@ def _granted() -> tuple[list[str], list[str], list[str]]:
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     preload.preload(modules.shelf)
-    packages.load_packages(modules, *_granted())
+    if _granted()[0]:
+        _load_packages(modules)
     modules.close()
     locks = Lockdown(f"{folder}/filters")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
@@ -105,6 +106,14 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
         message = f"RLIMIT_DATA leaves no memory for programs: it is {there} MB at most, and must be {needed} MB"
         raise OSError(message)
     return locks, base_memory
+
+
+def _load_packages(modules: Modules) -> None:
+    os.environ.update(pictures.ENVIRONMENT)
+    with data_files.empty_home():
+        packages.load_packages(modules, *_granted())
+        pictures.prepare()
+    data_files.keep_files(modules.shelf, packages.homes((), _granted()[1]))
 
 
 def _base_memory() -> int:

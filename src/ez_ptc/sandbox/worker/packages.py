@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .stdlib import Modules
 
-__all__ = ["MOST_OPEN", "PackageError", "load_packages"]
+__all__ = ["MOST_OPEN", "PackageError", "homes", "load_packages"]
 
 MOST_OPEN = 64
 """From this number on, no descriptor is closed in workers; none is opened after the lockdown."""
@@ -42,9 +42,9 @@ def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str],
     sys.path += places
     for name in names:
         _load(name)
-    for name, folder in _homes(before, tuple(places)):
+    for name, folder in homes(before, places):
         _load_extensions(folder, name)
-    for name, folder in _homes(before, tuple(places)):
+    for name, folder in homes(before, places):
         modules.keep(folder, name, f"<packages>/{name}")
     for name in needed:
         if name not in sys.modules:
@@ -92,12 +92,12 @@ def _threads(names: Iterable[str]) -> str:
     )
 
 
-def _homes(before: set[str], places: tuple[str, ...]) -> list[tuple[str, str]]:
+def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]:
     """Return the packages that have been loaded from one of the places since ``before``, with their folders."""
     found: list[tuple[str, str]] = []
-    for name in sorted({module.partition(".")[0] for module in set(sys.modules) - before}):
+    for name in sorted({module.partition(".")[0] for module in set(sys.modules).difference(before)}):
         folders = getattr(sys.modules.get(name), "__path__", ())
-        found += [(name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(places)]
+        found += [(name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(tuple(places))]
     return found
 
 

@@ -12,6 +12,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter, ExtensionFi
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, cast
 
+from .pictures import hide_places
 from .stdlib import rename
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
 
     if packages:
         _hide_in_objects(hide)
+        hide_places(hide)
     machine_code = _MachineCode()
     for module in list(sys.modules.values()):
         _hide_in_module(module, hide)

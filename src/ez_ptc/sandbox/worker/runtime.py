@@ -19,6 +19,7 @@ from . import chance, depth, strands, values
 from .aio import settle
 from .check import mistakes
 from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
+from .pictures import PICTURES
 from .program import SETTLE, compile_program, file_name, read_program, run_compiled
 from .provided import MODULES
 from .quoting import MAX_LINE, on_one_line, quoted
@@ -118,6 +119,9 @@ class Runtime:
             self._end(frame["code"])
         self._release_memory()
         self._tools.closed = RuntimeError("the program is over")
+        made, left_out = PICTURES.made()
+        if made or left_out:
+            done |= {"images": values.encode(made), "images_left": left_out}
         try:
             self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
@@ -144,6 +148,8 @@ class Runtime:
         else:
             strands.begin()
         self._output.begin(limits["output"])
+        # They are part of the last frame, where three letters of four are theirs.
+        PICTURES.begin(min(limits["images"], limits["frame"] // 2))
         self._tools.begin(limits["calls"], limits["elements"])
 
     def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
@@ -175,12 +181,15 @@ class Runtime:
                 return {"t": "done", "error": error, "trace": trace, "kind": "error"}
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
+            is_shown = PICTURES.end(value)
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
             self._release_memory()
+            with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
+                PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._meant(error, tree, text))
-        return self._value(value)
+        return self._value(None if is_shown else value)
 
     def _value(self, value: object) -> dict[str, object]:
         try:

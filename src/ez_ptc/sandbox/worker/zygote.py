@@ -220,7 +220,7 @@ def _run(code: str, *tools: tuple[object, ...]) -> bytes:
         "code": code,
         "tools": tools,
         "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
-        | {"elements": 1_000, "outstanding": 1, "calls": 1, "cpu": 0},
+        | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
         "messages": {},
         "patience": 0.0,
     }

@@ -1,0 +1,98 @@
+"""Files of packages that are no code, such as fonts: read before the lockdown, and opened from memory after it."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import os
+import shutil
+import stat
+import tempfile
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from .stdlib import Shelf
+
+__all__ = ["empty_home", "keep_files"]
+
+_MOST_OF_ONE = 4 << 20
+_MOST_OF_ALL = 64 << 20
+_CODE = (".py", ".pyc", ".pyi", ".pyx", ".pxd", ".so", ".a", ".c", ".cpp", ".h", ".hpp")
+_NOT_FOR_PROGRAMS = {"__pycache__", "include", "sample_data", "test", "tests"}
+_READING = {"r", "rb", "rt"}
+
+
+class _File(io.BytesIO):
+    """A file in memory that has a name, as one has that was opened."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+@contextlib.contextmanager
+def empty_home() -> Generator[None]:
+    """Let packages find an empty home while they are imported: they read settings there, and write caches."""
+    folder = tempfile.mkdtemp()
+    os.environ["HOME"] = folder
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
+    """Read the files of packages, given as name and folder, and let `open` find them under the names of this place."""
+    kept: dict[str, slice] = {}
+    left = _MOST_OF_ALL
+    for name, home in homes:
+        for folder, inside, files in os.walk(home):
+            inside[:] = sorted(set(inside) - _NOT_FOR_PROGRAMS)
+            for file in sorted(files):
+                path = f"{folder}/{file}"
+                if file.endswith(_CODE) or ".so." in file or not 0 < os.path.getsize(path) <= min(_MOST_OF_ONE, left):
+                    continue
+                with open(path, "rb") as opened:
+                    data = opened.read()
+                left -= len(data)
+                kept[f"<packages>/{name}{path[len(home) :]}"] = shelf.put(data)
+    if kept:
+        found = _Files(shelf, kept)
+        io.open = builtins.open = found.open
+        os.stat = found.stat
+
+
+class _Files:
+    """What `open` and `os.stat` ask before they ask the kernel."""
+
+    def __init__(self, shelf: Shelf, kept: dict[str, slice]) -> None:
+        self._shelf = shelf
+        self._kept = kept
+        self._open = io.open
+        self._stat = os.stat
+
+    def _found(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
+        with contextlib.suppress(TypeError, ValueError):
+            place = cast("object", os.fspath(path))
+            return self._kept.get(os.path.normpath(place).lstrip("/")) if isinstance(place, str) else None
+        return None
+
+    def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
+        where = self._found(file) if mode in _READING else None
+        if where is None:
+            return self._open(file, mode, *args, **kwargs)
+        opened = _File(bytes(self._shelf.get(where)), cast("str", os.fspath(file)))
+        if mode == "rb":
+            return opened
+        options: dict[str, Any] = dict(zip(("buffering", "encoding", "errors", "newline"), args, strict=False))
+        options |= kwargs
+        return io.TextIOWrapper(opened, options.get("encoding"), options.get("errors"), options.get("newline"))
+
+    def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes it
+        where = self._found(path)
+        if where is None:
+            return self._stat(path, *args, **kwargs)
+        return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, where.stop - where.start, 0, 0, 0))

@@ -1,0 +1,173 @@
+"""Pictures that a program makes, as PNG files for the host: figures of matplotlib and images of Pillow.
+
+They are those that the program shows, the figures that are open at its end, and the value of its last expression.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "prepare"]
+
+_MOST = 32
+_MOST_PIXELS = 1 << 25
+"""What a picture takes whoever opens it is four bytes for each."""
+ENVIRONMENT = {"MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1"}
+"""What tells matplotlib to draw into memory, and to look for no other fonts than its own: that may take seconds."""
+_FIGURES, _IMAGES = "matplotlib", "PIL"
+
+
+class Pictures:
+    """What one program has shown so far, within its limit."""
+
+    def __init__(self) -> None:
+        self._made: list[bytes] = []
+        self._room = 0
+        self._left_out = 0
+
+    def begin(self, most: int) -> None:
+        """Have none yet, and room for so many bytes."""
+        self._made, self._room, self._left_out = [], most, 0
+
+    def add(self, picture: Any) -> None:  # noqa: ANN401 - a figure or an image
+        """Take a picture as it looks now, or count it where there is no room for it."""
+        data = b"" if len(self._made) >= _MOST else _png(picture)
+        if 0 < len(data) <= self._room:
+            self._made.append(data)
+            self._room -= len(data)
+        else:
+            self._left_out += 1
+
+    def end(self, value: object) -> bool:
+        """Take what is open and what the value shows; return whether that is all there is to the value.
+
+        It runs the program's own code, and raises whatever that does.
+        """
+        shown = _pictures_in(value)
+        is_shown = bool(shown)
+        figures = _open_figures()
+        shown = [each for each in shown if not any(each is figure for figure in figures)]
+        _close_figures()
+        for picture in figures + shown:
+            self.add(picture)
+        return is_shown
+
+    def made(self) -> tuple[list[bytes], int]:
+        """Return the pictures, and how many there were no room for."""
+        return self._made, self._left_out
+
+
+PICTURES = Pictures()
+"""Those of the program that runs here."""
+
+
+def prepare() -> None:
+    """Let the packages that are loaded draw without files, and show what they draw."""
+    # They are asked to draw once: what they load for it could not be loaded later.
+    if _FIGURES in sys.modules:
+        _prepare_figures()
+    if _IMAGES in sys.modules:
+        images = importlib.import_module("PIL.Image")
+        images.preinit()
+        images.new("RGB", (1, 1)).save(io.BytesIO(), format="PNG")
+        images.Image.show = _show_image
+
+
+def _prepare_figures() -> None:
+    plots: Any = importlib.import_module("matplotlib.pyplot")
+    importlib.import_module("matplotlib").use("agg")
+    figure, axes = plots.subplots()
+    axes.set_title("$x$")
+    _png(figure)
+    plots.close("all")
+    plots.show = _show_figures
+    type(figure).show = _show_figure
+
+
+def _show_figures(*args: object, **kwargs: object) -> None:
+    """Show all open figures, and close them."""
+    del args, kwargs
+    figures = _open_figures()
+    _close_figures()
+    for figure in figures:
+        PICTURES.add(figure)
+
+
+def _show_figure(self: Any, warn: bool = True) -> None:  # noqa: ANN401, FBT001, FBT002 - as matplotlib has it
+    """Show the figure."""
+    del warn
+    PICTURES.add(self)
+
+
+def _show_image(self: Any, title: str | None = None) -> None:  # noqa: ANN401 - as Pillow has it
+    """Show the image."""
+    del title
+    PICTURES.add(self)
+
+
+def hide_places(hide: Callable[[str], str]) -> None:
+    """Let fonts be known by their places in the sandbox, and forget what was found at others."""
+    fonts: dict[str, Any] = vars(sys.modules.get("matplotlib.font_manager", object))
+    if "fontManager" not in fonts:
+        return
+    top: Any = sys.modules[_FIGURES]
+    # It keeps what it has once found.
+    place = hide(top.get_data_path())
+    top.get_data_path = lambda: place
+    manager: Any = fonts["fontManager"]
+    for entries in (manager.ttflist, manager.afmlist):
+        # The fonts of this machine can't be opened.
+        entries[:] = [entry for entry in entries if hide(entry.fname) != entry.fname]
+        for entry in entries:
+            object.__setattr__(entry, "fname", hide(entry.fname))
+    _forget(fonts)
+    _forget(cast("dict[str, Any]", vars(fonts["FontManager"])))
+
+
+def _forget(functions: Mapping[str, Any]) -> None:
+    for function in functions.values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
+def _pictures_in(value: object) -> list[object]:
+    """Return the pictures that a value is, or that a list or tuple has nothing else than."""
+    kinds = _kinds()
+    items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
+    found = [*items] if kinds else []
+    return found if all(isinstance(item, kinds) for item in found) else []
+
+
+def _kinds() -> tuple[type, ...]:
+    places = (("matplotlib.figure", "Figure"), ("PIL.Image", "Image"))
+    return tuple(vars(sys.modules[module])[name] for module, name in places if module in sys.modules)
+
+
+def _open_figures() -> list[Any]:
+    plots: Any = sys.modules.get("matplotlib.pyplot")
+    return [] if plots is None else [plots.figure(number) for number in plots.get_fignums()]
+
+
+def _close_figures() -> None:
+    plots: Any = sys.modules.get("matplotlib.pyplot")
+    if plots is not None:
+        plots.close("all")
+
+
+def _png(picture: Any) -> bytes:  # noqa: ANN401 - a figure or an image
+    """Return a picture as a PNG file, or nothing for one that is too large."""
+    written = io.BytesIO()
+    if hasattr(picture, "savefig"):
+        width, height = picture.get_size_inches() * picture.dpi
+        if width * height <= _MOST_PIXELS:
+            picture.savefig(written, format="png", bbox_inches="tight")
+    elif picture.width * picture.height <= _MOST_PIXELS:
+        drawn = picture if picture.mode in {"1", "L", "LA", "P", "RGB", "RGBA"} else picture.convert("RGB")
+        drawn.save(written, format="PNG")
+    return written.getvalue()
