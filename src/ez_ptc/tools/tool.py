@@ -77,14 +77,14 @@ class Tool(Generic[P, R_co]):
         self._take(definition)
 
     @classmethod
-    def from_function(cls, function: Callable[P, R_co], /, **options: "Unpack[FunctionOptions]") -> "Self":
+    def from_function(cls, func: Callable[P, R_co], **options: "Unpack[FunctionOptions]") -> "Self":
         """Make a tool of a function, as `@ez_tool` does; a parameter that takes None need not be passed.
 
         `options` are those of `ToolOptions` without `registry`. Raises and warns as `ez_tool` does.
         """
         from ez_ptc.tools.definition import Options, define
 
-        return cls.of_definition(define(function, Options.of(options), stacklevel=2, nullable_is_optional=True))
+        return cls.of_definition(define(func, Options.of(options), stacklevel=2, nullable_is_optional=True))
 
     @classmethod
     def from_schema(
