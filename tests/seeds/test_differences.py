@@ -1,4 +1,7 @@
-"""What is otherwise than in the documents this library began with: the table says so, and it is so."""
+"""What is otherwise than in the documents this library began with: the table says so, and it is so.
+
+Each function checks a row of the table, and quotes the statements that the row is about.
+"""
 
 import dataclasses
 import inspect
@@ -7,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Annotated, Any, Final
+from unittest import TestCase
 
 import pytest
 from pydantic import Field
@@ -51,15 +55,18 @@ def collected(**given: object) -> dict[str, object]:
 
 
 def of_description() -> None:
+    """The first paragraph becomes the tool's `description`."""
     assert ez_tool(find).description == "Find something.\n\nIt looks everywhere."
 
 
 def of_optional() -> None:
+    """| schema of X"""
     assert [*ez_tool(find).parameters["properties"]["limit"]["anyOf"]] == [{"type": "integer"}, {"type": "null"}]
     assert function_to_tool(find)["function"]["parameters"]["properties"]["limit"]["type"] == "integer"
 
 
 def of_builtins() -> None:
+    """Only safe builtins are available"""
     with Toolkit([ez_tool(find)]) as toolkit:
         result = toolkit.execute("import subprocess, ctypes\nprint(eval('1 + 1'))\nopen('/etc/passwd')")
     assert (result.output, result.success) == ("2\n", False)
@@ -67,6 +74,7 @@ def of_builtins() -> None:
 
 
 def of_keys() -> None:
+    """leading to `KeyError` at runtime."""
     shaped = ez_tool(find, return_schema={"type": "object", "properties": {"what": {"type": "string"}}})
     with Toolkit([shaped]) as toolkit:
         result = toolkit.execute("print(1)\nfind('x')['other']")
@@ -74,12 +82,21 @@ def of_keys() -> None:
 
 
 def of_tool() -> None:
+    """
+    Dataclass-based design centered on `Tool`
+    `Tool` dataclass for tool metadata and function references
+    @dataclass
+    """
     made = ez_tool(find)
     assert not dataclasses.is_dataclass(made)
     assert (made.changed(name="look").name, made.name) == ("look", "find")
 
 
 def of_positions() -> None:
+    """
+    function: Callable[..., Any]
+    schema: dict
+    """
     schema = {"type": "object", "properties": {"what": {"type": "string"}}}
     assert Tool(name="find", description="Find.", function=find, schema=schema).execute(what="x").success
     with pytest.raises(SchemaError):
@@ -87,6 +104,10 @@ def of_positions() -> None:
 
 
 def of_messages() -> None:
+    """
+    @dataclass
+    arguments: dict
+    """
     message = ToolCallMessage("find", "call_1", "{broken")
     assert message.arguments == "{broken"
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -94,6 +115,8 @@ def of_messages() -> None:
 
 
 def of_errors() -> None:
+    """returning `ToolResult(success=False, error=str(e))`."""
+
     def fail(how: str) -> None:
         """Fail."""
         raise {"key": KeyError("k"), "empty": OSError(), "long": OSError("x" * 5000)}[how]
@@ -104,17 +127,32 @@ def of_errors() -> None:
     assert len(made.execute(how="long").error or "") == 4000
 
 
+def of_logs() -> None:
+    """All errors logged before propagation."""
+    calculator, case = create_calculator_tool(), TestCase()
+    with case.assertNoLogs("ez_ptc"), pytest.raises(ValueError, match="cannot be worked out"):
+        calculator("abs(1)")
+    with case.assertLogs("ez_ptc"):
+        assert not calculator.execute(expression="abs(1)").success
+
+
 def of_dependencies() -> None:
+    """
+    **External**: stdlib
+    lightweight, no dependencies
+    """
     needed = {re.split(r"[^\w-]", each)[0] for each in requires("ez-ptc") or () if "extra ==" not in each}
     assert {"pydantic", "docstring-parser", "jsonschema-rs", "anyio"} <= needed
 
 
 def of_what_is_not_there() -> None:
+    """`NotImplementedError` for unimplemented paths."""
     with pytest.raises(SchemaError):
         Tool("find", "Find.", [])
 
 
 def of_the_decorator() -> None:
+    """`registry` | `ToolRegistry` | `None` | Auto-register to registry"""
     made = tool("look", "Look for it.", category="shop")(find)
     assert (made.name, made.description, made.category) == ("look", "Look for it.", "shop")
     with pytest.raises(TypeError):
@@ -122,6 +160,7 @@ def of_the_decorator() -> None:
 
 
 def of_register() -> None:
+    """`register` | `tool: Tool` | `None` | Add a tool to the registry"""
     registry, calculator = ToolRegistry(), create_calculator_tool()
     assert registry.register(calculator) is calculator
     with pytest.raises(DuplicateToolError):
@@ -129,6 +168,8 @@ def of_register() -> None:
 
 
 def of_unknown_types() -> None:
+    """Python type-to-ParameterType mapping falls back to STRING for unknown types."""
+
     class Unknown:
         pass
 
@@ -143,6 +184,8 @@ def of_unknown_types() -> None:
 
 
 def of_metadata() -> None:
+    """Any metadata from annotations"""
+
     def take(count: Annotated[int, "how many", Field(ge=1), 7]) -> None:
         """Take some."""
 
@@ -152,10 +195,16 @@ def of_metadata() -> None:
 
 
 def of_sections() -> None:
+    """
+    Extract from docstring/documentation comments
+    description=func.__doc__
+    """
     assert "Args" not in function_to_tool(find)["function"]["description"]
 
 
 def of_missing_annotations() -> None:
+    """Missing type annotations"""
+
     def take(what: str) -> None:
         """Take it."""
 
@@ -165,6 +214,8 @@ def of_missing_annotations() -> None:
 
 
 def of_generated_schemas() -> None:
+    """schema=generate_tool_schema(func)"""
+
     def wait(seconds: int = 1) -> None:
         """Wait."""
 
@@ -174,27 +225,44 @@ def of_generated_schemas() -> None:
 
 
 def of_more_than_text() -> None:
+    """
+    Only supports text messages
+    Text-only conversations
+    rather than multimodal capabilities
+    """
     assert {"image", "prompt_for_type"} <= set(dir(LLMPromptBuilder))
 
 
 def of_the_provider_chosen() -> None:
+    """When `prompt_conversation()` is used, automatically select Anthropic provider"""
     assert next(iter(choosing.KEYS)) == "anthropic"
     assert len(choosing.KEYS) > 1
 
 
 def of_stop_reasons() -> None:
+    """
+    Tool calls have `stop_reason` of "tool_use"
+    """
     block: dict[str, object] = {"type": "tool_use", "id": "toolu_1", "name": "find", "input": {}}
     said: Answer = answer({"content": [block], "stop_reason": "tool_use"}, Prompt(model="m", entries=()))
     assert (said.stop_reason, said.details["stop_reason"]) == ("tool_calls", "tool_use")
 
 
 def of_prompts() -> None:
+    """
+    Similar to prompt_for_text
+    Simple message passing interface similar to prompt_for_text
+    """
     assert not hasattr(LLMPromptBuilder, "prompt_for_text")
     assert inspect.iscoroutinefunction(LLMPromptBuilder.aprompt)
     assert not inspect.iscoroutinefunction(LLMPromptBuilder.prompt)
 
 
 def of_pages(repository: Path) -> None:
+    """
+    [API Reference](api-reference.md)
+    [Framework Examples](examples.md)
+    """
     assert not (repository / "docs" / "api-reference.md").exists()
     assert not (repository / "docs" / "examples.md").exists()
 
@@ -208,6 +276,7 @@ CHECKS: dict[str, Callable[[], None]] = {
     "`Tool(name, description, function, schema)`": of_positions,
     "`@dataclass class ToolCallMessage`": of_messages,
     "`ToolResult(success=False, error=str(e))`": of_errors,
+    "All errors logged before propagation": of_logs,
     "stdlib (`inspect`, `json`, `ast`, ...), no dependencies": of_dependencies,
     "`NotImplementedError` for unimplemented paths": of_what_is_not_there,
     "`@tool` takes `name`, `description`, `category`, `registry`": of_the_decorator,
