@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import logging
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -60,19 +59,6 @@ def test_a_registry_has_the_methods_of_its_table(specification: Seed) -> None:
         assert set(parameters(taken)) - {"kwargs"} <= set(signature.parameters)
 
 
-def test_a_registry_finds_lists_and_executes_by_name() -> None:
-    registry = ToolRegistry()
-    calculator, clock = create_calculator_tool(), create_datetime_tool()
-    registry.register(calculator)
-    registry.register(clock)
-    assert registry.get("calculator") is calculator
-    assert registry.list_tools() == [calculator, clock]
-    assert registry.list_tools(category=str(clock.category)) == [clock]
-    assert registry.to_openai_format() == [calculator.to_openai_format(), clock.to_openai_format()]
-    assert registry.to_anthropic_format(category=str(clock.category)) == [clock.to_anthropic_format()]
-    assert registry.execute("calculator", expression="2 + 3 * 4").output == 14
-
-
 def test_the_decorator_takes_what_its_table_says(specification: Seed) -> None:
     registry = ToolRegistry()
     values: dict[str, Any] = {"name": "double", "description": "Double.", "category": "math", "registry": registry}
@@ -87,15 +73,6 @@ def test_the_decorator_takes_what_its_table_says(specification: Seed) -> None:
     assert registry.get("double") is twice
 
 
-def test_the_decorator_needs_none_of_them() -> None:
-    @tool()
-    def twice(x: int) -> int:
-        """Double it."""
-        return x * 2
-
-    assert (twice.name, twice.description, twice.category) == ("twice", "Double it.", None)
-
-
 def test_the_types_of_parameters_are_those_listed(specification: Seed) -> None:
     listed = specification.sections["`ParameterType` (Enum)"].partition("Values:")[2].partition(".")[0]
     assert [each.strip(" `\n") for each in listed.split(",")] == [each.name for each in ParameterType]
@@ -105,35 +82,3 @@ def test_the_factories_make_tools_of_the_names_in_their_table(specification: See
     made = {"create_calculator_tool()": create_calculator_tool, "create_datetime_tool()": create_datetime_tool}
     rows = [words(row) for row in specification.rows("Built-in Tools")]
     assert {factory: made[factory]().name for factory, _, _ in rows} == {factory: name for factory, name, _ in rows}
-
-
-def test_an_unknown_tool_is_an_error_result() -> None:
-    result = ToolRegistry().execute("nothing", x=1)
-    assert not result.success
-    assert "nothing" in (result.error or "")
-
-
-def test_every_exception_is_wrapped_with_its_text_and_logged_before(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> None:
-        message = "the disk is full"
-        raise OSError(message)
-
-    with caplog.at_level(logging.WARNING):
-        result = Tool("fail", "Fail.", [], fail).execute()
-    assert (result.success, result.error) == (False, "the disk is full")
-    assert "the disk is full" in caplog.text
-
-
-def test_the_calculator_raises_for_what_is_no_arithmetic() -> None:
-    calculator = create_calculator_tool()
-    with pytest.raises(ValueError, match=r"\w"):
-        calculator("__import__('os')")
-    assert calculator.execute(expression="__import__('os')").success is False
-
-
-def test_a_type_that_has_no_word_is_a_string() -> None:
-    def find(thing: object) -> object:
-        return thing
-
-    (parameter,) = Tool.from_function(find, description="Find.").parameter_list
-    assert parameter.param_type is ParameterType.STRING

@@ -4,10 +4,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
+from typing import Any, Literal, NotRequired, Optional, TypedDict, Union
 
 import pytest
 from pydantic import BaseModel
@@ -82,8 +81,6 @@ STRUCTURES: dict[str, Any] = {
     "Dataclasses / Structured Classes": DataFields,
     "Model Classes (e.g., Pydantic)": ModelFields,
 }
-SIMPLE: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool}
-SPECIAL: dict[str, Any] = {"bytes": bytes, "datetime": datetime, "date": date, "time": time}
 
 
 @pytest.fixture(scope="module")
@@ -118,37 +115,12 @@ def test_a_type_has_the_schema_that_is_printed_below_it(conversion: Seed, commen
         assert json.dumps(type_to_json_schema(each)) == json.dumps(expected)
 
 
-@pytest.mark.parametrize(("heading", "types"), [("Primitive Types", SIMPLE), ("Special String Types", SPECIAL)])
-def test_a_type_has_the_schema_in_its_row(conversion: Seed, heading: str, types: dict[str, Any]) -> None:
-    rows = {
-        name: json.loads(schema.strip("`"))
-        for names, schema in conversion.rows(heading)
-        for name in re.findall(r"`(\w+)`", names)
-    }
-
-    assert {name: type_to_json_schema(each) for name, each in types.items()} == {name: rows[name] for name in types}
-    assert len(conversion.rows(heading)) == len(types)
-
-
 @pytest.mark.parametrize("heading", STRUCTURES)
 def test_a_structure_has_the_schema_that_is_printed_for_it(conversion: Seed, heading: str) -> None:
     ((language, printed),) = conversion.blocks[heading]
 
     assert language == "json"
     assert json.dumps(type_to_json_schema(STRUCTURES[heading])) == json.dumps(filled(printed))
-
-
-def test_an_unrecognized_type_is_text(conversion: Seed) -> None:
-    class Unknown:
-        pass
-
-    (fallback,) = re.findall(r"`(\{.+?\})`", conversion.sections["Fallback"])
-    assert type_to_json_schema(Unknown) == json.loads(fallback)
-
-
-def test_annotated_is_unwrapped(conversion: Seed) -> None:
-    assert "unwrap to extract the base type `T`" in conversion.sections["Handling Annotated Types"]
-    assert type_to_json_schema(Annotated[list[int], "some numbers"]) == type_to_json_schema(list[int])
 
 
 def example(conversion: Seed) -> Callable[..., object]:
@@ -175,42 +147,3 @@ def test_a_definition_has_the_structure_that_is_printed(conversion: Seed) -> Non
     rows = {row[0].strip("`"): row[1] for row in conversion.rows("Function Properties")}
     assert set(rows) == {"type", *(f"function.{name}" for name in tool["function"])}
     assert tool["type"] == "function"
-
-
-def test_a_parameter_is_described_as_the_notes_say(conversion: Seed) -> None:
-    (sentence,) = re.findall(r'Example: `"(.+?)"`', conversion.sections["Parameter Description Generation"])
-    location = function_to_tool(example(conversion))["function"]["parameters"]["properties"]["location"]
-
-    assert location["description"] == sentence
-
-
-def test_the_special_parameters_are_skipped(conversion: Seed) -> None:
-    def search(query: str, *terms: str, limit: int, **options: str) -> None:
-        """Search."""
-
-    skipped = re.findall(r"^- `(\*+)", conversion.sections["Handling Special Parameters"], re.MULTILINE)
-    parameters = function_to_tool(search)["function"]["parameters"]
-
-    assert skipped == ["*", "**"]
-    assert list(parameters["properties"]) == parameters["required"] == ["query", "limit"]
-
-
-def test_documentation_is_required(conversion: Seed) -> None:
-    def undocumented(query: str) -> None: ...
-
-    ((_, algorithm),) = conversion.blocks["Algorithm"]
-    assert "raise error if missing" in algorithm
-    with pytest.raises(ValueError, match="undocumented has no docstring"):
-        function_to_tool(undocumented)
-
-
-def test_a_parameter_is_required_where_it_has_no_default(conversion: Seed) -> None:
-    def search(query: str | None, limit: int | None = None, *, deep: bool = False, order: object) -> None:
-        """Search."""
-
-    del search.__annotations__["order"]
-    parameters = function_to_tool(search)["function"]["parameters"]
-
-    assert "required** if it has no default value" in conversion.sections["Required vs Optional"]
-    assert parameters["required"] == ["query", "order"]
-    assert parameters["properties"]["order"]["type"] == "string"

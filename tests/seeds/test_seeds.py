@@ -1,13 +1,11 @@
 """The examples of the two documents this library began with, run as they are printed and held to what they promise."""
 
 import ast
-import inspect
 import re
 from pathlib import Path
-from typing import Any, Literal, Optional, TypedDict
+from typing import Any, TypedDict
 
 import pytest
-from pydantic import BaseModel
 
 from ez_ptc import ExecutionResult, Tool, Toolkit, ez_tool
 from tests.seeds.documents import Seed, read
@@ -46,58 +44,11 @@ class WeatherResult(TypedDict):
     condition: str
 
 
-class ProductModel(BaseModel):
-    id: int
-    name: str
-
-
-class WeatherModel(BaseModel):
-    location: str
-    temp: int
-
-
 @ez_tool
 def search_products(query: str, limit: int = 5) -> list[ProductResult]:
     """Search the product catalog."""
     found: list[ProductResult] = [{"id": 1, "name": query, "price": 49.5, "tags": []}]
     return found[:limit]
-
-
-def returning(annotation: object) -> Tool[..., Any]:
-    def function() -> object:
-        """Return something."""
-
-    if annotation is inspect.Signature.empty:
-        del function.__annotations__["return"]
-    else:
-        function.__annotations__["return"] = annotation
-    return ez_tool(function)
-
-
-def test_no_example_of_the_seeds_is_left_out(concepts: Seed, chaining: Seed) -> None:
-    """The tests below name every heading that has Python under it, and how many blocks."""
-
-    def counted(seed: Seed) -> dict[str, int]:
-        found = {
-            heading: sum(language == "python" for language, _ in blocks) for heading, blocks in seed.blocks.items()
-        }
-        return {heading: number for heading, number in found.items() if number}
-
-    assert counted(concepts) == {
-        "Tools": 1,
-        "Docstring format": 1,
-        "Toolkit": 1,
-        "Execution engine": 1,
-        "Tool chaining": 1,
-        "The solution: `assist_tool_chaining`": 1,
-    }
-    assert counted(chaining) == {
-        "Enabling tool chaining": 1,
-        "1. Auto-detected via TypedDict": 1,
-        "2. Auto-detected via Pydantic BaseModel": 1,
-        "3. Explicit override": 1,
-        "Example: full workflow with chaining": 2,
-    }
 
 
 # --- seed 000 ---------------------------------------------------------------------------------------------------------
@@ -122,39 +73,6 @@ def test_a_tool_has_the_attributes_of_the_table(concepts: Seed, get_weather: Too
     assert get_weather.parameters["required"] == ["location"]
     assert get_weather.return_schema is None
     assert not isinstance(get_weather.fn, Tool)
-
-
-def test_a_tool_is_still_its_function(get_weather: Tool[..., Any]) -> None:
-    result = get_weather("NYC")
-
-    assert result == get_weather.fn("NYC")
-    assert (result["location"], result["temp"], result["unit"]) == ("NYC", 22, "celsius")
-
-
-def schema_of(annotation: object) -> Names:
-    def function(value: object) -> None:
-        """Take a value."""
-
-    function.__annotations__["value"] = annotation
-    parameters = ez_tool(function).parameters
-    schema: Names = parameters["properties"]["value"]
-    return parameters["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-
-
-def test_the_types_of_the_table_become_the_schemas_beside_them(concepts: Seed) -> None:
-    names: Names = {"X": int, "K": str, "V": int, "Optional": Optional, "Literal": Literal}
-    names |= {"TypedDict": WeatherResult, "BaseModel": WeatherModel}
-    rows = [(hint, row[1]) for row in concepts.rows("Supported type hints") for hint in re.findall("`(.+?)`", row[0])]
-
-    for hint, described in rows:
-        schema = schema_of(eval(hint, names))
-        for kind in re.findall('"(.+?)"', described):
-            assert schema["type"] == kind
-        for keyword in ("items", "additionalProperties", "enum", "properties"):
-            assert keyword not in described or keyword in schema
-        assert "schema of X" not in described or {"type": "integer"} in schema["anyOf"]
-        assert "model" not in described or set(schema["properties"]) == {"location", "temp"}
-    assert len(rows) == 11
 
 
 def test_docstrings_give_descriptions(concepts: Seed) -> None:
@@ -191,33 +109,6 @@ def test_an_execution_has_the_attributes_shown(concepts: Seed, get_weather: Tool
     assert (call["name"], call["args"], call["kwargs"]) == ("get_weather", ("NYC",), {})
     assert call["result"]["condition"] == "sunny"
     assert call["error"] is None
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "open('/etc/passwd').read()",
-        "import socket; socket.create_connection(('127.0.0.1', 9), 1)",
-        "import subprocess; subprocess.run(['ls'])",
-    ],
-    ids=["files", "networking", "shell"],
-)
-def test_the_engine_gives_no_access_to_the_machine(concepts: Seed, get_weather: Tool[..., Any], code: str) -> None:
-    assert "no file I/O, no networking, no shell access" in concepts.sections["Execution engine"]
-
-    with Toolkit([get_weather]) as toolkit:
-        result = toolkit.execute(code)
-
-    assert not result.success
-    assert "PermissionError" in (result.error or "")
-
-
-def test_a_timeout_ends_a_runaway_program(get_weather: Tool[..., Any]) -> None:
-    with Toolkit([get_weather], timeout=0.2) as toolkit:
-        result = toolkit.execute("while True: pass")
-
-    assert not result.success
-    assert "TimeoutError" in (result.error or "")
 
 
 def test_a_guessed_key_fails_with_the_keys_there_are(concepts: Seed, get_weather: Tool[..., Any]) -> None:
@@ -263,25 +154,6 @@ def test_a_return_schema_comes_in_three_ways(chaining: Seed, heading: str) -> No
     assert result.output == "22 sunny\n"
 
 
-def test_an_explicit_return_schema_comes_first() -> None:
-    explicit = {"type": "object", "properties": {"temp": {"type": "number"}}}
-
-    @ez_tool(return_schema=explicit)
-    def get_weather(location: str) -> WeatherResult:
-        """Get weather."""
-        raise NotImplementedError
-
-    assert get_weather.return_schema == explicit
-
-
-def test_return_types_that_say_nothing_are_skipped(chaining: Seed) -> None:
-    hints = re.findall("`-> ([^`]+)`", chaining.sections["What gets skipped"])
-
-    assert len(hints) == 7
-    for hint in hints:
-        assert returning(eval(hint)).return_schema is None
-
-
 def test_the_prompt_lists_tools_exactly_as_shown(chaining: Seed) -> None:
     """The listing that is printed is Python: its own definitions, as tools, are listed just so."""
     listing = chaining.printed("In `prompt()` output")
@@ -299,21 +171,6 @@ def test_tool_mode_lists_tools_exactly_as_shown(chaining: Seed) -> None:
 
     assert f"\n{shown}" in (toolkit.as_tool().__doc__ or "")
     assert f"\n{shown}" in toolkit.tool_schema()["function"]["description"]
-
-
-def test_the_structures_of_the_table_have_schemas_or_none(chaining: Seed) -> None:
-    names: Names = {"WeatherResult": WeatherResult, "WeatherModel": WeatherModel}
-    names |= {"Product": ProductResult, "ProductModel": ProductModel}
-    rows = chaining.rows("Supported return type structures")
-
-    for annotation, generated, example in rows:
-        hint = re.match("`-> ([^`]+)`", annotation)
-        tool = returning(eval(hint[1], names) if hint else inspect.Signature.empty)
-        assert (tool.return_schema is not None) == (generated == "Yes")
-        if generated == "Yes":
-            told = Toolkit([tool], assist_tool_chaining=True).prompt()
-            assert f"# Returns: {example.strip('`').partition(', ...')[0]}" in told
-    assert len(rows) == 8
 
 
 def test_the_full_workflow_runs(chaining: Seed) -> None:

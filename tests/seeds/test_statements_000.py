@@ -1,12 +1,11 @@
-"""The document of concepts, statement by statement. Each test quotes what it runs."""
+"""The document of concepts on tools, statement by statement. Each test quotes what it runs."""
 
-from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
+import pytest
 from pydantic import BaseModel
 
-from ez_ptc import Tool, Toolkit, ez_tool
-from tests.seeds.documents import misquoted
+from ez_ptc import Tool, ez_tool
 
 
 class Weather(TypedDict):
@@ -25,6 +24,7 @@ def get_weather(location: str, unit: str = "celsius") -> Weather:
 
     Args:
         location: City and state, e.g. "San Francisco, CA"
+        unit: Temperature unit - "celsius" or "fahrenheit"
     """
     return {"location": location, "temp": 22 if unit == "celsius" else 72}
 
@@ -33,6 +33,58 @@ def get_weather(location: str, unit: str = "celsius") -> Weather:
 def order(product: Product, to: Weather, size: Literal["a", "b"], tags: list[str], notes: dict[str, int]) -> str:
     """Order it."""
     return f"{product.id} {to} {size} {tags} {notes}"
+
+
+def property_of(annotation: object) -> dict[str, Any]:
+    def function(value: object) -> None:
+        """Take a value."""
+
+    function.__annotations__["value"] = annotation
+    schema: dict[str, Any] = ez_tool(function).parameters["properties"]["value"]
+    return schema
+
+
+def test_a_tool_is_a_function_that_was_wrapped() -> None:
+    """A **Tool** is a Python function wrapped with `@ez_tool`."""
+    assert isinstance(get_weather, Tool)
+    assert get_weather.__wrapped__ is get_weather.fn
+
+
+def test_a_tool_carries_what_the_function_says() -> None:
+    """
+    It carries metadata extracted from the function's signature and docstring:
+    The resulting `Tool` object has:
+    """
+    kept = (get_weather.name, get_weather.description, get_weather.signature)
+    assert kept == (
+        "get_weather",
+        "Get current weather for a location.",
+        "get_weather(location: str, unit: str = 'celsius') -> Weather",
+    )
+
+
+def test_a_tool_has_a_name() -> None:
+    """`name` | Function name"""
+    assert get_weather.name == get_weather.fn.__name__ == "get_weather"
+
+
+def test_a_tool_has_a_description() -> None:
+    """
+    `description` | First line of docstring
+    The first paragraph becomes the tool's `description`.
+    """
+    assert get_weather.description == "Get current weather for a location."
+
+
+def test_a_tool_has_parameters() -> None:
+    """`parameters` | Type hints + docstring | JSON schema with types, descriptions, defaults"""
+    described = 'Temperature unit - "celsius" or "fahrenheit"'
+    assert get_weather.parameters["properties"]["unit"] == {
+        "type": "string",
+        "description": described,
+        "default": "celsius",
+    }
+    assert get_weather.parameters["required"] == ["location"]
 
 
 def test_a_tool_has_a_signature() -> None:
@@ -88,62 +140,21 @@ def test_a_list_has_items_and_a_dict_additional_properties() -> None:
     assert order.parameters["properties"]["notes"] == {"type": "object", "additionalProperties": {"type": "integer"}}
 
 
-def test_a_prompt_begins_and_ends_as_it_is_told() -> None:
+def test_google_docstrings_are_parsed() -> None:
+    """ez-ptc parses Google-style docstrings:"""
+    descriptions = [each["description"] for each in get_weather.parameters["properties"].values()]
+    assert descriptions == ['City and state, e.g. "San Francisco, CA"', 'Temperature unit - "celsius" or "fahrenheit"']
+
+
+@pytest.mark.parametrize(
+    ("annotation", "name"), [(str, "string"), (int, "integer"), (float, "number"), (bool, "boolean")]
+)
+def test_plain_types_become_those_of_json_schema(annotation: type, name: str) -> None:
     """
-    preamble="...",              # Optional: custom intro text
-    postamble="...",             # Optional: custom instruction text
+    ez-ptc converts these Python types to JSON schema automatically:
+    `str` | `"string"`
+    `int` | `"integer"`
+    `float` | `"number"`
+    `bool` | `"boolean"`
     """
-    prompt = Toolkit([get_weather], preamble="First.", postamble="Last.").prompt()
-    assert prompt.startswith("First.\n")
-    assert "\nLast.\n" in prompt
-
-
-def test_a_model_writes_code_that_is_found_and_run() -> None:
-    """You extract and execute it."""
-    with Toolkit([get_weather]) as toolkit:
-        code = toolkit.extract_code("So:\n```python\nprint(get_weather('Oslo')['temp'])\n```")
-        assert toolkit.execute(code or "").output == "22\n"
-
-
-def test_a_framework_registers_one_callable() -> None:
-    """The toolkit provides a single meta-tool callable that any framework can register."""
-    with Toolkit([get_weather]) as toolkit:
-        assert toolkit.as_tool()("print(get_weather('Oslo')['temp'])") == "22\n"
-
-
-def test_the_tool_says_how_to_be_called_once() -> None:
-    """the tool schema and `as_tool()` docstring already include instructions for single-call consolidation."""
-    toolkit = Toolkit([get_weather])
-    for text in (toolkit.as_tool().__doc__ or "", toolkit.tool_schema()["function"]["description"]):
-        assert "Combine ALL operations into a SINGLE program" in text
-
-
-def test_every_call_is_logged_with_its_values() -> None:
-    """Every tool call is logged with arguments and return values"""
-    with Toolkit([get_weather]) as toolkit:
-        (call,) = toolkit.execute("get_weather('Oslo', unit='f')").tool_calls
-    assert (call["args"], call["kwargs"]) == (("Oslo",), {"unit": "f"})
-    assert call["result"] == {"location": "Oslo", "temp": 72}
-
-
-def test_output_and_errors_are_captured() -> None:
-    """stdout/stderr are captured"""
-    with Toolkit([get_weather]) as toolkit:
-        result = toolkit.execute("import sys\nprint('out')\nprint('err', file=sys.stderr)")
-    assert (result.output, result.error_output) == ("out\n", "err\n")
-
-
-def test_the_value_of_the_last_expression_is_returned() -> None:
-    """result.return_value # Any: last expression value"""
-    with Toolkit([get_weather]) as toolkit:
-        assert toolkit.execute("1 + 1").return_value == 2
-
-
-def test_without_chaining_nothing_is_said_of_results() -> None:
-    """When `assist_tool_chaining=False` (the default), output is identical to a toolkit without any return schemas"""
-    plain = ez_tool(get_weather.fn, return_schema={})
-    assert Toolkit([plain]).tool_prompt() == Toolkit([get_weather]).tool_prompt()
-
-
-def test_the_quotes_are_the_documents(shared_folder: Path) -> None:
-    assert misquoted(shared_folder, "000", globals()) == []
+    assert property_of(annotation) == {"type": name}

@@ -1,13 +1,17 @@
 """The document of tool chaining, statement by statement. Each test quotes what it runs."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
 
-from ez_ptc import Toolkit, ez_tool
-from tests.seeds.documents import misquoted
+from ez_ptc import Tool, Toolkit, ez_tool
+
+AnyTool = Tool[..., Any]
+PLAIN_DICT: Any = dict
+PLAIN_LIST: Any = list
 
 
 class Weather(TypedDict):
@@ -18,6 +22,16 @@ class Weather(TypedDict):
 class Model(BaseModel):
     location: str
     temp: int
+
+
+class Product(TypedDict):
+    id: int
+    name: str
+
+
+class ProductModel(BaseModel):
+    id: int
+    name: str
 
 
 @ez_tool
@@ -38,23 +52,75 @@ def plain(location: str) -> dict[str, Any]:
     return {"location": location, "temp": 22}
 
 
+EXPLICIT = {"type": "object", "properties": {"location": {"type": "string"}, "temp": {"type": "integer"}}}
+
+
 def texts(toolkit: Toolkit) -> list[str]:
     return [toolkit.prompt(), toolkit.as_tool().__doc__ or "", toolkit.tool_schema()["function"]["description"]]
 
 
+def returning(annotation: object) -> AnyTool:
+    def function() -> None:
+        """Return something."""
+
+    function.__annotations__["return"] = annotation
+    return ez_tool(function)
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[Toolkit]:
+    with Toolkit([typed, plain.changed(name="untyped")], assist_tool_chaining=True) as toolkit:
+        yield toolkit
+
+
+def test_a_program_goes_on_with_a_result(told: Toolkit) -> None:
+    """passes `get_weather()` result into conditional logic), it needs to know the **shape** of return values."""
+    assert told.execute("w = typed('Oslo')\nprint('warm' if w['temp'] > 20 else 'cold')").output == "warm\n"
+
+
+def test_it_is_opted_into() -> None:
+    """
+    The `assist_tool_chaining` feature adds opt-in return schema documentation
+    toolkit = Toolkit([get_weather, search_products], assist_tool_chaining=True)
+    """
+    assert "Returns:" not in Toolkit([typed, modelled.changed(name="other")]).prompt()
+    assert "Returns:" in Toolkit([typed, modelled.changed(name="other")], assist_tool_chaining=True).prompt()
+
+
 def test_without_it_nothing_changes() -> None:
     """When `False` (default): no change to current behavior."""
-    assert all("Returns:" not in text for text in texts(Toolkit([typed])))
+    unsaid = ez_tool(typed.fn, return_schema={})
+    assert texts(Toolkit([typed])) == texts(Toolkit([typed], assist_tool_chaining=False)) == texts(Toolkit([unsaid]))
 
 
 @pytest.mark.parametrize("tool", [typed, modelled])
-def test_with_it_the_shapes_are_told(tool: Any) -> None:  # noqa: ANN401 - a tool of any function
+def test_with_it_the_shapes_are_told(tool: AnyTool) -> None:
     """
     When `True`: return schema info is appended to tool listings in `prompt()`, `as_tool()`, and `tool_schema()`.
     This also works with Pydantic `BaseModel` return types.
     """
-    told = texts(Toolkit([tool], assist_tool_chaining=True))
-    assert all("Returns: {location: str, temp: int}" in text for text in told)
+    assert all(
+        "Returns: {location: str, temp: int}" in text for text in texts(Toolkit([tool], assist_tool_chaining=True))
+    )
+
+
+@pytest.mark.parametrize("tool", [typed, modelled, ez_tool(plain.fn, return_schema=EXPLICIT)])
+def test_return_types_are_documented_by_an_annotation_or_a_schema(tool: AnyTool) -> None:
+    """
+    There are two ways to document return types:
+    Define a `TypedDict` for your return type and use it as the return annotation:
+    For tools that return plain `dict`, you can pass the schema directly:
+    """
+    assert {name: each["type"] for name, each in (tool.return_schema or {})["properties"].items()} == {
+        "location": "string",
+        "temp": "integer",
+    }
+
+
+def test_fields_and_types_are_read() -> None:
+    """ez-ptc reads the TypedDict's fields and types automatically."""
+    properties = (typed.return_schema or {})["properties"]
+    assert [(name, each["type"]) for name, each in properties.items()] == [("location", "string"), ("temp", "integer")]
 
 
 def test_an_explicit_schema_comes_first() -> None:
@@ -63,24 +129,93 @@ def test_an_explicit_schema_comes_first() -> None:
     assert ez_tool(typed.fn, return_schema=schema).return_schema == schema
 
 
+@pytest.mark.parametrize(
+    "annotation",
+    [PLAIN_DICT, PLAIN_LIST, str, int, float, bool, list[PLAIN_DICT]],
+    ids=["dict", "list", "str", "int", "float", "bool", "list[dict]"],
+)
+def test_a_type_that_says_nothing_has_no_schema(annotation: object) -> None:
+    """
+    Return types that aren't useful for chaining produce no schema:
+    `-> dict` (plain dict, no structure info)
+    `-> list` (plain list)
+    `-> str`, `-> int`, `-> float`, `-> bool` (primitives)
+    `-> list[dict]` (list of unstructured dicts)
+    `-> dict` | No | —
+    `-> list[dict]` | No | —
+    `-> str` | No | —
+    """
+    assert returning(annotation).return_schema is None
+
+
+def test_a_function_without_a_return_annotation_has_no_schema() -> None:
+    """
+    No return annotation
+    No annotation | No | —
+    """
+
+    def function() -> None:
+        """Return something."""
+
+    del function.__annotations__["return"]
+    assert ez_tool(function).return_schema is None
+
+
 def test_what_says_nothing_is_not_announced() -> None:
     """These return `None` for `return_schema`, and no hint is shown to the LLM."""
     assert plain.return_schema is None
     assert texts(Toolkit([plain], assist_tool_chaining=True)) == texts(Toolkit([plain]))
 
 
-def test_the_separator_is_a_bar() -> None:
+@pytest.mark.parametrize(
+    ("annotation", "example"),
+    [
+        (Weather, "{location: str, temp: int}"),
+        (Model, "{location: str, temp: int}"),
+        (list[Product], "list[{id: int, name: str}]"),
+        (list[ProductModel], "list[{id: int, name: str}]"),
+    ],
+)
+def test_a_type_with_fields_is_told_compactly(annotation: object, example: str) -> None:
+    """
+    `-> WeatherResult` (TypedDict) | Yes | `{location: str, temp: int, ...}`
+    `-> WeatherModel` (Pydantic) | Yes | `{location: str, temp: int, ...}`
+    `-> list[Product]` (list of TypedDict) | Yes | `list[{id: int, name: str, ...}]`
+    `-> list[ProductModel]` (list of Pydantic) | Yes | `list[{id: int, name: str, ...}]`
+    The `# Returns:` comment uses a compact, Python-dict-like notation
+    """
+    prompt = Toolkit([returning(annotation)], assist_tool_chaining=True).prompt()
+    assert f"    # Returns: {example}\n" in prompt
+
+
+def test_the_separator_is_a_bar(told: Toolkit) -> None:
     """Return info is appended with a `|` separator:"""
-    told = Toolkit([typed], assist_tool_chaining=True).tool_schema()["function"]["description"]
-    assert "Get weather for a location. | Returns: {" in told
+    assert "Get weather for a location. | Returns: {" in told.tool_schema()["function"]["description"]
 
 
-def test_the_keys_that_were_told_work() -> None:
+def test_the_keys_that_were_told_work(told: Toolkit) -> None:
     """The LLM can now confidently write:"""
-    with Toolkit([typed, modelled], assist_tool_chaining=True) as toolkit:
-        program = "print(typed('x')['temp'], modelled('x')['temp'], modelled('x').temp)"
-        assert toolkit.execute(program).output == "22 22 22\n"
+    assert told.execute("w = typed('x')\nprint(w['temp'], w['location'])").output == "22 x\n"
 
 
-def test_the_quotes_are_the_documents(shared_folder: Path) -> None:
-    assert misquoted(shared_folder, "001", globals()) == []
+@pytest.mark.parametrize(
+    ("use", "output", "error"),
+    [
+        ("weather.get('temperature')", "None\n", ""),
+        ("weather['temperature']", "", "KeyError: 'temperature'"),
+        ("weather['cost']", "", "KeyError: 'cost'"),
+    ],
+)
+def test_a_guessed_key_finds_nothing(told: Toolkit, use: str, output: str, error: str) -> None:
+    """
+    Without this, the LLM might try `weather.get('temperature')` when the actual key is `'temp'`.
+    Without chaining hints, the LLM might guess `weather["temperature"]` or `product["cost"]`
+    """
+    result = told.execute(f"weather = untyped('x')\nprint({use})")
+    assert result.output == output
+    assert error in (result.error or "")
+
+
+def test_the_pages_that_it_names_begin_with_it(repository: Path) -> None:
+    """[Getting Started](getting-started.md) — quick introduction to tool chaining"""
+    assert "assist_tool_chaining" in (repository / "docs" / "getting-started.md").read_text(encoding="utf-8")

@@ -3,13 +3,22 @@
 import ast
 import inspect
 import logging
-from pathlib import Path
+import re
+from importlib.metadata import requires
 
 import pytest
 
-from ez_ptc import ParameterType, Tool, ToolParameter, ToolRegistry, create_calculator_tool, create_datetime_tool, tool
+from ez_ptc import (
+    ParameterType,
+    Tool,
+    ToolParameter,
+    ToolRegistry,
+    ToolResult,
+    create_calculator_tool,
+    create_datetime_tool,
+    tool,
+)
 from ez_ptc.tools import builtin
-from tests.seeds.documents import misquoted
 
 
 def made(*parameters: ToolParameter) -> Tool[..., dict[str, object]]:
@@ -17,6 +26,59 @@ def made(*parameters: ToolParameter) -> Tool[..., dict[str, object]]:
         return given
 
     return Tool("collect", "Collect.", parameters, collect)
+
+
+@pytest.fixture
+def registry() -> ToolRegistry:
+    return ToolRegistry([create_calculator_tool(), create_datetime_tool()])
+
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "description": "Which"}},
+    "required": ["city"],
+}
+
+
+def test_a_tool_wraps_a_function_with_its_parameters() -> None:
+    """
+    Provides structured tool definitions with JSON Schema parameter types,
+    which wraps a callable with structured parameter metadata.
+    """
+    tool_of_one = made(ToolParameter("city", ParameterType.STRING, "Which"))
+    assert tool_of_one.parameters == PARAMETERS
+    assert tool_of_one(city="Oslo") == {"city": "Oslo"}
+
+
+def test_a_tool_is_written_for_openai() -> None:
+    """`to_openai_format` | -- | `dict` | OpenAI function-calling schema"""
+    assert made(ToolParameter("city", ParameterType.STRING, "Which")).to_openai_format() == {
+        "type": "function",
+        "function": {"name": "collect", "description": "Collect.", "parameters": PARAMETERS},
+    }
+
+
+def test_a_tool_is_written_for_anthropic() -> None:
+    """`to_anthropic_format` | -- | `dict` | Anthropic tool schema"""
+    written = made(ToolParameter("city", ParameterType.STRING, "Which")).to_anthropic_format()
+    assert written == {"name": "collect", "description": "Collect.", "input_schema": PARAMETERS}
+
+
+def test_a_tool_is_executed_to_a_result() -> None:
+    """`execute` | `**kwargs` | `ToolResult` | Execute with exception wrapping"""
+    result = made(ToolParameter("city", ParameterType.STRING, "Which")).execute(city="Oslo")
+    assert result == ToolResult(success=True, output={"city": "Oslo"})
+
+
+def test_a_parameter_has_a_name_a_type_and_a_description() -> None:
+    """
+    `name` | `str` | -- | Parameter name
+    `param_type` | `ParameterType` | -- | JSON Schema type
+    `description` | `str` | -- | Human-readable description
+    """
+    parameter = ToolParameter(name="city", param_type=ParameterType.STRING, description="Which")
+    assert (parameter.name, parameter.param_type, parameter.description) == ("city", ParameterType.STRING, "Which")
+    assert made(parameter).parameters == PARAMETERS
 
 
 def test_a_parameter_has_its_default() -> None:
@@ -45,20 +107,92 @@ def test_a_parameter_is_required_or_not() -> None:
     assert made(ToolParameter("name", ParameterType.STRING, "Name", required=False)).execute().success
 
 
+def test_a_registry_finds_lists_and_executes(registry: ToolRegistry) -> None:
+    """
+    a registry for tool management, and serialization to OpenAI and Anthropic formats.
+    `ToolRegistry` provides lookup, listing by category, and execution.
+    """
+    assert [registry.get(each.name) for each in registry.list_tools()] == registry.list_tools()
+    assert len(registry.to_openai_format()) == len(registry.to_anthropic_format()) == 2
+
+
+def test_a_tool_is_added() -> None:
+    """`register` | `tool: Tool` | `None` | Add a tool to the registry"""
+    registry, calculator = ToolRegistry(), create_calculator_tool()
+    registry.register(tool=calculator)
+    assert registry.list_tools() == [calculator]
+
+
+def test_a_tool_is_looked_up(registry: ToolRegistry) -> None:
+    """`get` | `name: str` | `Tool` | Look up a tool by name"""
+    found = registry.get(name="calculator")
+    assert isinstance(found, Tool)
+    assert found.name == "calculator"
+
+
+def test_tools_are_listed_by_category(registry: ToolRegistry) -> None:
+    """`list_tools` | `category: str` | `list[Tool]` | List all or category-filtered tools"""
+    assert [each.name for each in registry.list_tools()] == ["calculator", "get_datetime"]
+    assert [each.name for each in registry.list_tools(category="math")] == ["calculator"]
+
+
+def test_tools_are_written_for_providers_by_category(registry: ToolRegistry) -> None:
+    """
+    `to_openai_format` | `category: str` | `list[dict]` | All tools in OpenAI format
+    `to_anthropic_format` | `category: str` | `list[dict]` | All tools in Anthropic format
+    """
+    tools = registry.list_tools()
+    assert registry.to_openai_format() == [each.to_openai_format() for each in tools]
+    assert registry.to_anthropic_format() == [each.to_anthropic_format() for each in tools]
+    assert registry.to_openai_format(category="math") == [tools[0].to_openai_format()]
+    assert registry.to_anthropic_format(category="math") == [tools[0].to_anthropic_format()]
+
+
+def test_a_tool_is_executed_by_its_name(registry: ToolRegistry) -> None:
+    """`execute` | `tool_name: str, **kwargs` | `ToolResult` | Execute by name"""
+    assert registry.execute(tool_name="calculator", expression="1 + 1") == ToolResult(success=True, output=2)
+
+
+def test_types_are_those_listed() -> None:
+    """Values: `STRING`, `INTEGER`, `NUMBER`, `BOOLEAN`, `ARRAY`, `OBJECT`."""
+    names = [each.name for each in ParameterType]
+    assert names == ["STRING", "INTEGER", "NUMBER", "BOOLEAN", "ARRAY", "OBJECT"]
+
+
 def test_types_map_to_those_of_json_schema() -> None:
     """Maps to JSON Schema type strings."""
     assert [each.value for each in ParameterType] == ["string", "integer", "number", "boolean", "array", "object"]
 
 
 def test_the_decorator_reads_the_function() -> None:
-    """The `@tool` decorator automates `Tool` creation"""
+    """
+    The `@tool` decorator automates `Tool` creation
+    from function signatures using `inspect` and `get_type_hints`.
+    """
 
     @tool
-    def add(first: int, second: int = 1) -> int:
+    def add(first: int, second: "int" = 1) -> int:
         """Add two numbers."""
         return first + second
 
     assert (add.name, add.description, add.parameters["required"]) == ("add", "Add two numbers.", ["first"])
+    assert add.parameters["properties"]["second"] == {"type": "integer", "default": 1}
+
+
+def test_the_decorator_takes_other_words() -> None:
+    """
+    `name` | `str` | func name | Tool name override
+    `description` | `str` | docstring | Tool description override
+    `category` | `str` | `None` | Tool category
+    """
+
+    def add(first: int) -> int:
+        """Add one."""
+        return first + 1
+
+    plain, other = tool(add), tool(name="plus", description="Plus one.", category="math")(add)
+    assert (plain.name, plain.description, plain.category) == ("add", "Add one.", None)
+    assert (other.name, other.description, other.category) == ("plus", "Plus one.", "math")
 
 
 def test_the_decorator_registers() -> None:
@@ -82,6 +216,14 @@ def test_the_calculator_evaluates_no_python() -> None:
     assert not [each for each in calls if isinstance(each, ast.Name) and each.id in {"eval", "exec"}]
     assert create_calculator_tool().execute(expression="2 ** 3 + 1").output == 9
     assert not create_calculator_tool().execute(expression="abs(1)").success
+
+
+def test_the_factories_make_tools_of_these_names() -> None:
+    """
+    `create_calculator_tool()` | `calculator`
+    `create_datetime_tool()` | `get_datetime`
+    """
+    assert (create_calculator_tool().name, create_datetime_tool().name) == ("calculator", "get_datetime")
 
 
 def test_the_clock_takes_a_format() -> None:
@@ -117,13 +259,24 @@ def test_the_calculator_raises_for_other_nodes() -> None:
 def test_errors_are_logged_before(caplog: pytest.LogCaptureFixture) -> None:
     """All errors logged before propagation."""
     registry = ToolRegistry([create_calculator_tool()])
+
+    def take(thing: logging.Filter) -> None:
+        """Take it."""
+
     with caplog.at_level(logging.WARNING):
         registry.execute("nothing")
         registry.execute("calculator", expression="1 / 0")
         with pytest.raises(ValueError, match="two tools are called"):
             registry.register(create_calculator_tool())
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
+        with pytest.raises(TypeError, match="parameter 'thing'"):
+            tool(take)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
 
 
-def test_the_quotes_are_the_documents(shared_folder: Path) -> None:
-    assert misquoted(shared_folder, "002", globals()) == []
+def test_it_stands_alone() -> None:
+    """
+    **Internal**: None (standalone framework)
+    Tool-calling framework for LLM function calling.
+    """
+    needed = [each for each in requires("ez-ptc") or () if "extra ==" not in each]
+    assert not [each for each in needed if re.match("openai|anthropic|langchain|llama|litellm|mcp", each)]
