@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from unittest import TestCase
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ez_ptc import (
     Answer,
@@ -224,6 +224,26 @@ def of_generated_schemas() -> None:
     assert generate_tool_schema(wait)["required"] == []
 
 
+def of_printed_schemas() -> None:
+    """properties[param_name] = adapter.json_schema()"""
+
+    class Item(BaseModel):
+        name: str
+
+    def take(items: list[Item], data: bytes, count: Annotated[int, "how many"], at: int | None, *more: int) -> None:
+        """Take them."""
+
+    schema = generate_tool_schema(take)
+    item = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    assert schema["properties"] == {
+        "items": {"type": "array", "items": item},
+        "data": {"type": "string", "contentEncoding": "base64"},
+        "count": {"type": "integer", "description": "how many"},
+        "at": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    }
+    assert schema["required"] == ["items", "data", "count"]
+
+
 def of_more_than_text() -> None:
     """
     Only supports text messages
@@ -286,6 +306,7 @@ CHECKS: dict[str, Callable[[], None]] = {
     "Extract from docstring/documentation comments": of_sections,
     "Missing type annotations (validation error)": of_missing_annotations,
     "`schema=generate_tool_schema(func)`": of_generated_schemas,
+    "`properties[param_name] = adapter.json_schema()`": of_printed_schemas,
     "Text-only conversations": of_more_than_text,
     "When `prompt_conversation()` is used, automatically select Anthropic provider": of_the_provider_chosen,
     'Tool calls have `stop_reason` of "tool_use"': of_stop_reasons,

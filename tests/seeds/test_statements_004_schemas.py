@@ -2,9 +2,11 @@
 
 import inspect
 from collections.abc import Callable
+from datetime import date, datetime, time
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Union, cast  # noqa: UP035 - as printed
+from typing import Any, Dict, List, Literal, Optional, Union, cast  # noqa: UP035 - as printed
+from uuid import UUID
 
 import pytest
 from pydantic import TypeAdapter
@@ -39,6 +41,14 @@ def find(
     limit: int = 5,
 ) -> None:
     """Find it."""
+
+
+def taking(annotation: object) -> Callable[..., object]:
+    def function(value: object, other: object) -> None:
+        """Take a value, and another of any type."""
+
+    function.__annotations__ = {"value": annotation}
+    return function
 
 
 # --- a tool -----------------------------------------------------------------------------------------------------------
@@ -91,9 +101,11 @@ def test_a_schema_is_generated_of_the_annotations() -> None:
     Automatic JSON schema generation from Python function type annotations
     def generate_tool_schema(func: Callable) -> dict:
     Generate JSON schema from function signature.
+    if param_name in type_hints:
     if not is_optional and not has_default:
     "required": required
     """
+    assert list(generate_tool_schema(taking(int))["properties"]) == ["value"]
     schema = generate_tool_schema(func=find)
     assert list(schema) == ["type", "properties", "required"]
     assert list(schema["properties"]) == ["what", "tags", "prices", "either", "near", "limit"]
@@ -113,7 +125,10 @@ def test_a_type_has_the_schema_that_pydantic_gives_it(name: str) -> None:
     assert generate_tool_schema(find)["properties"][name] == TypeAdapter(annotation).json_schema()
 
 
-@pytest.mark.parametrize("function", [find, get_weather])
+PLAIN = (str, int, float, bool, datetime, date, time, UUID, Literal["a", "b"], tuple[int, str], set[int], Any)
+
+
+@pytest.mark.parametrize("function", [find, get_weather, *map(taking, PLAIN)])
 def test_the_printed_generator_gives_the_same(shared_folder: Path, function: Callable[..., object]) -> None:
     namespace: dict[str, Any] = {"Callable": Callable, "Union": Union}
     printed = read(shared_folder, "004").python("Tool Schema Generation")
