@@ -4,6 +4,7 @@ A statement is a sentence, an item of a list, a row of a table or a line of code
 quote a line; the functions that check the table of differences do so too.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -98,8 +99,9 @@ def quoted(number: str) -> dict[str, str]:
     return {quote: test for module in QUOTING[number] for quote, test in quotes(vars(module)).items()}
 
 
-def is_in(quotes_: Iterable[str], statement: Statement) -> bool:
-    return any(quote in statement.text for quote in quotes_)
+def is_in(several: Iterable[str], statement: Statement) -> bool:
+    """Say whether a statement has one of the quotes in it, as whole words: "name: str" is not in "tool_name: str"."""
+    return any(re.search(rf"(?<!\w){re.escape(quote)}(?!\w)", statement.text) for quote in several)
 
 
 @pytest.mark.parametrize("number", QUOTING)
