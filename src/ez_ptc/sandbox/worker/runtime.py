@@ -186,8 +186,9 @@ class Runtime:
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
             self._release_memory()
-            with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
-                PICTURES.end(None)
+            if self._tools.closed is None:  # else there is no time left to draw in
+                with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
+                    PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._meant(error, tree, text))
         return self._value(None if is_shown else value)
 
