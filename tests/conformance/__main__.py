@@ -13,6 +13,7 @@ from .causes import Difference, differences
 from .running import FOLDER, find_modules, run_inside, run_outside
 
 _WIDTH = 60
+_WHOLE = ("test.", "unittest.")
 
 
 @dataclass
@@ -68,7 +69,7 @@ def main() -> int:
     if not FOLDER.joinpath("support", "__init__.py").is_file():
         print(f"nothing to compare: CPython's own tests are not part of this installation ({sys.base_prefix})")
         return 0
-    modules = [f"test.{name.removeprefix('test.')}" for name in arguments.modules] or find_modules()
+    modules = [name if name.startswith(_WHOLE) else f"test.{name}" for name in arguments.modules] or find_modules()
     summary = compare_all(modules, arguments.jobs)
     print_table(summary)
     return 1 if summary.unexplained else 0

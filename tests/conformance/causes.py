@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "differences", "find_cause"]
 
-_MISSING: Final = re.compile(r"No module named '(\w+)|cannot import name '(_testcapi|_xx\w+)'|import of (\w+) halted")
+_MISSING: Final = re.compile(
+    r"No module named '(\w+)|(?:cannot import name '|requires )(_testcapi|_xx\w+)|import of (\w+) halted"
+)
 _REFUSED: Final = re.compile(r"PermissionError|Errno (1|13|38)\b|not permitted|Permission denied|NotImplementedError")
+_NONE: Final = re.compile(r"'NoneType' object has no attribute")
 _MEMORY: Final = re.compile(r"MemoryError|can't start new thread")
 _SKIPPED: Final = (
     ("processes", re.compile(r"\b(fork|vfork|spawn|subprocess|process|multiprocessing|shell|SemLock)", re.IGNORECASE)),
@@ -50,7 +53,9 @@ def _setup_of(test: str, side: Side, module: str) -> Outcome:
     for name in (f"setUpClass ({owner})", f"setUpModule ({module})", module):
         if name in side.tests:
             return side.tests[name]
-    return Outcome("lost", (side.end[:300],))
+    # It came after one that never ended.
+    hung = next((found.asked for found in side.tests.values() if found.outcome == "started"), ())
+    return Outcome("lost", (side.end[:300],), hung)
 
 
 def find_cause(outcome: Outcome, is_absent: Callable[[str], bool]) -> str:
@@ -63,6 +68,8 @@ def _causes(outcome: Outcome, is_absent: Callable[[str], bool]) -> Iterator[str]
     text = "\n".join(outcome.raised)
     for found in _MISSING.finditer(text):
         yield _absence(found[1] or found[2] or found[3], is_absent)
+    if _NONE.search(text) and "module _testcapi" in outcome.asked:
+        yield _absence("_testcapi", is_absent)
     if _MEMORY.search(text):
         yield "limits"
     if outcome.outcome == "skipped":

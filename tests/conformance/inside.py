@@ -52,6 +52,8 @@ DENIED = {
 """What an audit event asks for, by the longest beginning of its name: all of it is denied in the sandbox."""
 
 asked: set[str] = set()
+running = [""]
+"""The test that runs, last."""
 wanted: set[str] = set()
 """The modules that were looked for, by whoever: a test may ask for what one of them would define."""
 
@@ -63,8 +65,10 @@ def watch(event: str, arguments: tuple[object, ...]) -> None:
     if event in {"open", "sqlite3.connect"} and (type(arguments[0]) is int or arguments[0] == ":memory:"):
         return
     begins = [name for name in DENIED if event.startswith(name)]
-    if begins:
-        asked.add(DENIED[max(begins, key=len)])
+    if begins and (kind := DENIED[max(begins, key=len)]) not in asked:
+        asked.add(kind)
+        # It may wait for ever for what it does not get.
+        report(running[-1], "started", [], requests())
 
 
 def requests() -> list[str]:
@@ -86,7 +90,7 @@ class Tests(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
     def is_given(self, name: str) -> bool:
         """Return whether a module is to be made from text."""
-        return name == "test" or name.startswith("test.")
+        return not {"test", "tests"}.isdisjoint(name.split("."))
 
     def get_source(self, fullname: str) -> str:
         """Return the text of a module."""
@@ -107,7 +111,7 @@ class Helpers(Tests):
 
     def is_given(self, name: str) -> bool:
         """Return whether a module is to be made from text: nobody else has it."""
-        return not name.startswith("test.")
+        return not super().is_given(name)
 
 
 def chain(error: BaseException | None) -> Iterator[str]:
@@ -134,6 +138,7 @@ class Reporter(unittest.TestResult):
         """Say that a test runs."""
         super().startTest(test)
         asked.clear()
+        running[:] = [test.id()]
         report(test.id(), "started", [], [])
 
     def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's name

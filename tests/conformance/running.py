@@ -69,15 +69,20 @@ class Side:
             self.finished = True
             return
         before = self.tests.get(test)
-        if before is None or _RANK[outcome] > _RANK[before.outcome]:
+        if test and (
+            before is None or _RANK[outcome] > _RANK[before.outcome] or outcome == before.outcome == "started"
+        ):
             self.tests[test] = Outcome(outcome, tuple(raised), tuple(asked))
 
 
 def find_modules() -> list[str]:
     """Return the names of the modules of tests that are installed, those of packages one by one."""
-    top = list(FOLDER.glob("test_*.py"))
-    nested = list(FOLDER.glob("test_*/test_*.py"))
-    return sorted("test." + ".".join(path.relative_to(FOLDER).with_suffix("").parts) for path in top + nested)
+    # Before Python 3.12, what test_unittest collects lies elsewhere, and it looks into that folder.
+    unittests = [file for file in FOLDER.parent.glob("unittest/test/**/test*.py") if file.stem != "test"]
+    top = [file for file in FOLDER.glob("test_*.py") if not (unittests and file.stem == "test_unittest")]
+    nested = list(FOLDER.glob("test_*/**/test*.py"))
+    found = {path.relative_to(FOLDER.parent).with_suffix("").parts for path in top + nested + unittests}
+    return sorted(map(".".join, found))
 
 
 @cache
@@ -93,7 +98,7 @@ def source_of(name: str) -> list[str]:
     if not all(part.isidentifier() for part in name.split(".")):
         return []
     path = FOLDER.parent.joinpath(*name.split("."))
-    if path != FOLDER and FOLDER not in path.parents and name not in _helpers():
+    if {"test", "tests"}.isdisjoint(name.split(".")) and name not in _helpers():
         return []
     for file, kind in ((path / "__init__.py", "package"), (path.with_suffix(".py"), "module")):
         if file.is_file():

@@ -81,4 +81,26 @@ try:
 except TypeError as error:
     print(error)
 """,
+    "a frozen module from its source": """
+import _imp, sys
+_imp._override_frozen_modules_for_tests(-1)
+for name in ("importlib.machinery", "genericpath", "zipimport"):
+    sys.modules.pop(name, None)
+    print(__import__(name, fromlist=["x"]).__spec__.origin != "frozen")
+_imp._override_frozen_modules_for_tests(0)
+""",
+    "importlib in Python alone": """
+import sys
+kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "importlib"}
+blocked = {name: sys.modules.pop(name) for name in ("_frozen_importlib", "_frozen_importlib_external")}
+sys.modules.update(dict.fromkeys(blocked))
+import _imp
+_imp._override_frozen_modules_for_tests(-1)
+try:
+    import importlib.machinery
+    print(importlib.machinery is not kept.get("importlib.machinery"), importlib.import_module("json").dumps([1]))
+finally:
+    _imp._override_frozen_modules_for_tests(0)
+    sys.modules.update(kept | blocked)
+""",
 }

@@ -178,7 +178,6 @@ _SYS_PLACES = (
     "base_exec_prefix",
     "executable",
     "_base_executable",
-    "_stdlib_dir",
 )
 
 
@@ -202,6 +201,8 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
             _hide_in_attributes(holder, hide)
     for name in _SYS_PLACES:
         setattr(sys, name, "")
+    # Where importlib takes frozen modules to be from: they say so too.
+    setattr(sys, "_stdlib_dir", "<stdlib>")  # noqa: B010 - pyright knows no such name
     sys.argv = ["<program>"]
     sys.orig_argv = [""]
     os.environ.clear()

@@ -30,7 +30,7 @@ _PACKAGES = (
 _LEFT_OUT = (
     "__hello__ _aix_support _android_support _apple_support _bootsubprocess _ios_support _osx_support aifc antigravity "
     "asynchat asyncore cgi cgitb compileall crypt ctypes.macholib encodings.mbcs encodings.oem ensurepip ftplib "
-    "imaplib imghdr imp mailbox mailcap modulefinder nntplib pipes poplib pty py_compile site smtpd smtplib sndhdr "
+    "imaplib imghdr imp mailbox mailcap modulefinder nntplib pipes poplib pty py_compile smtpd smtplib sndhdr "
     "sunau tabnanny telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
 _NOT_KEPT = frozenset({"__main__", "__pycache__", "conftest", "test", "tests"})
@@ -194,8 +194,7 @@ class Modules:
             if kind == ".py" and name.startswith(_SETTINGS):
                 self._settings[name] = folder
             elif kind == ".py":
-                if not _imp.is_frozen(name):
-                    self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place)
+                self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place)
             elif not kind and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
@@ -214,7 +213,8 @@ class Modules:
         """Return the spec of a module that is kept; importlib asks others for the rest."""
         del path, target
         found = self._kept.get(name)
-        if found is not None:
+        # What is frozen is there already, unless somebody has turned that off.
+        if found is not None and not _imp.is_frozen(name):
             return found.spec(name)
         if name in self.absent:
             message = f"No module named {name!r}"
