@@ -96,6 +96,11 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolkit]:
     package = folder / "PIL"
     (package / "fonts").mkdir(parents=True)
     (package / "fonts" / "a.ttf").write_bytes(b"a font\nof two lines")
+    (package / "fonts" / "mine.txt").write_text("a secret")
+    (folder / "secrets.txt").write_text("a secret")
+    record = folder / "pillow-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("PIL/__init__.py,,\nPIL/fonts/a.ttf,,19\nPIL/../secrets.txt,,\nPIL/gone.txt,,\n")
     (package / "__init__.py").write_text("import os\nhome = os.path.expanduser('~')\n")
     (package / "Image.py").write_text(PILLOW)
     with pytest.MonkeyPatch.context() as patch:
@@ -175,7 +180,12 @@ def test_the_data_of_a_package_can_be_read(drawing: Toolkit, program: str, value
     assert (result.error, result.return_value) == (None, value)
 
 
-@pytest.mark.parametrize("what", [f"open({FONT!r}, 'w')", "open('/etc/passwd')", "open(0, 'w').x", "open('a')"])
+SECRET = [f"open('<packages>/{name}')" for name in ("PIL/fonts/mine.txt", "secrets.txt", "PIL/../secrets.txt")]
+
+
+@pytest.mark.parametrize(
+    "what", [f"open({FONT!r}, 'w')", "open('/etc/passwd')", "open(0, 'w').x", "open('a')", *SECRET]
+)
 def test_nothing_else_can_be_opened(drawing: Toolkit, what: str) -> None:
     assert not drawing.execute(what).success
 

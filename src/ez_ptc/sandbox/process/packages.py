@@ -8,12 +8,12 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ez_ptc.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["NO_PACKAGES", "Packages", "find_packages", "needed_by"]
 
@@ -59,7 +59,9 @@ def needed_by(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the modules of all that packages say they depend on, as far as it is installed, without their own."""
     from importlib import metadata
 
-    owners = metadata.packages_distributions()
+    # What an interrupted installation has left has no name.
+    owned = cast("Mapping[str, list[str | None]]", metadata.packages_distributions())
+    owners = {module: [name for name in named if name] for module, named in owned.items()}
     pending = [distribution for name in names for distribution in owners.get(name, ())]
     distributions: set[str] = set()
     while pending:

@@ -110,7 +110,7 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
 
 def _load_packages(modules: Modules) -> None:
     os.environ.update(pictures.ENVIRONMENT)
-    with data_files.empty_home():
+    with data_files.empty_home(), pictures.no_timers():
         packages.load_packages(modules, *_granted())
         pictures.prepare()
     data_files.keep_files(modules.shelf, packages.homes((), _granted()[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import csv
 import io
 import os
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Iterator
 
     from .stdlib import Shelf
 
@@ -21,7 +22,7 @@ __all__ = ["empty_home", "keep_files"]
 _MOST_OF_ONE = 4 << 20
 _MOST_OF_ALL = 64 << 20
 _CODE = (".py", ".pyc", ".pyi", ".pyx", ".pxd", ".so", ".a", ".c", ".cpp", ".h", ".hpp")
-_NOT_FOR_PROGRAMS = {"__pycache__", "include", "sample_data", "test", "tests"}
+_NOT_FOR_PROGRAMS = {"..", "__pycache__", "include", "sample_data", "test", "tests"}
 _READING = {"r", "rb", "rt"}
 
 
@@ -36,8 +37,10 @@ class _File(io.BytesIO):
 @contextlib.contextmanager
 def empty_home() -> Generator[None]:
     """Let packages find an empty home while they are imported: they read settings there, and write caches."""
-    folder = tempfile.mkdtemp()
-    os.environ["HOME"] = folder
+    folder = ""
+    # Where no file can be written, none of theirs are.
+    with contextlib.suppress(OSError):
+        os.environ["HOME"] = folder = tempfile.mkdtemp()
     try:
         yield
     finally:
@@ -45,24 +48,50 @@ def empty_home() -> Generator[None]:
 
 
 def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
-    """Read the files of packages, given as name and folder, and let `open` find them under the names of this place."""
+    """Read the files of packages, given as name and folder, and let `open` find them under the names of this place.
+
+    They are those that came with the package, by the record of its installation: what somebody has put beside the code
+    of a package of their own may be a secret.
+    """
     kept: dict[str, slice] = {}
     left = _MOST_OF_ALL
     for name, home in homes:
-        for folder, inside, files in os.walk(home):
-            inside[:] = sorted(set(inside) - _NOT_FOR_PROGRAMS)
-            for file in sorted(files):
-                path = f"{folder}/{file}"
-                if file.endswith(_CODE) or ".so." in file or not 0 < os.path.getsize(path) <= min(_MOST_OF_ONE, left):
-                    continue
-                with open(path, "rb") as opened:
-                    data = opened.read()
-                left -= len(data)
-                kept[f"<packages>/{name}{path[len(home) :]}"] = shelf.put(data)
+        parent = os.path.dirname(home)
+        for file in _recorded(parent, name):
+            size = _size(f"{parent}/{file}")
+            if 0 < size <= min(_MOST_OF_ONE, left):
+                with open(f"{parent}/{file}", "rb") as opened:
+                    kept[f"<packages>/{file}"] = shelf.put(opened.read())
+                left -= size
     if kept:
         found = _Files(shelf, kept)
         io.open = builtins.open = found.open
         os.stat = found.stat
+
+
+def _recorded(folder: str, package: str) -> Iterator[str]:
+    """Yield the files of a package that are no code, as the distributions in a folder list them."""
+    for entry in sorted(os.listdir(folder)):
+        if not entry.endswith(".dist-info") or not os.path.isfile(f"{folder}/{entry}/RECORD"):
+            continue
+        with open(f"{folder}/{entry}/RECORD", encoding="utf-8", newline="") as record:
+            for row in csv.reader(record):
+                file = row[0] if row else ""
+                if file.startswith(f"{package}/") and not _is_left_out(file):
+                    yield file
+
+
+def _is_left_out(file: str) -> bool:
+    *folders, name = file.split("/")
+    return not _NOT_FOR_PROGRAMS.isdisjoint(folders) or name.endswith(_CODE) or ".so." in name
+
+
+def _size(path: str) -> int:
+    """Return the size of a file, or 0 for what is none, or not there any more."""
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return 0
 
 
 class _Files:

@@ -5,15 +5,17 @@ They are those that the program shows, the figures that are open at its end, and
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
-__all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "prepare"]
+__all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "no_timers", "prepare"]
 
 _MOST = 32
 _MOST_PIXELS = 1 << 25
@@ -65,6 +67,29 @@ class Pictures:
 
 PICTURES = Pictures()
 """Those of the program that runs here."""
+
+
+class _NoTimer:
+    """A timer that never rings."""
+
+    def __init__(self, interval: float, function: Callable[[], object]) -> None:
+        """Do nothing."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def cancel(self) -> None:
+        """Do nothing."""
+
+
+@contextlib.contextmanager
+def no_timers() -> Generator[None]:
+    """Keep matplotlib from starting a thread, which is to warn when it looks for fonts too long."""
+    timer, threading.Timer = threading.Timer, _NoTimer
+    try:
+        yield
+    finally:
+        threading.Timer = timer
 
 
 def prepare() -> None:
