@@ -90,7 +90,7 @@ def test_what_may_be_thought_comes_on_top_of_what_may_be_written() -> None:
     assert _sent(options={"thinking": {"type": "adaptive"}})["max_tokens"] == MAX_TOKENS
 
 
-def test_the_system_speaks_outside_the_conversation_wherever_it_did() -> None:
+def test_the_system_speaks_outside_the_conversation_before_the_model_does() -> None:
     one = _sent(TextMessage("Be brief.", role=_SYSTEM), TextMessage("Hello"))
     two = _sent(TextMessage("Be brief.", role=_SYSTEM), TextMessage("Hello"), TextMessage("Be kind.", role=_SYSTEM))
 

@@ -261,7 +261,7 @@ def test_an_order_that_gemini_would_refuse_is_refused_before_it_is_sent() -> Non
 _texts = st.text(max_size=3)
 _said: st.SearchStrategy[list[Entry]] = st.lists(
     st.one_of(
-        st.builds(TextMessage, _texts, role=st.sampled_from(MessageRole)),
+        st.builds(TextMessage, _texts, role=st.sampled_from([MessageRole.USER, _ASSISTANT])),
         st.builds(ImageMessage, st.binary(max_size=3), role=st.sampled_from([MessageRole.USER, _ASSISTANT])),
     ),
     max_size=3,
@@ -278,7 +278,7 @@ def test_every_conversation_is_one_that_gemini_takes(
     last: list[Entry],
     random: Any,  # noqa: ANN401 - a random.Random
 ) -> None:
-    entries: list[Entry] = [TextMessage("Hello")]
+    entries: list[Entry] = [TextMessage("Hello"), TextMessage("Be kind.", role=MessageRole.SYSTEM)]
     for before, parts, is_own in turns:
         said = answer(response(*parts), asking(*entries))
         entries += [*before, said if is_own else replace(said, provider="anthropic", content=[])]

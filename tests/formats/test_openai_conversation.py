@@ -58,14 +58,12 @@ def test_the_limit_has_the_name_that_the_server_knows(server: str, name: str) ->
     assert (body[name], body["temperature"]) == (5, 0)
 
 
-def test_the_system_speaks_where_it_stands_and_elsewhere_first() -> None:
-    late = TextMessage("In French.", role=MessageRole.SYSTEM)
-    said = TextMessage("Yes?", role=MessageRole.ASSISTANT)
-    entries = (SYSTEM, HELLO, said, late, TextMessage("Bye"))
-    assert [each["role"] for each in messages_of(*entries)] == ["system", "user", "assistant", "system", "user"]
-    first, *others = messages_of(*entries, server=ELSEWHERE)
-    assert first == {"role": "system", "content": "Be brief.\n\nIn French."}
-    assert [each["role"] for each in others] == ["user", "assistant", "user"]
+def test_elsewhere_the_instructions_are_one_message_and_the_first() -> None:
+    kind = TextMessage("Be kind.", role=MessageRole.SYSTEM)
+    assert messages_of(SYSTEM, HELLO, kind, server=ELSEWHERE) == [
+        {"role": "system", "content": "Be brief.\n\nBe kind."},
+        {"role": "user", "content": "Hello"},
+    ]
 
 
 def test_what_a_person_says_in_one_go_is_one_message_where_roles_must_alternate() -> None:

@@ -111,6 +111,8 @@ def _order(turns: Sequence[_Turn]) -> Iterator[str]:
             yield f"messages.{at}: unexpected `tool_use_id` found in `tool_result` blocks: {unknown}"
         if any(block["type"] != "tool_result" for block in turn[1][: len(given)]):
             yield f"messages.{at}: text comes before `tool_result` blocks"
+        if turn[0] == "system" and (before[0] != "user" or (at + 1 < len(turns) and turns[at + 1][0] != "assistant")):
+            yield f"messages.{at}: role 'system' must follow a 'user' message and precede an 'assistant' message"
         if turn[0] == "assistant" and turn[1] and turn[1][-1]["type"] in {"thinking", "redacted_thinking"}:
             yield f"messages.{at}: The final block in an assistant message cannot be `thinking`."
 

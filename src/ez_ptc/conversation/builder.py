@@ -73,7 +73,10 @@ class LLMPromptBuilder:
     # What is said -----------------------------------------------------------------------------------------------------
 
     def agent(self, text: str) -> LLMPromptBuilder:
-        """Tell the model who it is and how to work."""
+        """Tell the model who it is and how to work.
+
+        After the model has spoken, this holds from there on; a provider that takes no such message is an error.
+        """
         return self._saying(TextMessage(text, role=MessageRole.SYSTEM))
 
     def context(self, text: str) -> LLMPromptBuilder:

@@ -21,7 +21,7 @@ from ez_ptc.formats.anthropic_media import media_block, text_block
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
@@ -59,6 +59,11 @@ _REASONS: Final[Mapping[str, str]] = {
     "pause_turn": "pause",
 }
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
+# These answer that the role is not supported (platform.claude.com/docs/en/build-with-claude/mid-conversation-system-
+# messages); so may others, with the API's own words.
+_WITHOUT_LATE_SYSTEM: Final = re.compile(
+    r"claude-(instant|\d|(sonnet|haiku)-4|opus-4(?!-[89](?!\d))|sonnet-5(?!-\d(?!\d)))"
+)
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 # What `Answer` has fields of its own for.
 _OWN: Final = frozenset({"content", "id", "model", "role", "type"})
@@ -78,9 +83,12 @@ def request(prompt: Prompt) -> _Json:
     check_order(prompt.entries)
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     body: _Json = {"model": prompt.model, "max_tokens": _max_tokens(prompt)}
-    if system := _system(prompt.entries):
+    instructions, said = split_instructions(prompt.entries)
+    if system := _system(instructions):
         body["system"] = system
-    body["messages"] = _messages(prompt.entries, names)
+    if any(map(_is_system, said)) and _WITHOUT_LATE_SYSTEM.match(prompt.model):
+        refuse_late_instructions(prompt.model)
+    body["messages"] = _messages(said, names)
     if prompt.tools:
         body["tools"] = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
         if choice := _tool_choice(prompt, names):
@@ -126,9 +134,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
 # Requests -------------------------------------------------------------------------------------------------------------
 
 
-def _system(entries: Iterable[Entry]) -> str | list[_Json]:
-    texts = [each.text for each in entries if isinstance(each, TextMessage) and _is_system(each)]
-    said = [text for text in texts if text.strip()]
+def _system(instructions: Iterable[TextMessage]) -> str | list[_Json]:
+    said = [each.text for each in instructions if each.text.strip()]
     return [{"type": "text", "text": text} for text in said] if said[1:] else "".join(said)
 
 
@@ -208,11 +215,11 @@ def _is_empty(block: _Json) -> bool:
 def _turns(entries: Iterable[Entry], names: Names) -> Iterator[Turn]:
     used: set[str] = set()
     sent: dict[str, str] = {}
-    for entry in entries:
+    for entry in _with_system_last(entries):
         if isinstance(entry, ToolResultMessage):
             yield "user", _result(entry, sent.get(entry.tool_call_id, entry.tool_call_id))
         elif isinstance(entry, Message):
-            yield from ((role, block) for role in _roles(entry) for block in _said(entry, names))
+            yield from ((entry.role.value, block) for block in _said(entry, names))
         elif own := own_blocks(entry):
             sent = {}
             used.update(call.id for call in entry.calls)
@@ -222,11 +229,33 @@ def _turns(entries: Iterable[Entry], names: Names) -> Iterator[Turn]:
             yield from (("assistant", block) for each in entry.messages for block in _said(each, names, sent))
 
 
-def _roles(message: Message) -> tuple[str, ...]:
-    """Return who says it in the turns: nobody where it is said once for all of them."""
-    if _is_system(message):
-        return ()
-    return ("assistant" if message.role is MessageRole.ASSISTANT else "user",)
+def _with_system_last(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Give entries with what the system says at the end of the turn in which it says so.
+
+    Anthropic takes it there only: after what a person or a tool says, and before the model's next answer.
+    """
+    said: list[Entry] = []
+    is_turn = False
+    for entry in entries:
+        if _is_system(entry):
+            said.append(entry)
+            continue
+        if isinstance(entry, Answer) or entry.role is MessageRole.ASSISTANT:
+            yield from _after_a_turn(said, is_turn=is_turn)
+            said, is_turn = [], False
+        else:
+            is_turn = True
+        yield entry
+    yield from _after_a_turn(said, is_turn=is_turn)
+
+
+def _after_a_turn(said: list[Entry], *, is_turn: bool) -> list[Entry]:
+    if said and not is_turn:
+        message = (
+            "Anthropic does not take a system message between two answers of its model: put .request(...) before it"
+        )
+        raise ProviderError(message)
+    return said
 
 
 def _free_id(identifier: str, used: set[str]) -> str:

@@ -13,7 +13,7 @@ from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
 from ez_ptc.formats.gemini_media import media_part, text_part
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
@@ -85,8 +85,10 @@ def request(prompt: Prompt) -> _Json:
     check_order(prompt.entries)
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     entries, resumed = _resumed(prompt.entries)
-    system = [part for each in entries if _is_system(each) for part in _parts([cast("Message", each)], names)]
-    said = [each for each in entries if not _is_system(each)]
+    instructions, said = split_instructions(entries)
+    if any(map(_is_system, said)):
+        refuse_late_instructions("Gemini")
+    system = _parts(instructions, names)
     is_recent = _BEFORE_GEMINI_3.search(prompt.model) is None
     body: _Json = {"contents": list(_contents(said, names, is_recent=is_recent))}
     if system:

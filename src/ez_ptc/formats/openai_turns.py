@@ -26,7 +26,7 @@ from ez_ptc.formats.openai_parts import (
     usage_of,
     with_options,
 )
-from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_text, joined
 from ez_ptc.messages import (
@@ -61,14 +61,16 @@ _STOPS: Final[Mapping[str, str]] = {
 def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     """Return the body of a request, but for `stream`. `server` is the name of the host that it is for.
 
-    At OpenAI what the system says stays where it stands, and the limit is called `max_completion_tokens`. For other
-    servers all of what the system says is one message at the beginning, what a person says in one go is one message,
-    and the limit is `max_tokens`. Raises what `check_order` and `describe` raise.
+    What the system says stays where it stands, and the limit is called `max_completion_tokens`. For other servers than
+    OpenAI's, what the system says before the model first speaks is one message at the beginning, what a person says in
+    one go is one message, and the limit is `max_tokens`. Raises what `check_order` and `describe` raise, and
+    ProviderError for what the server does not take.
     """
     check_order(prompt.entries)
     names = names_for(prompt.tools, "openai")
-    messages = _Messages(names, server)
-    for entry in prompt.entries:
+    instructions, said = ([], prompt.entries) if is_openai(server) else split_instructions(prompt.entries)
+    messages = _Messages(names, server, "\n\n".join(each.text for each in instructions))
+    for entry in said:
         messages.add(entry)
     body = {"model": prompt.model, "messages": messages.done(), **_tools(prompt, names), **_limits(prompt, server)}
     if prompt.output_schema is not None:
@@ -125,13 +127,12 @@ def text_of(content: object) -> str:
 class _Messages:
     """The messages of a request, as they are written."""
 
-    def __init__(self, names: Names, server: str) -> None:
+    def __init__(self, names: Names, server: str, instructions: str) -> None:
         self._names = names
         self._server = server
         self._is_openai = is_openai(server)
-        self._made: list[dict[str, Any]] = []
+        self._made: list[dict[str, Any]] = [{"role": "system", "content": instructions}] if instructions else []
         self._person: list[TextMessage | MediaMessage] = []
-        self._system: list[str] = []
         self._ids: dict[str, str] = {}
         self._functions: frozenset[str] = frozenset()
 
@@ -139,15 +140,15 @@ class _Messages:
         if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             self._person.append(entry)
             return
-        if isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM and not self._is_openai:
-            self._system.append(entry.text)
-            return
         self._end_person()
         if isinstance(entry, Answer):
             self._made += self._answered(entry)
         elif isinstance(entry, ToolResultMessage):
             self._made.append(self._result(entry))
         elif isinstance(entry, TextMessage):
+            # Its templates take one after a person only, and none at the end.
+            if entry.role is MessageRole.SYSTEM and is_mistral(self._server):
+                refuse_late_instructions("Mistral")
             self._made.append({"role": entry.role.value, "content": entry.text})
         else:
             message = (
@@ -157,9 +158,7 @@ class _Messages:
 
     def done(self) -> list[dict[str, Any]]:
         self._end_person()
-        if not self._system:
-            return self._made
-        return [{"role": "system", "content": "\n\n".join(self._system)}, *self._made]
+        return self._made
 
     def _end_person(self) -> None:
         said, self._person = self._person, []

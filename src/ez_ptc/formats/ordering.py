@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.messages import Answer, Message, MessageRole, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ez_ptc.messages import Entry
 
-__all__ = ["check_order"]
+__all__ = ["check_order", "refuse_late_instructions", "split_instructions"]
 
 
 def check_order(entries: Iterable[Entry]) -> None:
@@ -39,6 +39,35 @@ def check_order(entries: Iterable[Entry]) -> None:
         _refuse(f"it ends before the results of {_listed(waiting)}")
     if not is_asked:
         _refuse("nobody has asked anything in it: give a message, as in .prompt_conversation('...')")
+
+
+def split_instructions(entries: Sequence[Entry]) -> tuple[list[TextMessage], list[Entry]]:
+    """Return what the system says before the model first speaks, and everything else in its order.
+
+    These are the instructions, which most providers take apart from the conversation. What the system says later has a
+    place in the conversation, and means something else in any other; what says nothing is left out.
+    """
+    instructions: list[TextMessage] = []
+    rest: list[Entry] = []
+    has_spoken = False
+    for entry in entries:
+        has_spoken = has_spoken or isinstance(entry, Answer) or entry.role is MessageRole.ASSISTANT
+        if not isinstance(entry, TextMessage) or entry.role is not MessageRole.SYSTEM:
+            rest.append(entry)
+        elif not has_spoken:
+            instructions.append(entry)
+        elif entry.text.strip():
+            rest.append(entry)
+    return instructions, rest
+
+
+def refuse_late_instructions(provider: str) -> NoReturn:
+    """Raise ProviderError for what the system says after the model has spoken, where the provider does not take it."""
+    message = (
+        f"{provider} does not take a system message after its model has spoken: say it with .request(...), or choose "
+        f"another provider"
+    )
+    raise ProviderError(message)
 
 
 def _calls_of(entry: Entry, where: str) -> dict[str, str]:

@@ -16,7 +16,8 @@ class Prompt:
 
     Attributes:
         model: The model's name, as the provider has it.
-        entries: The conversation so far; what the system says may stand anywhere in it.
+        entries: The conversation so far. What the system says before the model speaks are its instructions; later it
+            has its place.
         tools: What the model may call.
         tool_choice: "auto", "none", "required", or the name of the one tool to call. A conversation asks once for a
             call that must be made, and then leaves it to the model.
