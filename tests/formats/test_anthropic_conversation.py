@@ -298,8 +298,7 @@ def test_options_are_fields_of_the_request_and_their_tools_come_with_the_others(
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ((TextMessage("Hi.", role=_ASSISTANT), TextMessage("Hello")), "wants a person to speak first"),
-        ((TextMessage("   "),), "wants a person to speak first"),
+        ((TextMessage("   "),), "expects at least one message with something in it"),
         ((TextMessage("Hello"), ToolResultMessage("toolu_1", 1)), "the result of a call 'toolu_1'"),
         ((TextMessage("Hello"), _said(_PARIS), TextMessage("Well?")), "before the results of 'get_weather'"),
         ((TextMessage("Hello"), Message(role=MessageRole.USER)), "no block for a Message"),

@@ -101,8 +101,6 @@ def _ids(turn: _Turn, kind: str) -> list[str]:
 
 def _order(turns: Sequence[_Turn]) -> Iterator[str]:
     nothing: _Turn = ("", [])
-    if turns[0][0] != "user":
-        yield 'messages: first message must use the "user" role'
     for at, (before, turn) in enumerate(pairwise([nothing, *turns, nothing])):
         asked, given = _ids(before, "tool_use"), _ids(turn, "tool_result")
         if missing := [each for each in asked if each not in given]:

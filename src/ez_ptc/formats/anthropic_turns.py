@@ -201,8 +201,8 @@ def _messages(entries: Sequence[Entry], names: Names) -> list[_Json]:
         while role == "assistant" and content and text_or_empty(content[-1].get("type")) in _THOUGHTS:
             content.pop()
         messages += [{"role": role, "content": content}] if content else []
-    if not messages or messages[0]["role"] != "user":
-        message = "Anthropic wants a person to speak first: put .request(...) before everything that the model says"
+    if not messages:
+        message = "Anthropic expects at least one message with something in it, got none: add .request(...)"
         raise ProviderError(message)
     return messages
 
