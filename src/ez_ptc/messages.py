@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, cast
 
 __all__ = [
+    "CACHE_LIFETIMES",
     "Answer",
     "AudioMessage",
     "DocumentMessage",
@@ -31,6 +32,9 @@ __all__ = [
     "VideoMessage",
     "safe_repr",
 ]
+
+CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
+"""For how long a provider may be asked to keep what it has read; each knows some of them."""
 
 _REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
@@ -117,9 +121,13 @@ class MessageRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Message(Printable):
-    """Something that was said; `role` says by whom."""
+    """Something that was said; `role` says by whom.
+
+    `cache` marks the end of what a provider is to keep, to read it again for less: True, or for how long, as "1h".
+    """
 
     role: MessageRole = field(kw_only=True)
+    cache: bool | str = field(default=False, kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ez_ptc.conversation.saved import entry_from_json, entry_to_json, from_json, to_json
 from ez_ptc.messages import (
+    CACHE_LIFETIMES,
     Answer,
     AudioMessage,
     DocumentMessage,
@@ -38,7 +39,7 @@ _media = [
 _documents = st.builds(DocumentMessage, st.binary(), name=_any_text)
 _parts = st.tuples(st.builds(TextMessage, _any_text), *_media, _documents)
 _messages: st.SearchStrategy[Message] = st.one_of(
-    st.builds(TextMessage, _any_text, role=_roles),
+    st.builds(TextMessage, _any_text, role=_roles, cache=st.sampled_from([False, True, *CACHE_LIFETIMES])),
     *_media,
     _documents,
     st.builds(ToolCallMessage, st.text(), st.text(), _objects | _any_text, role=_roles),
@@ -138,6 +139,9 @@ _CALL = ToolCallMessage("f", "1", {})
         (TextMessage("a"), "text", 5),
         (TextMessage("a"), "text", None),
         (TextMessage("a"), "role", "king"),
+        (TextMessage("a"), "cache", 1),
+        (TextMessage("a", cache="1h"), "cache", "1 h"),
+        (TextMessage("a", cache=True), "cache", []),
         (ImageMessage(b"a"), "data", "?"),
         (ImageMessage(b"a"), "data", "é"),
         (ImageMessage(b"a"), "url", 5),

@@ -37,7 +37,7 @@ def problems(body: Mapping[str, Any], *, version: str = "") -> list[str]:
     if found := stray(body):
         return found
     turns = _turns(body["messages"])
-    return [*_order(turns), *_ids_of(turns), *_texts(body), *_tools(body)]
+    return [*_order(turns), *_ids_of(turns), *_texts(body), *_tools(body), *_marks(body, turns)]
 
 
 def stray(body: Mapping[str, Any]) -> list[str]:
@@ -142,3 +142,14 @@ def _tools(body: Mapping[str, Any]) -> Iterator[str]:
         yield "tool_choice: may only be specified while providing tools"
     if choice.get("type") == "tool" and choice["name"] not in names:
         yield f"tool_choice: Tool {choice['name']!r} not found in provided tools"
+
+
+def _marks(body: Mapping[str, Any], turns: Sequence[_Turn]) -> Iterator[str]:
+    said = [block for _, blocks in turns for block in blocks]
+    system: str | list[_Json] = body.get("system", [])
+    blocks = [*body.get("tools", []), *(system if isinstance(system, list) else []), *said]
+    lifetimes = [block["cache_control"].get("ttl", "5m") for block in blocks if block.get("cache_control")]
+    if len(lifetimes) > 4:
+        yield f"A maximum of 4 blocks with cache_control may be provided. Found {len(lifetimes)}."
+    if ("5m", "1h") in pairwise(lifetimes):
+        yield "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."

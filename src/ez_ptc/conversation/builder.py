@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.checks import (
     check_function,
+    check_lifetime,
     check_limit,
     check_listener,
     check_options,
     check_prices,
+    check_said,
     check_text,
     check_toolkit,
 )
@@ -112,6 +114,18 @@ class LLMPromptBuilder:
     def video(self, video: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
         """Show a video; raises what `image` raises."""
         return self._saying(media_message(VideoMessage, video, media_type=media_type))
+
+    def cache(self, lifetime: str | None = None, *, tools: bool = False) -> LLMPromptBuilder:
+        """Have the provider keep what it reads up to what was said last or, with `tools`, the tools.
+
+        What it keeps costs less to read again. `lifetime` is for how long: "5m" or "1h" at Anthropic, "30m" or "12h" at
+        OpenAI. Where a provider has no such marks, none are sent. Raises ValueError for another lifetime, and where
+        nothing was said or an answer came last.
+        """
+        mark = check_lifetime(lifetime)
+        if tools:
+            return self._with(cache_tools=mark)
+        return replace(self, entries=(*self.entries[:-1], replace(check_said(self.entries), cache=mark)))
 
     # What it may use --------------------------------------------------------------------------------------------------
 

@@ -7,18 +7,26 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
+from ez_ptc.messages import CACHE_LIFETIMES, Message
 from ez_ptc.schema.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ez_ptc.messages import Entry
 
 __all__ = [
     "check_function",
+    "check_lifetime",
     "check_limit",
     "check_listener",
     "check_options",
     "check_prices",
+    "check_said",
     "check_text",
     "check_tool",
     "check_toolkit",
@@ -41,6 +49,24 @@ def check_text(text: object) -> None:
             f"by one, as in .request(...).assistant(...)"
         )
         raise TypeError(message)
+
+
+def check_lifetime(lifetime: str | None) -> bool | str:
+    """Return a mark for a cache: how long it lives, or True for as long as is usual. Raises ValueError for another."""
+    if lifetime is not None and lifetime not in CACHE_LIFETIMES:
+        message = f"expected a lifetime of {', '.join(CACHE_LIFETIMES)}, got {shown(lifetime)}: write .cache('1h')"
+        raise ValueError(message)
+    return True if lifetime is None else lifetime
+
+
+def check_said(entries: Sequence[Entry]) -> Message:
+    """Return what was said last. Raises ValueError where nothing was, or where it is an answer."""
+    last = entries[-1] if entries else None
+    if isinstance(last, Message):
+        return last
+    came = "nothing" if last is None else "an answer"
+    message = f"expected a message of yours to mark, got {came}: write .cache() after .agent(...) or .request(...)"
+    raise ValueError(message)
 
 
 def check_tool(function: object) -> Callable[..., object]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_json, result_parts
 from ez_ptc.formats.wire import json_problem
 from ez_ptc.messages import (
+    CACHE_LIFETIMES,
     Answer,
     AudioMessage,
     DocumentMessage,
@@ -115,6 +116,8 @@ def _written(message: Message) -> dict[str, Any]:
         parts = result_parts(message.result)
         values["result"] = as_json(message.result) if parts is None else None
         values |= {} if parts is None else {_PARTS: [_written(part) for part in parts]}
+    if message.cache is False:  # what was saved before there were marks is saved the same again
+        del values["cache"]
     return {"type": name, **values}
 
 
@@ -161,7 +164,10 @@ def _message(entry: _Object) -> Message:
     name = entry.text("type")
     if name not in _READERS:
         _refuse(f"{entry.where}.type", f"one of {', '.join([*_READERS, 'answer'])}", name)
-    return _READERS[name](entry)
+    cache: object = entry.fields.get("cache", False)
+    if cache is not False and cache is not True and cache not in CACHE_LIFETIMES:
+        _refuse(f"{entry.where}.cache", f"true or one of {', '.join(CACHE_LIFETIMES)}", cache)
+    return replace(_READERS[name](entry), cache=cache)
 
 
 def _text(entry: _Object) -> Message:

@@ -60,6 +60,7 @@ class Settings:
     limits: TurnLimits = field(default_factory=TurnLimits)
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output_schema: dict[str, Any] | None = None
+    cache_tools: bool | str = False
 
     def __repr__(self) -> str:
         # Contexts, approvers, listeners, options and providers may hold secrets.
@@ -113,7 +114,8 @@ class Settings:
         others = {name: each for name, each in self.options.items() if name not in OWN_OPTIONS}
         return Prompt(
             model="", entries=(*entries, *host.goal.instructions), tools=tuple(host.tools),
-            output_schema=host.goal.output_schema or self.output_schema, options=others, **own,
+            output_schema=host.goal.output_schema or self.output_schema, cache_tools=self.cache_tools,
+            options=others, **own,
         )  # fmt: skip
 
     def host(self, goal: Goal) -> Host:

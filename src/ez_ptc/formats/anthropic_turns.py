@@ -18,6 +18,7 @@ from ez_ptc.formats.anthropic_blocks import (
     without_lost_calls,
 )
 from ez_ptc.formats.anthropic_media import media_block, text_block
+from ez_ptc.formats.cache import anthropic_mark, fit_marks
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names, names_of
@@ -91,8 +92,10 @@ def request(prompt: Prompt) -> _Json:
     body["messages"] = _messages(said, names)
     if prompt.tools:
         body["tools"] = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
+        body["tools"][-1] |= anthropic_mark(prompt.cache_tools)
         if choice := _tool_choice(prompt, names):
             body["tool_choice"] = choice
+    fit_marks(_in_order(body))
     if prompt.temperature is not None:
         body["temperature"] = prompt.temperature
     if prompt.output_schema is not None:
@@ -135,8 +138,19 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
 
 
 def _system(instructions: Iterable[TextMessage]) -> str | list[_Json]:
-    said = [each.text for each in instructions if each.text.strip()]
-    return [{"type": "text", "text": text} for text in said] if said[1:] else "".join(said)
+    said = [each for each in instructions if each.text.strip()]
+    if said[1:] or any(each.cache for each in said):
+        return [text_block(each.text) | anthropic_mark(each.cache) for each in said]
+    return "".join(each.text for each in said)
+
+
+def _in_order(body: _Json) -> Iterator[_Json]:
+    """Give all that may be marked in a request."""
+    yield from body.get("tools", ())
+    if isinstance(system := body.get("system"), list):
+        yield from cast("list[_Json]", system)
+    for message in body["messages"]:
+        yield from message["content"]
 
 
 def _max_tokens(prompt: Prompt) -> int:
@@ -217,7 +231,8 @@ def _turns(entries: Iterable[Entry], names: Names) -> Iterator[Turn]:
     sent: dict[str, str] = {}
     for entry in _with_system_last(entries):
         if isinstance(entry, ToolResultMessage):
-            yield "user", _result(entry, sent.get(entry.tool_call_id, entry.tool_call_id))
+            result = _result(entry, sent.get(entry.tool_call_id, entry.tool_call_id))
+            yield "user", result | anthropic_mark(entry.cache)
         elif isinstance(entry, Message):
             yield from ((entry.role.value, block) for block in _said(entry, names))
         elif own := own_blocks(entry):
@@ -268,10 +283,11 @@ def _free_id(identifier: str, used: set[str]) -> str:
 
 
 def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None) -> list[_Json]:
+    mark = anthropic_mark(message.cache)
     if isinstance(message, TextMessage):
-        return [text_block(message.text)]
+        return [text_block(message.text) | mark]
     if isinstance(message, MediaMessage):
-        return [required(media_block(message))]
+        return [required(media_block(message)) | mark]
     if isinstance(message, ToolCallMessage):
         call = {
             "type": "tool_use",
@@ -279,7 +295,7 @@ def _said(message: Message, names: Names, sent: Mapping[str, str] | None = None)
             "name": names.of_earlier(message.tool_name),
             "input": _input(message, names),
         }
-        return [call]
+        return [call | mark]
     problem = f"Anthropic has no block for a {type(message).__name__}: say it as a TextMessage"
     raise ProviderError(problem)
 

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
 from ez_ptc.formats.answers import read_body, text_or_empty
+from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.chat import chat_calls, tool_message
 from ez_ptc.formats.chat_media import chat_media, chat_text, mistral_media
@@ -69,7 +70,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     check_order(prompt.entries)
     names = names_for(prompt.tools, "openai")
     instructions, said = ([], prompt.entries) if is_openai(server) else split_instructions(prompt.entries)
-    messages = _Messages(names, server, "\n\n".join(each.text for each in instructions))
+    messages = _Messages(names, server, "\n\n".join(each.text for each in instructions), model=prompt.model)
     for entry in said:
         messages.add(entry)
     body = {"model": prompt.model, "messages": messages.done(), **_tools(prompt, names), **_limits(prompt, server)}
@@ -127,10 +128,11 @@ def text_of(content: object) -> str:
 class _Messages:
     """The messages of a request, as they are written."""
 
-    def __init__(self, names: Names, server: str, instructions: str) -> None:
+    def __init__(self, names: Names, server: str, instructions: str, *, model: str) -> None:
         self._names = names
         self._server = server
         self._is_openai = is_openai(server)
+        self._has_marks = has_marks(model, server)
         self._made: list[dict[str, Any]] = [{"role": "system", "content": instructions}] if instructions else []
         self._person: list[TextMessage | MediaMessage] = []
         self._ids: dict[str, str] = {}
@@ -149,7 +151,7 @@ class _Messages:
             # Its templates take one after a person only, and none at the end.
             if entry.role is MessageRole.SYSTEM and is_mistral(self._server):
                 refuse_late_instructions("Mistral")
-            self._made.append({"role": entry.role.value, "content": entry.text})
+            self._made.append({"role": entry.role.value, "content": self._content(entry.text, entry)})
         else:
             message = (
                 f"OpenAI takes no {type(entry).__name__} from the {entry.role.value}: say it as the user, or as text"
@@ -164,8 +166,8 @@ class _Messages:
         said, self._person = self._person, []
         if said and self._made and self._made[-1]["role"] == "tool" and is_mistral(self._server):
             self._made.append({"role": "assistant", "content": _SEEN})
-        if any(isinstance(each, MediaMessage) for each in said):
-            self._made.append({"role": "user", "content": [self._part(each) for each in said]})
+        if any(isinstance(each, MediaMessage) or self._mark(each) for each in said):
+            self._made.append({"role": "user", "content": [self._part(each) | self._mark(each) for each in said]})
             return
         texts = [each.text for each in said if isinstance(each, TextMessage)]
         if texts and not self._is_openai:
@@ -176,6 +178,14 @@ class _Messages:
         if isinstance(said, TextMessage):
             return chat_text(said.text)
         return required(mistral_media(said) if is_mistral(self._server) else chat_media(said))
+
+    def _mark(self, said: Message) -> dict[str, Any]:
+        return openai_mark(said.cache) if self._has_marks else {}
+
+    def _content(self, text: str, said: Message) -> str | list[dict[str, Any]]:
+        """Return text as the content of a message; only a part of one can be marked."""
+        mark = self._mark(said)
+        return [chat_text(text) | mark] if mark else text
 
     def _answered(self, answer: Answer) -> list[dict[str, Any]]:
         content = _own(answer) if came_from(answer, PROVIDER, self._server) else None
@@ -203,7 +213,7 @@ class _Messages:
         ended = ToolResult(entry.success, entry.result, error)
         message = tool_message(call, ended, for_mistral=is_mistral(self._server))
         if entry.tool_call_id not in self._functions:
-            return message
+            return {**message, "content": self._content(message["content"], entry)}
         return {"role": "function", "name": self._names.to_provider(entry.tool_name), "content": message["content"]}
 
 

@@ -25,6 +25,7 @@ class Prompt:
         max_tokens: How much the model may write at most, or None for the provider's own limit.
         temperature: How freely it chooses, or None for the provider's own.
         output_schema: The JSON Schema of an object that the answer's text has to be, or None for free text.
+        cache_tools: Have the provider keep the tools' descriptions, as `Message.cache` says.
         options: Further fields of the provider's request, sent as they are.
     """
 
@@ -36,6 +37,7 @@ class Prompt:
     max_tokens: int | None = None
     temperature: float | None = None
     output_schema: dict[str, Any] | None = None
+    cache_tools: bool | str = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.answers import Answer as Received
 from ez_ptc.formats.answers import read_body, text_or_empty, told_apart
+from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names
@@ -56,8 +57,11 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     """
     check_order(prompt.entries)
     names = names_for(prompt.tools, "responses")
-    leading = [*takewhile(_is_system, prompt.entries)]
-    items = _Items(names, server, lost_calls(prompt.entries, server))
+    marks = has_marks(prompt.model, server)
+    # Instructions have no parts that could be marked; what the system says first as an item means the same.
+    is_instruction = _is_unmarked_system if marks else _is_system
+    leading = [*takewhile(is_instruction, prompt.entries)]
+    items = _Items(names, server, lost_calls(prompt.entries, server), has_marks=marks)
     for entry in prompt.entries[len(leading) :]:
         items.add(entry)
     body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": False}
@@ -108,10 +112,11 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
 class _Items:
     """The items of a request, as they are written."""
 
-    def __init__(self, names: Names, server: str, lost: frozenset[str]) -> None:
+    def __init__(self, names: Names, server: str, lost: frozenset[str], *, has_marks: bool) -> None:
         self._names = names
         self._server = server
         self._lost = lost
+        self._has_marks = has_marks
         self._made: list[dict[str, Any]] = []
         self._person: list[TextMessage | MediaMessage] = []
         self._ids: dict[str, str] = {}
@@ -128,7 +133,9 @@ class _Items:
         elif isinstance(entry, ToolResultMessage):
             self._made.append(self._result(entry))
         elif isinstance(entry, TextMessage):
-            self._made.append({"role": entry.role.value, "content": entry.text})
+            mark = self._mark(entry) if entry.role is not MessageRole.ASSISTANT else {}
+            content = [input_text(entry.text) | mark] if mark else entry.text
+            self._made.append({"role": entry.role.value, "content": content})
         else:
             message = (
                 f"OpenAI takes no {type(entry).__name__} from the {entry.role.value}: say it as the user, or as text"
@@ -141,10 +148,13 @@ class _Items:
 
     def _end_person(self) -> None:
         said, self._person = self._person, []
-        if any(isinstance(each, MediaMessage) for each in said):
-            self._made.append({"role": "user", "content": [_part(each) for each in said]})
+        if any(isinstance(each, MediaMessage) or self._mark(each) for each in said):
+            self._made.append({"role": "user", "content": [_part(each) | self._mark(each) for each in said]})
         else:
             self._made += [{"role": "user", "content": each.text} for each in said if isinstance(each, TextMessage)]
+
+    def _mark(self, said: Message) -> dict[str, Any]:
+        return openai_mark(said.cache) if self._has_marks else {}
 
     def _own(self, answer: Answer, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         called = [item for item in items if item.get("type") == CALL]
@@ -169,12 +179,20 @@ class _Items:
         call = ToolCallMessage(entry.tool_name, identifier, {}).call
         error = None if entry.success else str(entry.result)
         [item] = results([(call, ToolResult(entry.success, entry.result, error))], self._names)
+        if mark := self._mark(entry):
+            output: str | list[dict[str, Any]] = item["output"]
+            *parts, last = [input_text(output)] if isinstance(output, str) else output
+            item = {**item, "output": [*parts, last | mark]}
         caller = self._callers.get(entry.tool_call_id)
         return {**item, "caller": caller} if caller else item
 
 
 def _is_system(entry: Entry) -> bool:
     return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
+
+
+def _is_unmarked_system(entry: Entry) -> bool:
+    return isinstance(entry, TextMessage) and _is_system(entry) and not entry.cache
 
 
 def _part(said: TextMessage | MediaMessage) -> dict[str, Any]:
