@@ -15,6 +15,7 @@ class Described:
     description: str = "Does something."
     return_schema: Schema | None = None
     read_only: bool | None = None
+    strict: bool | None = None
 
 
 def an_object(required: list[str] | None = None, /, **properties: Any) -> Schema:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from ez_ptc.formats.answers import Answer, tool_call
 from ez_ptc.formats.anthropic_media import media_block, text_block
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
-from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.keys import KeyRules, keys_of
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.strict import ANTHROPIC
@@ -28,6 +28,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     A parameter with characters that Anthropic does not take has another name there, as `Names` has it. `strict` binds
     the model to the schema; what it cannot say raises `SchemaError` that names the parameter.
     """
+    strict = is_strict(tool, strict)
     if strict:
         schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
     else:

@@ -74,6 +74,8 @@ def names_for(tools: Iterable[Describable], format: str) -> Names:  # noqa: A002
 def describe_all(tools: Iterable[Describable], format: str, *, strict: bool = False) -> list[dict[str, Any]]:  # noqa: A002 - callers write format="openai"
     """Return tools as the list that a request takes (Gemini: the declarations of one of its tools).
 
+    `strict` is for the tools that do not say themselves whether they are strict.
+
     Raises what `names_for` raises, and `SchemaError` for parameters that the provider has no way to say.
     """
     module = format_named(format)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from ez_ptc.formats.answers import Answer, tool_call
 from ez_ptc.formats.chat_media import chat_text, mistral_media, no_result_media
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
-from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
@@ -21,6 +21,7 @@ CHAT_NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", lon
 
 def chat_tool(tool: Describable, *, strict: bool) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`."""
+    strict = is_strict(tool, strict)
     make = strict_parameters if strict else portable
     function: dict[str, Any] = {
         "name": names_of([tool], CHAT_NAMES).to_provider(tool.name),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["Describable", "ToolShape"]
+__all__ = ["Describable", "ToolShape", "is_strict"]
 
 
 class Describable(Protocol):
@@ -34,6 +34,11 @@ class Describable(Protocol):
         """Whether calling it changes nothing, or None if that is not declared."""
         ...
 
+    @property
+    def strict(self) -> bool | None:
+        """Whether a provider is to hold its model to the schema, or None if that is not said of this tool."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolShape:
@@ -44,3 +49,9 @@ class ToolShape:
     parameters: dict[str, Any]
     return_schema: dict[str, Any] | None = None
     read_only: bool | None = None
+    strict: bool | None = None
+
+
+def is_strict(tool: Describable, strict: bool) -> bool:  # noqa: FBT001 - what is said for all tools
+    """Say whether a tool is strict, given what is said for all: its own word goes before that."""
+    return strict if tool.strict is None else tool.strict

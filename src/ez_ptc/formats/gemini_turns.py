@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.answers import Answer as Reader
 from ez_ptc.formats.answers import read_body, tool_call
+from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
 from ez_ptc.formats.gemini_media import media_part, text_part
 from ez_ptc.formats.lowering.portable import portable, without_one_of
@@ -75,7 +76,8 @@ def request(prompt: Prompt) -> _Json:
     """Return the body of a request for one answer; the model's name is not in it but in the request's address.
 
     Of `options`, objects are merged with those that are there already, and `tools` are added to them; anything else
-    takes its place. `strict` is the mode in which Gemini checks each call against its declaration.
+    takes its place. `strict` is the mode in which Gemini checks each call against its declaration; one tool that is
+    strict has it check them all.
 
     Raises:
         ProviderError: Gemini would refuse the conversation; the message says what is wrong where.
@@ -274,7 +276,8 @@ def _declaration(described: _Json) -> _Json:
 
 def _calling(prompt: Prompt, names: Names) -> _Json:
     choice = prompt.tool_choice
-    modes = {"auto": "VALIDATED" if prompt.strict else "AUTO", "none": "NONE", "required": "ANY"}
+    strict = any(is_strict(tool, prompt.strict) for tool in prompt.tools)
+    modes = {"auto": "VALIDATED" if strict else "AUTO", "none": "NONE", "required": "ANY"}
     if choice not in modes:
         if choice not in {tool.name for tool in prompt.tools}:
             message = (

@@ -21,7 +21,7 @@ class Prompt:
         tools: What the model may call.
         tool_choice: "auto", "none", "required", or the name of the one tool to call. A conversation asks once for a
             call that must be made, and then leaves it to the model.
-        strict: Have the provider hold its model to the tools' schemas.
+        strict: Have the provider hold its model to the tools' schemas, but of those that say otherwise themselves.
         max_tokens: How much the model may write at most, or None for the provider's own limit.
         temperature: How freely it chooses, or None for the provider's own.
         output_schema: The JSON Schema of an object that the answer's text has to be, or None for free text.

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.answers import Answer, objects, tool_call
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
-from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
@@ -28,6 +28,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     `strict` binds the model to the schema; what it cannot say raises `SchemaError` that names the parameter. What was
     optional is null where the model leaves it out.
     """
+    strict = is_strict(tool, strict)
     make = strict_parameters if strict else portable
     return {
         "type": "function",

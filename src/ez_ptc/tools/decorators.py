@@ -34,6 +34,8 @@ class ToolOptions(FunctionOptions, total=False):
         idempotent: Calling it twice does what calling it once does.
         read_only: Calling it changes nothing, here or anywhere else. Programs proposed to a model use only such
             tools; None, the default, leaves it open.
+        strict: Have the provider hold its model to the tool's schema, or not; None, the default, leaves it to what is
+            said for all tools. What cannot be said strictly is a `SchemaError` when the tool is described.
         timeout: Seconds that a call may take. An asynchronous function is cancelled then; another one is left to
             itself, and what it returns later is dropped.
         registry: Where it is registered at once.

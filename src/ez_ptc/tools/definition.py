@@ -48,6 +48,7 @@ class Options:
     requires_approval: bool = False
     idempotent: bool = False
     read_only: bool | None = None
+    strict: bool | None = None
     timeout: float | None = None
 
     @classmethod
@@ -78,6 +79,7 @@ class Definition:
     requires_approval: bool
     idempotent: bool
     read_only: bool | None
+    strict: bool | None
     timeout: float | None
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
@@ -267,7 +269,8 @@ def _definition(
         category=options.category,
         requires_approval=options.requires_approval,
         idempotent=options.idempotent,
-        read_only=_read_only(name, options.read_only),
+        read_only=_true_false_or_none(name, "read_only", options.read_only),
+        strict=_true_false_or_none(name, "strict", options.strict),
         timeout=_timeout(name, options.timeout),
         is_annotated=False,
         binder=described.binder,
@@ -285,10 +288,10 @@ def _timeout(tool: str, given: object) -> float | None:
     raise SchemaError(message)
 
 
-def _read_only(tool: str, given: object) -> bool | None:
+def _true_false_or_none(tool: str, option: str, given: object) -> bool | None:
     if given is None or isinstance(given, bool):
         return given
-    message = f"{tool}: expected read_only to be True, False or None, got {shown(given)}"
+    message = f"{tool}: expected {option} to be True, False or None, got {shown(given)}"
     raise SchemaError(message)
 
 

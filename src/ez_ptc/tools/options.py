@@ -14,6 +14,7 @@ class HandmadeOptions(TypedDict, total=False):
     requires_approval: bool
     idempotent: bool
     read_only: bool | None
+    strict: bool | None
     timeout: float | None
 
 

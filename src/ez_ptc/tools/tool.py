@@ -278,6 +278,11 @@ class Tool(Generic[P, R_co]):
         return self._definition.read_only
 
     @property
+    def strict(self) -> bool | None:
+        """Whether a provider is to hold its model to the schema, or None if that is not said of this tool."""
+        return self._definition.strict
+
+    @property
     def timeout(self) -> float | None:
         """How many seconds a call may take, or None for any time."""
         return self._definition.timeout
@@ -293,15 +298,11 @@ class Tool(Generic[P, R_co]):
         return self._definition
 
     def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
-        """Return the tool as a provider takes it.
+        """Return the tool for "openai", "openai-responses", "anthropic", "gemini", "mistral" or "mcp".
 
-        Args:
-            format: "openai", "openai-responses", "anthropic", "gemini", "mistral" or "mcp".
-            strict: Have the provider hold its model to the schema, where it can.
-
-        Raises:
-            ValueError: No format has that name.
-            SchemaError: The provider would refuse the schema; the message names the parameter and the keyword.
+        `strict` has the provider hold its model to the schema, where it can; the tool's own word goes before it. Raises
+        ValueError for an unknown format, and SchemaError that names the parameter and the keyword which the provider
+        would refuse.
         """
         from ez_ptc.formats.catalog import format_named
 
