@@ -19,6 +19,7 @@ from .advice import corrected, sources
 from .check import ENOUGH
 from .lines import unfolded
 from .lookups import beginning, fetching
+from .outside import name_the_lack
 from .program import EmptyProgramError, is_program
 from .quoting import MAX_LINE, indented, item_text, literal, name_list, name_text, on_one_line, quoted
 from .readers import reads_only
@@ -205,10 +206,10 @@ def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object])
     return ""
 
 
-def _file_hint(error: OSError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
-    is_file = isinstance(error, (PermissionError, FileNotFoundError)) and error.filename
+def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    lack = name_the_lack(error)
     more = ": all data comes from the tools" if shapes else ""
-    return f"there are no files in here{more}" if is_file else ""
+    return f"{lack}{more}" if lack else ""
 
 
 def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
@@ -380,5 +381,5 @@ _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, obj
     (TypeError, _call_hint),
     (SyntaxError, _syntax_hint),
     (ModuleNotFoundError, _import_hint),
-    (OSError, _file_hint),
+    (Exception, _outside_hint),
 )

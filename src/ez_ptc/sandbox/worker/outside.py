@@ -1,0 +1,40 @@
+"""What to say to a program that looked for files, a network or processes, which there are none of."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["name_the_lack"]
+
+_MAX_CAUSES = 20
+_IN_PACKAGES = "<packages>/"
+"""How the path of a package's own file begins, which only its code knows."""
+_NO_TEMPORARY = "No usable temporary directory"
+
+
+def name_the_lack(error: BaseException) -> str:
+    """Return what an error comes from, where a program has asked for what is outside; "" where it has not."""
+    if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
+        return "there are no files in here"
+    if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+        return "there is no network in here"
+    if isinstance(error, OSError) and error.errno == errno.EPERM:
+        return "there are no network and no other processes in here"
+    if isinstance(error, OSError) and _IN_PACKAGES in str(error):
+        return "there are no files and no network in here"
+    return ""
+
+
+def _causes(error: BaseException) -> Iterator[object]:
+    """Yield an error and those that it comes from, in the ways that Python and libraries have of keeping one."""
+    found: list[object] = [error]
+    for _ in range(_MAX_CAUSES):
+        cause = found[-1]
+        yield cause
+        following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
+        found.append(following or getattr(cause, "__context__", None))
