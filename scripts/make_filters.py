@@ -5,8 +5,9 @@ every file that differs and exits with 1. The filters are compiled by libseccomp
 called through ctypes): it is needed here only, never at run time.
 
 A filter is a list of what is allowed; everything else answers EPERM. `WORKER` is what a model's program is left with,
-`ZYGOTE` is that plus what forks workers and hands them over. The worker's filter is stacked on the zygote's, so the
-second must allow all that the first does.
+`PACKAGES` is that with what packages need besides, where programs may import any, `ZYGOTE` is both plus what forks
+workers and hands them over. The worker's filter is stacked on the zygote's, so the second must allow all that the first
+does.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ARCHITECTURES", "FILTERS", "POLICIES", "WORKER", "ZYGOTE", "Comparison", "Rule", "main"]
+__all__ = ["ARCHITECTURES", "FILTERS", "PACKAGES", "POLICIES", "WORKER", "ZYGOTE", "Comparison", "Rule", "main"]
 
 FILTERS: Final = Path(__file__).resolve().parent.parent / "src" / "ez_ptc" / "sandbox" / "worker" / "filters"
 MADE_WITH: Final = (2, 5, 4)
@@ -150,9 +151,13 @@ _FILES: Final = (
 )
 
 _SHARED: Final = (*_MEMORY, *_TIME, *_THREADS, *_SIGNALS, *_IDENTITY, *_DESCRIPTORS)
+# A number by which threads wake one another: less than a pipe, and what is written in Rust does not start without it.
+_FOR_PACKAGES: Final = (Rule("eventfd2", (_only(1, _NONBLOCK_CLOEXEC),)),)
 WORKER: Final = (*_SHARED, *_FILES)
+PACKAGES: Final = (*WORKER, *_FOR_PACKAGES)
 ZYGOTE: Final = (
     *_SHARED,
+    *_FOR_PACKAGES,
     Rule("newfstatat", (_is(3, 0x1000),)),  # AT_EMPTY_PATH: how glibc 2.33 to 2.38 asks for the kind of a descriptor
     Rule("fork wait4 waitid set_tid_address"),
     Rule("clone", (_only(0, _FORK_TID, _SIGCHLD),)),
@@ -162,7 +167,7 @@ ZYGOTE: Final = (
     *(Rule("prctl", (_is(0, option),)) for option in (1, 4, 15, 22, 38)),
     Rule("seccomp", (_is(0, 1), _is(1, 0))),  # SET_MODE_FILTER without flags
 )
-POLICIES: Final = {"zygote": ZYGOTE, "worker": WORKER}
+POLICIES: Final = {"zygote": ZYGOTE, "worker": WORKER, "packages": PACKAGES}
 
 
 class _Argument(ctypes.Structure):

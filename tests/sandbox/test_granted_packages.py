@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from ez_ptc import MissingExtraError, ProcessSandbox, SandboxError, Toolkit
-from tests.sandbox.processes import descendants, families
+from tests.sandbox.processes import all_gone, descendants, families, parent
 from tests.sandbox.scripts import run_script
 from tests.sandbox.tools import TOOLS
 
@@ -43,6 +45,25 @@ def test_what_a_package_loads_late_is_there_too(granted: Toolkit) -> None:
     code = "import attr.filters, docstring_parser.epydoc\nattr.filters.include(int)\n5"
     result = granted.execute(code)
     assert (result.error, result.return_value) == (None, 5)
+
+
+def test_a_package_may_import_what_programs_lack_and_cannot_use_it(granted: Toolkit) -> None:
+    """Many import these late, for what few ever ask them."""
+    assert granted.execute("import multiprocessing, webbrowser\nfrom multiprocessing import Pool\n1").return_value == 1
+    error = granted.execute("import multiprocessing\nmultiprocessing.Pool(2)").error or ""
+    assert "programs cannot import _multiprocessing: it needs other processes" in error
+    assert "there are no network and no other processes in here" in (
+        granted.execute("import multiprocessing\nmultiprocessing.Process(target=print).start()").error or ""
+    )
+
+
+def test_a_package_can_be_imported_as_the_module_that_it_is(granted: Toolkit) -> None:
+    code = """
+from attr.__init__ import define
+import attr, sys
+[define is attr.define, '__path__' in vars(sys.modules['attr.__init__'])]
+"""
+    assert granted.execute(code).return_value == [True, False]
 
 
 @pytest.mark.parametrize("name", ["pydantic", "hypothesis", "pip", "ez_ptc", "no_such_package"])
@@ -117,6 +138,60 @@ def test_a_sandbox_of_its_own_is_told_itself() -> None:
         assert Toolkit(TOOLS, sandbox=sandbox).execute("import attr\n3").return_value == 3
         with pytest.raises(ValueError, match="give them to ProcessSandbox"):
             Toolkit(TOOLS, allow_imports=["attr"], sandbox=sandbox)
+
+
+def test_toolkits_that_want_one_set_at_once_start_one_zygote() -> None:
+    before = descendants(os.getpid())
+
+    def zygotes() -> set[int]:
+        return {pid for pid in descendants(os.getpid()) - before if parent(pid) == os.getpid()}
+
+    def run(toolkit: Toolkit) -> object:
+        return toolkit.execute("import anyio, attr\n1").return_value
+
+    toolkits = [Toolkit(TOOLS, allow_imports=names) for names in (["attr", "anyio"], ["anyio", "attr"]) * 3]
+    with ThreadPoolExecutor(len(toolkits)) as pool:
+        assert [*pool.map(run, toolkits)] == [1] * len(toolkits)
+    started = zygotes()
+    assert len(started) == 1
+    processes = families(os.getpid(), without=before)
+    # Some are closed, one is dropped; the rest work on.
+    for _ in range(4):
+        toolkits.pop().close()
+    del toolkits[0]
+    assert run(toolkits[0]) == 1
+    assert zygotes() == started
+    del toolkits
+    gc.collect()
+    assert all_gone(processes, within=10)
+
+
+IDLE = """
+import ctypes, threading
+waiting = threading.Event()
+
+def wait():
+    ctypes.CDLL(None).prctl(15, b"polars-ooc-clea")
+    waiting.set()
+    threading.Event().wait()
+
+threading.Thread(target=wait, daemon=True).start()
+waiting.wait()
+"""
+
+
+def test_a_thread_that_a_fork_can_do_without_is_left_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other thread can be confined, so those that are forked must have none."""
+    (tmp_path / "idle.py").write_text(IDLE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType] - it has no annotations
+    before = descendants(os.getpid())
+    with ProcessSandbox() as plain, ProcessSandbox(allow_imports=["idle"]) as sandbox:
+        assert sandbox.isolation == plain.isolation
+        toolkit = Toolkit(TOOLS, sandbox=sandbox)
+        assert toolkit.execute("import idle, threading\nadd(1, threading.active_count())").return_value == 2
+        assert (toolkit.execute("open('/etc/passwd')").error or "").startswith("PermissionError")
+        processes = families(os.getpid(), without=before)
+    assert all_gone(processes, within=10)
 
 
 BAD = """

@@ -47,9 +47,12 @@ _FLAGS = ("-P", "-s", "-S", "-X", "utf8")
 # With LD_BIND_NOW, functions of libraries are looked up once at boot, not by every worker in copied pages.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_NOW": "1", MARK: "1"}
 # A library that computes in threads would start them at its import, and a fork has none of them.
-_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "POLARS", "RAYON")}
-# Arrow's allocator gives memory back in a thread of its own; pandas imports Arrow where it is installed.
-_ONE_THREAD["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+_ONE_THREAD = {
+    **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "RAYON")},
+    "POLARS_MAX_THREADS": "1",
+    # The allocators of Arrow, which pandas imports where it is installed, and of polars would give memory back in them.
+    **dict.fromkeys(("JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"), "background_thread:false"),
+}
 # A host without standard streams gives their numbers to its sockets, and the zygote has streams there.
 _FIRST_FD = 3
 # A boot that fails is noticed when it ends; this is for one that hangs, and many at once on a small board are slow.

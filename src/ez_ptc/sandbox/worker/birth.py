@@ -32,6 +32,8 @@ def main(control_fd: int, modules: Modules) -> None:
     """
     control = _socket.socket(fileno=control_fd)
     try:
+        if not _load(modules) and not _leave_threads(control):
+            return
         locks, base_memory = _prepare(_folder(), modules)
         files_held = _lock_files_away(locks, _folder())
     except packages.PackageError as error:
@@ -69,6 +71,29 @@ def main(control_fd: int, modules: Modules) -> None:
     os._exit(0)
 
 
+def _load(modules: Modules) -> bool:
+    """Load what programs may import; return whether this process has one thread."""
+    preload.preload(modules.shelf)
+    if not _granted()[0]:
+        return True
+    _load_packages(modules)
+    return not packages.has_threads()
+
+
+def _leave_threads(control: _socket.socket) -> bool:
+    """Go on in a fork, which has one thread: no other can be confined. Return whether this is the fork.
+
+    The process that was forked waits for its end, and has no other part in it.
+    """
+    pid = os.fork()
+    if pid:
+        control.close()
+        os.waitpid(pid, 0)
+        return False
+    end_with_host(control.fileno(), now=True)
+    return True
+
+
 def _no_process(error: OSError) -> bytes:
     limits = "RLIMIT_NPROC, or pids.max of its cgroup"
     return f"Eno process can be started beside the first ({error.strerror}: {limits})".encode()
@@ -86,11 +111,8 @@ def _granted() -> tuple[list[str], list[str], list[str]]:
 
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
-    preload.preload(modules.shelf)
-    if _granted()[0]:
-        _load_packages(modules)
     modules.close()
-    locks = Lockdown(f"{folder}/filters")
+    locks = Lockdown(f"{folder}/filters", "packages" if _granted()[0] else "worker")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")

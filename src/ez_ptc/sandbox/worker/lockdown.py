@@ -83,15 +83,18 @@ class _Filter:
 class Lockdown:
     """The steps, each called once, and what became of them."""
 
-    def __init__(self, filters: str) -> None:
-        """Load the seccomp filters for this machine from the folder ``filters``."""
+    def __init__(self, filters: str, worker: str = "worker") -> None:
+        """Load the seccomp filters for this machine from the folder ``filters``: the zygote's, and that of workers."""
         self.machine = platform.machine()
         if self.machine not in _NUMBERS:
             message = f"there is no system call filter for {self.machine}"
             raise LockdownError(message)
         self._numbers = _NUMBERS[self.machine]
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._filters = {name: _Filter(f"{filters}/{name}.{self.machine}.bpf") for name in ("zygote", "worker")}
+        self._filters = {
+            policy: _Filter(f"{filters}/{name}.{self.machine}.bpf")
+            for policy, name in (("zygote", "zygote"), ("worker", worker))
+        }
         # Made here for every worker: looking for errno, and for what arguments are, would touch pages.
         direct = ctypes.PyDLL(None)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -15,15 +15,19 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from .stdlib import Modules
 
-__all__ = ["MOST_OPEN", "PackageError", "homes", "load_packages"]
+__all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "load_packages"]
 
 MOST_OPEN = 64
 """From this number on, no descriptor is closed in workers; none is opened after the lockdown."""
+_IMPORTED_BY_PACKAGES = ("multiprocessing", "webbrowser")
+"""Modules of the standard library that programs lack, and packages import without using them."""
 _NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
+_IDLE_THREADS = {"polars-ooc-clea"}
+"""What a fork can do without: they wait for work that there is none of in here, such as removing files."""
 
 
 class PackageError(Exception):
@@ -48,10 +52,23 @@ def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str],
         modules.keep(folder, name, f"<packages>/{name}")
     for name in needed:
         if name not in sys.modules:
-            _keep(modules, name)
-    if names and len(os.listdir("/proc/self/task")) > 1:
-        raise PackageError(_threads(names))
-    if names and max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:
+            _keep(modules, name, "<packages>")
+    for name in _IMPORTED_BY_PACKAGES:
+        _keep(modules, name, "<stdlib>")
+    _expect_single_threads()
+    _require_forks(names)
+
+
+def _require_forks(names: Sequence[str]) -> None:
+    """Raise PackageError where a fork of this process would not be what the packages expect."""
+    threads = _threads() - _IDLE_THREADS
+    if threads:
+        message = (
+            f"importing {', '.join(names)} starts threads ({', '.join(sorted(threads))}), which a fork does not have: "
+            "programs cannot be given it; offer what is needed of it as a tool"
+        )
+        raise PackageError(message)
+    if max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:
         message = f"importing {', '.join(names)} opens too many files: programs cannot be given it"
         raise PackageError(message)
 
@@ -68,28 +85,42 @@ def _load(name: str) -> None:
         raise PackageError(message) from error
 
 
-def _keep(modules: Modules, name: str) -> None:
+def _keep(modules: Modules, name: str, place: str) -> None:
     """Keep a module, or a package with all that is in it; one that cannot be found is done without."""
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
             for folder in spec.submodule_search_locations:
                 _load_extensions(folder, name)
-                modules.keep(folder, name, f"<packages>/{name}")
+                modules.keep(folder, name, f"{place}/{name}")
         elif spec is not None and spec.origin is not None and spec.origin.endswith(".py"):
-            modules.keep_file(os.path.dirname(spec.origin), name, "<packages>")
+            modules.keep_file(os.path.dirname(spec.origin), name, place)
 
 
-def _threads(names: Iterable[str]) -> str:
+def has_threads() -> bool:
+    """Return whether a package has started threads that are still there."""
+    return len(os.listdir("/proc/self/task")) > 1
+
+
+def _threads() -> set[str]:
+    """Return the names of the threads of this process, but for its first."""
     started: set[str] = set()
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8") as file:
             if int(task) != os.getpid():
                 started.add(file.read().strip())
-    return (
-        f"importing {', '.join(names)} starts threads ({', '.join(sorted(started))}), which a fork does not have: "
-        "programs cannot be given it; offer what is needed of it as a tool"
-    )
+    return started
+
+
+def _expect_single_threads() -> None:
+    """Let nobody look for the threads of libraries, each of which has one: that takes a file, or executable memory."""
+    found = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
+    if found is not None:
+        found._load_libraries = _find_none  # noqa: SLF001 - there is no public way
+
+
+def _find_none(_controller: object) -> None:
+    """Find no library."""
 
 
 def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]:

@@ -40,6 +40,7 @@ _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
 _SETTINGS = "_sysconfigdata_"
 _CACHED = f".{sys.implementation.cache_tag}.pyc"
 _HEADER = 16
+_OF_PACKAGE = ".__init__"
 # What follows is the time and the size of the source, or its hash, which nobody is to check.
 _TIMED, _UNCHECKED = (external.MAGIC_NUMBER + flags.to_bytes(4, "little") for flags in (0, 1))
 
@@ -94,10 +95,11 @@ class _Kept:
 
     def spec(self, name: str) -> ModuleSpec:
         """Return what importlib wants to know of the module."""
-        spec = bootstrap.ModuleSpec(name, None, origin=self._origin(), is_package=self._package)
+        is_package = self.is_package(name)
+        spec = bootstrap.ModuleSpec(name, None, origin=self._origin(), is_package=is_package)
         spec.loader = self  # pyright: ignore[reportAttributeAccessIssue] - it has what importlib calls, and no base class
         spec.has_location = True
-        if self._package:
+        if is_package:
             spec.submodule_search_locations = [self._place]
         return spec
 
@@ -125,9 +127,8 @@ class _Kept:
         """Return nothing: programs see no files."""
 
     def is_package(self, name: str) -> bool:
-        """Return whether other modules are in it."""
-        del name
-        return self._package
+        """Return whether other modules are in it under this name."""
+        return self._package and not name.endswith(_OF_PACKAGE)
 
 
 # Warnings that a module gives while it is loaded are about the import: they look for the first frame outside importlib.
@@ -212,7 +213,8 @@ class Modules:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return the spec of a module that is kept; importlib asks others for the rest."""
         del path, target
-        found = self._kept.get(name)
+        # A package's own code is a module in it as well, as it is where it is a file.
+        found = self._kept.get(name.removesuffix(_OF_PACKAGE))
         # What is frozen is there already, unless somebody has turned that off.
         if found is not None and not _imp.is_frozen(name):
             return found.spec(name)
