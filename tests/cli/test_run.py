@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ez_ptc.cli.app import main
+from ez_ptc.cli.terminal import show_progress
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
@@ -208,3 +210,12 @@ def test_options_may_come_before_the_program(project: Path, capsys: pytest.Captu
 def test_an_option_that_there_is_not_is_no_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "program.py", "--tools", "my_tools:toolkit", "--fast"]) == 2
     assert "--fast" in capsys.readouterr().err
+
+
+def test_what_the_sandbox_does_meanwhile_is_written_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("ez_ptc.sandbox")
+    with show_progress():
+        log.info("loading %s", "pandas\x1b[2J")
+    log.info("and nothing more")
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", "ez-ptc: loading pandas\\x1b[2J\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -164,6 +165,54 @@ def test_toolkits_that_want_one_set_at_once_start_one_zygote() -> None:
     del toolkits
     gc.collect()
     assert all_gone(processes, within=10)
+
+
+SLOW = """
+import os, select
+waiting = os.open({pipe!r}, os.O_RDONLY | os.O_NONBLOCK)
+poll = select.poll()
+poll.register(waiting, select.POLLIN)
+if not poll.poll(30_000):
+    raise TimeoutError("nobody said that this takes long")
+os.close(waiting)
+"""
+
+
+class Releasing(logging.Handler):
+    """Keeps what is said, and lets the import that it is about go on."""
+
+    def __init__(self, pipe: Path) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+        self._pipe = os.open(pipe, os.O_RDWR)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+        os.write(self._pipe, b"x")
+
+    def close(self) -> None:
+        os.close(self._pipe)
+        super().close()
+
+
+def test_what_takes_long_is_said_once_while_it_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The package is loaded as soon as it has been said that it takes long, and not before."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (tmp_path / "slow.py").write_text(SLOW.format(pipe=str(pipe)), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType] - it has no annotations
+    log, handler = logging.getLogger("ez_ptc.sandbox"), Releasing(pipe)
+    log.addHandler(handler)
+    caplog.set_level(logging.INFO, "ez_ptc.sandbox")
+    try:
+        with Toolkit(TOOLS, allow_imports=["slow"]) as first, Toolkit(TOOLS, allow_imports=["slow"]) as second:
+            for toolkit in (first, second, first):
+                assert toolkit.execute("import slow\n1").return_value == 1
+    finally:
+        log.removeHandler(handler)
+        handler.close()
+    assert handler.messages == ["loading slow into the sandbox; toolkits that allow the same share it"]
 
 
 IDLE = """

@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from ez_ptc._extras import import_extra
-from ez_ptc.cli.terminal import escape_unencodable, harmless
+from ez_ptc.cli.terminal import escape_unencodable, harmless, show_progress
 from ez_ptc.errors import EzPtcError
 
 __all__ = ["main"]
@@ -29,7 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
             import_extra(module, extra="cli")
         from ez_ptc.cli.commands import run_command
 
-        return run_command(arguments)
+        with show_progress():
+            return run_command(arguments)
     except EzPtcError as error:
         print(f"ez-ptc: {harmless(str(error))}", file=sys.stderr)
         return _COULD_NOT

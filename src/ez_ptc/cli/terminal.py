@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from typing import TextIO
 
-__all__ = ["drop_typed_ahead", "escape_unencodable", "harmless", "printable", "write"]
+__all__ = ["drop_typed_ahead", "escape_unencodable", "harmless", "printable", "show_progress", "write"]
 
 # They have no ink and do no harm: numbers and emoji are written with them.
 _BLANKS: Final = "\n\t\xa0\u202f\u200d"
@@ -39,6 +41,25 @@ def escape_unencodable() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+class _Progress(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        print(f"ez-ptc: {harmless(record.getMessage())}", file=sys.stderr)
+
+
+@contextmanager
+def show_progress() -> Generator[None]:
+    """Write to standard error what the sandbox does meanwhile, where a person waits for it."""
+    log, handler = logging.getLogger("ez_ptc.sandbox"), _Progress()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
 
 
 def drop_typed_ahead() -> None:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import logging
 import os
 import select
 import signal
@@ -33,6 +34,7 @@ from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneE
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ez_ptc.sandbox.isolation import Report
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ZygoteProcess"]
 
+_log = logging.getLogger("ez_ptc.sandbox")
+# A library that nobody configured logging for keeps quiet.
+_log.addHandler(logging.NullHandler())
 _LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 # -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
 _FLAGS = ("-P", "-s", "-S", "-X", "utf8")
@@ -57,6 +62,8 @@ _ONE_THREAD = {
 _FIRST_FD = 3
 # A boot that fails is noticed when it ends; this is for one that hangs, and many at once on a small board are slow.
 _BOOT_SECONDS = 120.0
+# Packages may take seconds to import: a person who waits longer than this reads why.
+_QUIET_SECONDS = 1.0
 _ANSWER_SECONDS = 10.0
 _LATE_SECONDS = 2.0
 _MOMENT_MS = 20
@@ -94,7 +101,7 @@ class ZygoteProcess:
             on_fork(self, ZygoteProcess.disown)
             self._end = weakref.finalize(self, _end, self._control, self._process, self._ready)
             try:
-                self.report = self._boot()
+                self.report = self._boot(settings.packages.names)
                 if require:
                     self.report.require()
             except BaseException:
@@ -107,14 +114,16 @@ class ZygoteProcess:
         """The id of the process that was started; the workers' own parent is its child."""
         return self._process.pid
 
-    def _boot(self) -> Report:
+    def _boot(self, packages: Sequence[str]) -> Report:
         # While it boots.
         from ez_ptc.sandbox.process.boot.facts import judge, nothing_holds
 
-        self._control.settimeout(_BOOT_SECONDS)
-        try:
-            message = self._control.recv(_FACTS)
-        except TimeoutError:
+        message = self._hear_first(_QUIET_SECONDS) if packages else None
+        if message is None:
+            if packages:
+                _log.info("loading %s into the sandbox; toolkits that allow the same share it", ", ".join(packages))
+            message = self._hear_first(_BOOT_SECONDS)
+        if message is None:
             message = b"Enothing was heard of it in %d s" % _BOOT_SECONDS
         if message[:1] == b"R":
             self._control.settimeout(None)
@@ -131,6 +140,14 @@ class ZygoteProcess:
             raise ZygoteGoneError(message)
         problem = f"the sandbox did not start: {stderr[-2000:]}"
         raise SandboxError(problem)
+
+    def _hear_first(self, seconds: float) -> bytes | None:
+        """Return what the zygote says when it is there; None where it says nothing in time."""
+        self._control.settimeout(seconds)
+        try:
+            return self._control.recv(_FACTS)
+        except TimeoutError:
+            return None
 
     @property
     def ready(self) -> int:
