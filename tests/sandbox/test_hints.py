@@ -32,8 +32,11 @@ def failing(toolkit: Toolkit) -> Failing:
 HINTS: dict[str, tuple[str, str]] = {
     "a temporary file": ("import tempfile\ntempfile.mkdtemp()", "there are no files in here"),
     "an address": ("import urllib.request as u\nu.urlopen('http://a.example')", "there is no network in here"),
-    "a connection": ("import socket\nsocket.create_connection(('127.0.0.1', 80))", "there are no network and no other"),
-    "a process": ("import os\nos.fork()", "there are no network and no other processes in here"),
+    "a connection": (
+        "import socket\nsocket.create_connection(('127.0.0.1', 80))",
+        "there is no network and there are no other",
+    ),
+    "a process": ("import os\nos.fork()", "there is no network and there are no other processes in here"),
     "a key of a record": ("r = get_weather('Rome')\nr['temperature']", "the keys are: temp, city, unit, wind"),
     "a key of a dict": ("d = {'tea': 1, 'cups': 2}\nd['cup']", "the keys are: cups, tea"),
     "a key of an empty dict": ("d = {}\nd['x']", "the dict is empty"),

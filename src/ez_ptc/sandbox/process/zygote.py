@@ -55,6 +55,8 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_
 _ONE_THREAD = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "RAYON")},
     "POLARS_MAX_THREADS": "1",
+    # What is compiled while a program runs would have to be in executable memory, which there is none of.
+    "NUMBA_DISABLE_JIT": "1",
     # The allocators of Arrow, which pandas imports where it is installed, and of polars would give memory back in them.
     **dict.fromkeys(("JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"), "background_thread:false"),
 }
@@ -123,8 +125,9 @@ class ZygoteProcess:
             if packages:
                 _log.info("loading %s into the sandbox; toolkits that allow the same share it", ", ".join(packages))
             message = self._hear_first(_BOOT_SECONDS)
+        loading = f" while it loaded {', '.join(packages)}" if packages else ""
         if message is None:
-            message = b"Enothing was heard of it in %d s" % _BOOT_SECONDS
+            message = f"Enothing was heard of it in {_BOOT_SECONDS:g} s{loading}".encode()
         if message[:1] == b"R":
             self._control.settimeout(None)
             _close_stderr(self._process)
@@ -136,7 +139,7 @@ class ZygoteProcess:
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
         if not stderr:
-            message = f"the sandbox did not start: {self._interpreter.path} was killed, or ended at once"
+            message = f"the sandbox did not start: {self._interpreter.path} was killed, or ended at once{loading}"
             raise ZygoteGoneError(message)
         problem = f"the sandbox did not start: {stderr[-2000:]}"
         raise SandboxError(problem)

@@ -24,9 +24,9 @@ def name_the_lack(error: BaseException) -> str:
     if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
         return "there is no network in here"
     if isinstance(error, OSError) and error.errno == errno.EPERM:
-        return "there are no network and no other processes in here"
+        return "there is no network and there are no other processes in here"
     if isinstance(error, OSError) and _IN_PACKAGES in str(error):
-        return "there are no files and no network in here"
+        return "there are no files and there is no network in here"
     return ""
 
 
