@@ -32,10 +32,12 @@ def main(control_fd: int, modules: Modules) -> None:
     """
     control = _socket.socket(fileno=control_fd)
     try:
-        if not _load(modules) and not _leave_threads(control):
-            return
+        is_forked = _load(modules, control)
         locks, base_memory = _prepare(_folder(), modules)
         files_held = _lock_files_away(locks, _folder())
+        if is_forked:
+            # The end of the process that the host has started is the end of all. A change of ids would undo it.
+            locks.die_with_parent()
     except packages.PackageError as error:
         control.send(f"P{error}".encode())
         return
@@ -71,25 +73,23 @@ def main(control_fd: int, modules: Modules) -> None:
     os._exit(0)
 
 
-def _load(modules: Modules) -> bool:
-    """Load what programs may import; return whether this process has one thread."""
+def _load(modules: Modules, control: _socket.socket) -> bool:
+    """Load what programs may import; return whether that goes on in a fork of this process.
+
+    It does where packages have started threads: only a process without any can be confined. This one then waits for
+    the end of its fork, and ends.
+    """
     preload.preload(modules.shelf)
     if not _granted()[0]:
-        return True
+        return False
     _load_packages(modules)
-    return not packages.has_threads()
-
-
-def _leave_threads(control: _socket.socket) -> bool:
-    """Go on in a fork, which has one thread: no other can be confined. Return whether this is the fork.
-
-    The process that was forked waits for its end, and has no other part in it.
-    """
+    if not packages.has_threads():
+        return False
     pid = os.fork()
     if pid:
         control.close()
         os.waitpid(pid, 0)
-        return False
+        os._exit(0)
     end_with_host(control.fileno(), now=True)
     return True
 
