@@ -112,7 +112,7 @@ def test_it_is_said_of_tools_however_they_are_made(strict: bool | None) -> None:
 
 def test_what_is_neither_true_nor_false_is_refused() -> None:
     with pytest.raises(SchemaError, match="look: expected strict to be True, False or None, got 'yes'"):
-        ez_tool(look.fn, strict="yes")  # pyright: ignore[reportCallIssue, reportArgumentType] - a caller may not check types
+        ez_tool(look.fn, strict="yes")  # pyright: ignore[reportArgumentType] - a caller may not check types
 
 
 def test_a_call_of_a_strict_tool_runs_with_nulls_for_what_was_left_out() -> None:

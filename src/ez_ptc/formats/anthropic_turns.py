@@ -22,7 +22,7 @@ from ez_ptc.formats.cache import anthropic_mark, fit_marks
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.media import required
 from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
@@ -82,6 +82,7 @@ def request(prompt: Prompt) -> _Json:
         DuplicateToolError: Two tools have one name.
     """
     check_order(prompt.entries)
+    refuse_previous_response("Anthropic", prompt.options)
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     body: _Json = {"model": prompt.model, "max_tokens": _max_tokens(prompt)}
     instructions, said = split_instructions(prompt.entries)

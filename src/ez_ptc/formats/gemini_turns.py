@@ -14,7 +14,7 @@ from ez_ptc.formats.gemini import KEYS, NAMES, describe, results
 from ez_ptc.formats.gemini_media import media_part, text_part
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body, encodable_text, is_count
 from ez_ptc.messages import (
@@ -85,6 +85,7 @@ def request(prompt: Prompt) -> _Json:
         DuplicateToolError: Two tools have one name.
     """
     check_order(prompt.entries)
+    refuse_previous_response("Gemini", prompt.options)
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     entries, resumed = _resumed(prompt.entries)
     instructions, said = split_instructions(entries)

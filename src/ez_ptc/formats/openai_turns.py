@@ -27,7 +27,7 @@ from ez_ptc.formats.openai_parts import (
     usage_of,
     with_options,
 )
-from ez_ptc.formats.ordering import check_order, refuse_late_instructions, split_instructions
+from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_text, joined
 from ez_ptc.messages import (
@@ -68,6 +68,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     ProviderError for what the server does not take.
     """
     check_order(prompt.entries)
+    refuse_previous_response("Mistral" if is_mistral(server) else "OpenAI's Chat Completions API", prompt.options)
     names = names_for(prompt.tools, "openai")
     instructions, said = ([], prompt.entries) if is_openai(server) else split_instructions(prompt.entries)
     messages = _Messages(names, server, "\n\n".join(each.text for each in instructions), model=prompt.model)

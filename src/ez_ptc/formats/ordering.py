@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 from ez_ptc.schema.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ez_ptc.messages import Entry
 
-__all__ = ["check_order", "refuse_late_instructions", "split_instructions"]
+__all__ = ["PREVIOUS", "check_order", "refuse_late_instructions", "refuse_previous_response", "split_instructions"]
+
+PREVIOUS: Final = "previous_response_id"
+"""The option that has OpenAI's Responses go on from an answer that it has stored."""
 
 
 def check_order(entries: Iterable[Entry]) -> None:
@@ -68,6 +71,16 @@ def refuse_late_instructions(provider: str) -> NoReturn:
         f"another provider"
     )
     raise ProviderError(message)
+
+
+def refuse_previous_response(provider: str, options: Mapping[str, object]) -> None:
+    """Raise ProviderError where options name an earlier answer to go on from, for a provider that stores none."""
+    if options.get(PREVIOUS):
+        message = (
+            f"{provider} does not take {PREVIOUS}, for it stores no answers: leave it out, and each request has the "
+            f"whole conversation, or choose the provider 'openai'"
+        )
+        raise ProviderError(message)
 
 
 def _calls_of(entry: Entry, where: str) -> dict[str, str]:

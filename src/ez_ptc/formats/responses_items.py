@@ -5,14 +5,14 @@ program at the provider waits for the outputs of its calls until a user message 
 its calls become calls of the model. Reasoning goes back only with everything that it led to.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from ez_ptc.formats.answers import objects, text_or_empty
 from ez_ptc.formats.openai_parts import arguments_text, came_from, is_openai
 from ez_ptc.messages import Answer, Entry, MediaMessage, MessageRole, TextMessage
 
-__all__ = ["CALL", "PROVIDER", "caller_of", "items_back", "lost_calls", "own_items", "text_of_part"]
+__all__ = ["CALL", "PROVIDER", "caller_of", "items_back", "lost_calls", "own_items", "stored_until", "text_of_part"]
 
 PROVIDER: Final = "openai"
 CALL: Final = "function_call"
@@ -36,6 +36,23 @@ def own_items(answer: Answer, server: str) -> list[_Json] | None:
     own = cast("list[_Json]", items)
     called = [text_or_empty(item.get("call_id")) for item in own if item.get("type") == CALL]
     return own if called == [call.id for call in answer.calls] else None
+
+
+def stored_until(entries: Sequence[Entry], server: str, lost: frozenset[str]) -> int:
+    """Return after how many entries the last answer comes that the server has stored, with all before it; else 0.
+
+    An answer that was changed here since, or with a call that nobody answers, is none to go on from; neither is the
+    last of all entries.
+    """
+    for at in range(len(entries) - 2, -1, -1):
+        entry = entries[at]
+        items = own_items(entry, server) if isinstance(entry, Answer) and entry.id else None
+        if isinstance(entry, Answer) and items is not None and entry.details.get("stored") is True:
+            is_answered = all(
+                item.get("type") == CALL or text_or_empty(item.get("call_id")) not in lost for item in items
+            )
+            return at + 1 if is_answered else 0
+    return 0
 
 
 def lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:

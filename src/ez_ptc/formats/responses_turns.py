@@ -22,10 +22,19 @@ from ez_ptc.formats.openai_parts import (
     usage_of,
     with_options,
 )
-from ez_ptc.formats.ordering import check_order
+from ez_ptc.formats.ordering import PREVIOUS, check_order
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.responses import calls, describe, results
-from ez_ptc.formats.responses_items import CALL, PROVIDER, caller_of, items_back, lost_calls, own_items, text_of_part
+from ez_ptc.formats.responses_items import (
+    CALL,
+    PROVIDER,
+    caller_of,
+    items_back,
+    lost_calls,
+    own_items,
+    stored_until,
+    text_of_part,
+)
 from ez_ptc.formats.responses_media import input_media, input_text
 from ez_ptc.messages import (
     Answer,
@@ -53,26 +62,36 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     """Return the body of a request, but for `stream`. `server` is the name of the host that it is for.
 
     Nothing is kept at the provider (`store` is false, unless the prompt's options say otherwise): each request has the
-    whole conversation, and reasoning goes to and fro encrypted. Raises what `check_order` and `describe` raise.
+    whole conversation, and reasoning goes to and fro encrypted. With the option `previous_response_id` answers are
+    stored, and a request has what came after the last of them; where none is in the conversation, everything comes
+    after the answer of that id. Raises what `check_order` and `describe` raise, and ProviderError.
     """
     check_order(prompt.entries)
+    previous, options = _previous(prompt.options)
     names = names_for(prompt.tools, "responses")
     marks = has_marks(prompt.model, server)
     # Instructions have no parts that could be marked; what the system says first as an item means the same.
     is_instruction = _is_unmarked_system if marks else _is_system
     leading = [*takewhile(is_instruction, prompt.entries)]
-    items = _Items(names, server, lost_calls(prompt.entries, server), has_marks=marks)
-    for entry in prompt.entries[len(leading) :]:
+    lost = lost_calls(prompt.entries, server)
+    known = stored_until(prompt.entries, server, lost) if previous else 0
+    items = _Items(names, server, lost, has_marks=marks)
+    for entry in prompt.entries[len(leading) : known]:
+        items.know(entry)
+        previous = entry.id if isinstance(entry, Answer) else previous
+    for entry in prompt.entries[max(len(leading), known) :]:
         items.add(entry)
-    body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": False}
+    body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": bool(previous)}
+    if isinstance(previous, str):
+        body[PREVIOUS] = previous
     if leading:
         body["instructions"] = "\n\n".join(each.text for each in leading if isinstance(each, TextMessage))
-    if not prompt.options.get("store") and _REASONS.match(prompt.model):
+    if not options.get("store", body["store"]) and _REASONS.match(prompt.model):
         body["include"] = [_ENCRYPTED]
     body |= {**_tools(prompt, names), **_limits(prompt)}
     if prompt.output_schema is not None:
         body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
-    return with_options(body, prompt.options)
+    return with_options(body, options)
 
 
 def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
@@ -122,6 +141,11 @@ class _Items:
         self._ids: dict[str, str] = {}
         self._callers: dict[str, object] = {}
 
+    def know(self, entry: Entry) -> None:
+        """Take note of an entry that the provider has already."""
+        if isinstance(entry, Answer):
+            self._note(own_items(entry, self._server) or ())
+
     def add(self, entry: Entry) -> None:
         if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             self._person.append(entry)
@@ -157,10 +181,13 @@ class _Items:
         return openai_mark(said.cache) if self._has_marks else {}
 
     def _own(self, answer: Answer, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        self._note(items)
+        return items_back(items, self._server, self._lost, is_stored=bool(answer.details.get("stored")))
+
+    def _note(self, items: Sequence[dict[str, Any]]) -> None:
         called = [item for item in items if item.get("type") == CALL]
         callers = {text_or_empty(item.get("call_id")): caller_of(item, self._lost) for item in called}
         self._callers |= {identifier: caller for identifier, caller in callers.items() if caller}
-        return items_back(items, self._server, self._lost, is_stored=bool(answer.details.get("stored")))
 
     def _foreign(self, answer: Answer) -> list[dict[str, Any]]:
         self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
@@ -185,6 +212,18 @@ class _Items:
             item = {**item, "output": [*parts, last | mark]}
         caller = self._callers.get(entry.tool_call_id)
         return {**item, "caller": caller} if caller else item
+
+
+def _previous(options: Mapping[str, Any]) -> tuple[object, dict[str, Any]]:
+    """Return the answer to go on from, which may be True for any, and the other options."""
+    others = {name: value for name, value in options.items() if name != PREVIOUS}
+    previous: object = options.get(PREVIOUS) or None
+    if previous is not None and previous is not True and not isinstance(previous, str):
+        message = (
+            f"expected {PREVIOUS} to be the id of a response, or True for the last one here, got {shown(previous)}"
+        )
+        raise ProviderError(message)
+    return previous, others
 
 
 def _is_system(entry: Entry) -> bool:
