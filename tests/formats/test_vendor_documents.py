@@ -1,5 +1,6 @@
 """Whether requests fit what Anthropic and OpenAI say in their own documents that a request is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ez_ptc.formats.describable import ToolShape
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import (
     Answer,
+    DocumentMessage,
     Entry,
     ImageMessage,
     MessageRole,
@@ -72,6 +74,15 @@ _ENTRIES: dict[str, tuple[Entry, ...]] = {
         *_RESULTS,
         TextMessage("And?"),
     ),
+    "documents, and a result of parts": (
+        DocumentMessage(b"%PDF-1.7", name="plan.pdf"),
+        _HELLO,
+        _FOREIGN,
+        replace(_RESULTS[0], result=("Here:", ImageMessage(b"\x89PNG"), DocumentMessage(b"%PDF-1.7"))),
+        _RESULTS[1],
+        TextMessage("In French.", role=MessageRole.SYSTEM),
+    ),
+    "the assistant first": (TextMessage("Yes?", role=_ASSISTANT), _HELLO),
     "results at the end": (_HELLO, _FOREIGN, *_RESULTS),
     "an answer of nothing": (_HELLO, Answer(messages=()), TextMessage("And?")),
     "halves of characters": (TextMessage("\ud83d"), Answer(messages=(TextMessage("\udc00", role=_ASSISTANT),)), _HELLO),

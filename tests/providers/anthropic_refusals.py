@@ -37,7 +37,7 @@ def problems(body: Mapping[str, Any], *, version: str = "") -> list[str]:
     if found := stray(body):
         return found
     turns = _turns(body["messages"])
-    return [*_order(turns), *_ids_of(turns), *_texts(body), *_tools(body), *_marks(body, turns)]
+    return [*_order(turns), *_unanswered(turns), *_ids_of(turns), *_texts(body), *_tools(body), *_marks(body, turns)]
 
 
 def stray(body: Mapping[str, Any]) -> list[str]:
@@ -113,6 +113,19 @@ def _order(turns: Sequence[_Turn]) -> Iterator[str]:
             yield f"messages.{at}: role 'system' must follow a 'user' message and precede an 'assistant' message"
         if turn[0] == "assistant" and turn[1] and turn[1][-1]["type"] in {"thinking", "redacted_thinking"}:
             yield f"messages.{at}: The final block in an assistant message cannot be `thinking`."
+
+
+def _unanswered(turns: Sequence[_Turn]) -> Iterator[str]:
+    """Give the calls of Anthropic's own tools that have no result when a person speaks."""
+    waiting: list[str] = []
+    for at, (role, blocks) in enumerate(turns):
+        kinds = [block["type"] for block in blocks]
+        if role == "user" and any(kind != "tool_result" for kind in kinds):
+            yield from (f"messages.{at}: `server_tool_use` without its result: {each}" for each in waiting)
+        if role == "assistant":
+            waiting += [block["id"] for block in blocks if block["type"] in {"server_tool_use", "mcp_tool_use"}]
+            answered = [block["tool_use_id"] for block in blocks if block["type"].endswith("_tool_result")]
+            waiting = [each for each in waiting if each not in answered]
 
 
 def _ids_of(turns: Sequence[_Turn]) -> Iterator[str]:

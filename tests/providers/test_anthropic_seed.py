@@ -91,6 +91,9 @@ _RESULTS: _Json = {"role": "user", "content": [_RESULT]}
 _TOOL: _Json = {"name": "get_weather", "input_schema": {"type": "object"}}
 
 
+_SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Ada"}}
+
+
 def _body(*messages: _Json, **others: Any) -> _Json:
     return {"model": "claude", "max_tokens": 5, "messages": [*messages], "tools": [_TOOL], **others}
 
@@ -104,6 +107,7 @@ def _body(*messages: _Json, **others: Any) -> _Json:
         (_body(_USER, _RESULTS), "unexpected `tool_use_id`"),
         (_body(_USER, _CALLS, {"role": "user", "content": [*_USER["content"], _RESULT]}), "text comes before"),
         (_body(_USER, _THOUGHT), "cannot be `thinking`"),
+        (_body(_USER, {"role": "assistant", "content": [_SEARCH]}, _USER), "`server_tool_use` without its result"),
         (_body(), "at least one message"),
         (_body({"role": "user", "content": []}), "must not be empty"),
         (_body({"role": "user", "content": " "}), "must be non-empty"),
