@@ -9,7 +9,8 @@ In Responses:
 
 - one text as the whole `input`, or as the one part of a message, is a message with that text; a person's message has no
   `type`, and an image in it has its `detail`;
-- `store` is always said, and `include` asks reasoning models for their reasoning; each tool says whether it is strict;
+- `store` is always said, true where a request goes on from a stored answer, and `include` asks reasoning models for
+  their reasoning; each tool says whether it is strict;
 - what a tool gave back that is not text goes as JSON text;
 - an answer goes back as it came: with what the recording client has left out of it (ids, `status`, `logprobs`,
   `annotations`, nulls, and the image itself of a generated one). The client has put an empty summary into reasoning
@@ -217,7 +218,7 @@ def _is_sayable(recorded: Mapping[str, Any]) -> bool:
 
 def _differences(ours: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
     """Return where a request of ours differs from a recorded one by more than the docstring above says."""
-    expected = {"store": False, **recorded}
+    expected = {"store": "previous_response_id" in recorded, **recorded}
     if "include" in ours and not recorded.get("store"):
         expected["include"] = ["reasoning.encrypted_content"]
     if "tools" in recorded:
