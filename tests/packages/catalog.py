@@ -152,12 +152,12 @@ Order(count="1").count
         name="dateutil",
         release="python-dateutil==4.0.0",
         program="""
-from dateutil import parser, relativedelta, rrule
+from dateutil import parser, relativedelta, rrule, tz
 day = parser.parse("31 January 2024")
-[str(day + relativedelta.relativedelta(months=1)), len(list(rrule.rrule(rrule.DAILY, count=3, dtstart=day)))]
+zone = str(day.replace(tzinfo=tz.gettz("Europe/Oslo")))
+[str(day + relativedelta.relativedelta(months=1)), len(list(rrule.rrule(rrule.DAILY, count=3, dtstart=day))), zone]
 """,
-        value=["2024-02-29 00:00:00", 3],
-        note="without names of time zones, which are files: use `zoneinfo`",
+        value=["2024-02-29 00:00:00", 3, "2024-01-31 00:00:00+01:00"],
     ),
     Package(
         name="sympy",
@@ -187,10 +187,14 @@ graph = nx.Graph([(1, 2), (2, 3), (1, 3), (3, 4)])
         program="""
 import io, matplotlib.pyplot as plt
 plt.plot([1, 2], [3, 4])
-plt.savefig(io.BytesIO())
+plt.title("$x^2$")
+file = io.BytesIO()
+plt.savefig(file)
+plt.close()
+file.getvalue()[:4]
 """,
-        error="writable cache directory",
-        note="it wants files for its fonts",
+        value=b"\x89PNG",
+        note="figures come back in `result.images`; its own fonts only",
     ),
     Package(
         name="PIL",

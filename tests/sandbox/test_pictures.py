@@ -98,9 +98,22 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolkit]:
     (package / "fonts" / "a.ttf").write_bytes(b"a font\nof two lines")
     (package / "fonts" / "mine.txt").write_text("a secret")
     (folder / "secrets.txt").write_text("a secret")
+    (package / "later").mkdir()
+    (package / "later" / "__init__.py").write_text("")
+    (package / "later" / "x.txt").write_text("read later")
     record = folder / "pillow-1.0.dist-info" / "RECORD"
     record.parent.mkdir()
-    record.write_text("PIL/__init__.py,,\nPIL/fonts/a.ttf,,19\nPIL/../secrets.txt,,\nPIL/gone.txt,,\n")
+    metadata = "Metadata-Version: 2.1\nName: pillow\nVersion: 1.0\nRequires-Dist: paints\n"
+    (record.parent / "METADATA").write_text(metadata)
+    (folder / "paints").mkdir()
+    (folder / "paints" / "__init__.py").write_text("")
+    (folder / "paints" / "red.txt").write_text("#f00")
+    (folder / "paints-1.0.dist-info").mkdir()
+    (folder / "paints-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: paints\nVersion: 1.0\n")
+    (folder / "paints-1.0.dist-info" / "RECORD").write_text("paints/__init__.py,,\npaints/red.txt,,\n")
+    record.write_text(
+        "PIL/__init__.py,,\nPIL/fonts/a.ttf,,19\nPIL/later/x.txt,,\nPIL/../secrets.txt,,\nPIL/gone.txt,,\n"
+    )
     (package / "__init__.py").write_text("import os\nhome = os.path.expanduser('~')\n")
     (package / "Image.py").write_text(PILLOW)
     with pytest.MonkeyPatch.context() as patch:
@@ -170,6 +183,12 @@ FILES = {
     f"import io\nio.open({FONT!r}, 'rb').name": FONT,
     f"from pathlib import Path\nPath({FONT!r}).read_text(encoding='ascii')[:6]": "a font",
     f"import os\nos.path.isfile({FONT!r}), os.path.getsize({FONT!r}), os.path.isfile('/etc/passwd')": (True, 19, False),
+    "from importlib.resources import files\nfiles('paints').joinpath('red.txt').read_text()": "#f00",
+    "import os\nos.path.exists('<packages>/PIL/none'), os.path.exists('<packages>/paints/red.txt')": (False, True),
+    "import pkgutil\npkgutil.get_data('PIL', 'fonts/a.ttf')[:6]": b"a font",
+    "import pkgutil\npkgutil.get_data('PIL.later', 'x.txt')": b"read later",
+    "from importlib.resources import files\nfiles('PIL').joinpath('fonts/a.ttf').read_text()[:6]": "a font",
+    "from importlib.resources import files\nfiles('PIL.later').joinpath('x.txt').read_bytes()": b"read later",
     "import PIL, os\nos.path.isfile(PIL.__path__[0] + '/fonts/a.ttf')": True,
 }
 

@@ -135,7 +135,8 @@ def _load_packages(modules: Modules) -> None:
     with data_files.empty_home(), pictures.no_timers():
         packages.load_packages(modules, *_granted())
         pictures.prepare()
-    data_files.keep_files(modules.shelf, packages.homes((), _granted()[1]))
+    _, places, needed = _granted()
+    data_files.keep_files(modules.shelf, packages.homes((), places) + packages.homes_of(needed))
 
 
 def _base_memory() -> int:

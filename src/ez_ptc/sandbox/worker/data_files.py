@@ -5,15 +5,17 @@ from __future__ import annotations
 import builtins
 import contextlib
 import csv
+import errno
 import io
 import os
 import shutil
 import stat
 import tempfile
+from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from .stdlib import Shelf
 
@@ -23,6 +25,7 @@ _MOST_OF_ONE = 4 << 20
 _MOST_OF_ALL = 64 << 20
 _CODE = (".py", ".pyc", ".pyi", ".pyx", ".pxd", ".so", ".a", ".c", ".cpp", ".h", ".hpp")
 _NOT_FOR_PROGRAMS = {"..", "__pycache__", "include", "sample_data", "test", "tests"}
+_PLACE = "<packages>/"
 _READING = {"r", "rb", "rt"}
 
 
@@ -61,12 +64,14 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
             size = _size(f"{parent}/{file}")
             if 0 < size <= min(_MOST_OF_ONE, left):
                 with open(f"{parent}/{file}", "rb") as opened:
-                    kept[f"<packages>/{file}"] = shelf.put(opened.read())
+                    kept[_PLACE + file] = shelf.put(opened.read())
                 left -= size
     if kept:
         found = _Files(shelf, kept)
         io.open = builtins.open = found.open
         os.stat = found.stat
+        loader: Any = SourceFileLoader
+        loader.get_data = found.get_data
 
 
 def _recorded(folder: str, package: str) -> Iterator[str]:
@@ -102,6 +107,17 @@ class _Files:
         self._kept = kept
         self._open = io.open
         self._stat = os.stat
+        self._get_data = SourceFileLoader.get_data
+
+    @property
+    def get_data(self) -> Callable[[SourceFileLoader, str], bytes]:
+        """What loaders of modules have as a method."""
+
+        def get_data(loader: SourceFileLoader, path: str) -> bytes:
+            where = self._found(path)
+            return self._get_data(loader, path) if where is None else bytes(self._shelf.get(where))
+
+        return get_data
 
     def _found(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
         with contextlib.suppress(TypeError, ValueError):
@@ -112,6 +128,7 @@ class _Files:
     def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
         where = self._found(file) if mode in _READING else None
         if where is None:
+            _refuse_ours(file)
             return self._open(file, mode, *args, **kwargs)
         opened = _File(bytes(self._shelf.get(where)), cast("str", os.fspath(file)))
         if mode == "rb":
@@ -123,5 +140,12 @@ class _Files:
     def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes it
         where = self._found(path)
         if where is None:
+            _refuse_ours(path)
             return self._stat(path, *args, **kwargs)
         return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, where.stop - where.start, 0, 0, 0))
+
+
+def _refuse_ours(path: object) -> None:
+    """Raise FileNotFoundError for a place of a package: the kernel would say that all files are denied."""
+    if isinstance(path, (str, os.PathLike)) and str(cast("object", path)).startswith(_PLACE):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cast("object", path)))

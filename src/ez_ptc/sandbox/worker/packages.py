@@ -11,15 +11,15 @@ import importlib.util
 import os
 import sys
 import warnings
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from .stdlib import Modules
 
-__all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "load_packages"]
+__all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "homes_of", "load_packages"]
 
 MOST_OPEN = 64
 """From this number on, no descriptor is closed in workers; none is opened after the lockdown."""
@@ -130,6 +130,12 @@ def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]
         folders = getattr(sys.modules.get(name), "__path__", ())
         found += [(name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(tuple(places))]
     return found
+
+
+def homes_of(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the packages of these names that are not loaded, with their folders."""
+    specs = [(name, PathFinder.find_spec(name)) for name in names if name not in sys.modules]
+    return [(name, folder) for name, spec in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
 def _load_extensions(folder: str, package: str) -> None:

@@ -126,6 +126,23 @@ class _Kept:
     def get_source(self, name: str) -> None:
         """Return nothing: programs see no files."""
 
+    @property
+    def path(self) -> str:
+        """Where the module is from, as programs see it."""
+        return self._origin()
+
+    def get_data(self, path: str) -> bytes:
+        """Return what is in a file. Raises OSError where it is none that came with a package."""
+        with open(path, "rb") as file:
+            return file.read()
+
+    def get_resource_reader(self, name: str) -> object:
+        """Return what :mod:`importlib.resources` reads files with."""
+        from importlib.readers import FileReader
+
+        del name
+        return FileReader(self)  # pyright: ignore[reportArgumentType] - it wants a path, and this has one
+
     def is_package(self, name: str) -> bool:
         """Return whether other modules are in it under this name."""
         return self._package and not name.endswith(_OF_PACKAGE)
