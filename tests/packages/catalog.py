@@ -213,7 +213,7 @@ Image.open(file).size
         name="requests",
         release="requests==2.34.2",
         program='import requests\nrequests.get("https://example.com")',
-        error="there are no files and there is no network in here",
+        error="there is no network in here",
         note="there is no network",
     ),
     Package(

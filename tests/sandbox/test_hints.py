@@ -31,6 +31,14 @@ def failing(toolkit: Toolkit) -> Failing:
 
 HINTS: dict[str, tuple[str, str]] = {
     "a temporary file": ("import tempfile\ntempfile.mkdtemp()", "there are no files in here"),
+    "an encrypted address": (
+        "import urllib.request as u\nu.urlopen('https://a.example')",
+        "there is no network in here",
+    ),
+    "a library that misses OpenSSL": (
+        "raise ImportError('HTTPS needs TLS: the SSL module is not available.')",
+        "there is no network in here",
+    ),
     "an address": ("import urllib.request as u\nu.urlopen('http://a.example')", "there is no network in here"),
     "a connection": (
         "import socket\nsocket.create_connection(('127.0.0.1', 80))",

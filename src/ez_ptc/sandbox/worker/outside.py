@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["name_the_lack"]
 
 _MAX_CAUSES = 20
-_IN_PACKAGES = "<packages>/"
-"""How the path of a package's own file begins, which only its code knows."""
+_OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
+"""What libraries say of a Python without OpenSSL."""
 _NO_TEMPORARY = "No usable temporary directory"
 
 
@@ -25,8 +25,8 @@ def name_the_lack(error: BaseException) -> str:
         return "there is no network in here"
     if isinstance(error, OSError) and error.errno == errno.EPERM:
         return "there is no network and there are no other processes in here"
-    if isinstance(error, OSError) and _IN_PACKAGES in str(error):
-        return "there are no files and there is no network in here"
+    if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
+        return "there is no network in here"
     return ""
 
 
