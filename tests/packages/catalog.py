@@ -101,15 +101,15 @@ from scipy import integrate, optimize, stats
         release="scikit-learn==1.9.1",
         program="""
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 line = LinearRegression().fit([[0], [1], [2]], [1, 3, 5])
 groups = KMeans(2, n_init=3).fit([[0], [0.1], [9], [9.1]]).labels_
 forest = RandomForestClassifier(5).fit([[0], [1]] * 5, [0, 1] * 5)
-[round(float(line.coef_[0]), 3), len({*groups}), forest.predict([[1]]).tolist()]
+[round(float(line.coef_[0]), 3), len({*groups}), forest.predict([[1]]).tolist(), load_iris().data.shape]
 """,
-        value=[2.0, 2, [1]],
-        note="without the data sets that come with it, which are files",
+        value=[2.0, 2, [1], (150, 4)],
     ),
     Package(
         name="statsmodels",

@@ -239,6 +239,7 @@ FIGURES = {
     "a figure as the value": ("fig, ax = plt.subplots()\nax.bar(['a'], [1])\nfig", 1),
     "shown and open ones": ("plt.plot([1])\nplt.show()\nplt.plot([2])", 2),
     "a figure that is shown": ("from matplotlib.figure import Figure\nFigure().show()", 1),
+    "what a drawing function returns": ("plt.plot([1, 2])", 1),
     "closed ones": ("plt.plot([1])\nplt.close('all')", 0),
     "one that is too large": ("plt.figure(figsize=(900, 900))", 0),
 }
@@ -250,5 +251,6 @@ def test_figures_of_matplotlib_come_back() -> None:
         for name, (program, count) in FIGURES.items():
             result = toolkit.execute(f"import matplotlib.pyplot as plt\n{program}")
             assert (result.error, len(result.images)) == (None, count), name
+            assert not (count and result.value_text()), name
         code = "import matplotlib.font_manager as f\n[e.fname for e in f.fontManager.ttflist if e.fname[0] != '<']"
         assert toolkit.execute(code).return_value == []

@@ -52,8 +52,8 @@ class Pictures:
         It runs the program's own code, and raises whatever that does.
         """
         shown = _pictures_in(value)
-        is_shown = bool(shown)
         figures = _open_figures()
+        is_shown = bool(shown) or (bool(figures) and _is_of_figures(value))
         shown = [each for each in shown if not any(each is figure for figure in figures)]
         _close_figures()
         for picture in figures + shown:
@@ -167,6 +167,12 @@ def _pictures_in(value: object) -> list[object]:
     items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
     found = [*items] if kinds else []
     return found if all(isinstance(item, kinds) for item in found) else []
+
+
+def _is_of_figures(value: object) -> bool:
+    """Return whether a value is a part of a figure, or a list of such: what drawing functions return."""
+    items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
+    return all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
 
 
 def _kinds() -> tuple[type, ...]:
