@@ -17,6 +17,7 @@ _MISSING: Final = re.compile(
     r"No module named '(\w+)|(?:cannot import name '|requires )(_testcapi|_xx\w+)|import of (\w+) halted"
 )
 _REFUSED: Final = re.compile(r"PermissionError|Errno (1|13|38)\b|not permitted|Permission denied|NotImplementedError")
+_NO_FOLDER: Final = re.compile(r"No usable temporary directory")
 _NONE: Final = re.compile(r"'NoneType' object has no attribute")
 _MEMORY: Final = re.compile(r"MemoryError|can't start new thread")
 _SKIPPED: Final = (
@@ -68,6 +69,8 @@ def _causes(outcome: Outcome, is_absent: Callable[[str], bool]) -> Iterator[str]
     text = "\n".join(outcome.raised)
     for found in _MISSING.finditer(text):
         yield _absence(found[1] or found[2] or found[3], is_absent)
+    if _NO_FOLDER.search(text):
+        yield "files"
     if _NONE.search(text) and "module _testcapi" in outcome.asked:
         yield _absence("_testcapi", is_absent)
     if _MEMORY.search(text):

@@ -204,6 +204,32 @@ def test_a_hundred_calls_side_by_side(execute_everywhere: Execute, sandbox: Proc
     assert result.return_value == [n * 10 for n in range(200)]
 
 
+def test_threads_without_a_name_have_places_of_their_own(sandbox: ProcessSandbox) -> None:
+    """They are started behind threading's back, several at once: nobody can tell which comes first."""
+
+    @ez_tool
+    def work(n: int) -> int:
+        """Work."""
+        return n
+
+    program = """
+import _thread, threading
+gate = threading.Barrier(6)
+done = []
+def run(n):
+    gate.wait()
+    done.extend(work(n) for _ in range(3))
+    gate.wait()
+for n in range(5): _thread.start_new_thread(run, (n,))
+gate.wait()
+gate.wait()
+sorted(done)
+"""
+    result = Toolkit([work], sandbox=sandbox).execute(program)
+    assert result.return_value == sorted([*range(5)] * 3), result.error
+    assert len({call["path"] for call in result.tool_calls}) == 15
+
+
 def test_threads_that_still_call_are_waited_for(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     code = "import threading\nfor n in range(3): threading.Thread(target=lambda n=n: print(work(n))).start()"
     result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)

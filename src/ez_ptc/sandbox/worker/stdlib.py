@@ -33,7 +33,7 @@ _LEFT_OUT = (
     "imaplib imghdr imp mailbox mailcap modulefinder nntplib pipes poplib pty py_compile smtpd smtplib sndhdr "
     "sunau tabnanny telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
-_NOT_KEPT = frozenset({"__main__", "__pycache__", "conftest", "test", "tests"})
+_NOT_KEPT = frozenset({"__pycache__", "conftest", "test", "tests"})
 _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
 """OpenSSL is a large piece of C that no program needs; hashlib falls back to CPython's own functions."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import concurrent.futures.thread
+import itertools
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -49,12 +50,16 @@ class Strand:
         return Strand(f"{path or self.step()}.", self.program)
 
 
+_nameless = itertools.count(1)
+
+
 class _Here(threading.local):
     """What runs in a thread, and what the next job that it submits is to be."""
 
-    # A thread started behind threading's back (_thread) counts for itself, below a number that no step has.
+    # A thread started behind threading's back (_thread) counts for itself, below a number that no step has; which of
+    # several it is, nobody knows.
     def __init__(self) -> None:
-        self.strand = Strand("0.")
+        self.strand = Strand(f"0.{next(_nameless)}.")
         self.next_job: Strand | None = None
 
 
