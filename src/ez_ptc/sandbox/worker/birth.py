@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import TYPE_CHECKING
 
-from . import aio, data_files, depth, packages, pictures, preload, probe, report, runtime, strands, zygote
+from . import aio, depth, packages, pictures, preload, probe, report, runtime, strands, zygote
 from .boot import end_with_host
 from .lockdown import Lockdown
 
@@ -131,6 +131,9 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
 
 
 def _load_packages(modules: Modules) -> None:
+    # What it imports would be copied with every fork, where there are no packages too.
+    from . import data_files
+
     os.environ.update(pictures.ENVIRONMENT)
     with data_files.empty_home(), pictures.no_timers():
         packages.load_packages(modules, *_granted())
