@@ -38,6 +38,14 @@ class Difference:
     cause: str
 
 
+# What docs/programs.md says of the sandbox besides what is absent.
+_SAID: Final = (
+    ("no source of the standard library", re.compile(r"could not get source code")),
+    ("streams without fileno()", re.compile(r"UnsupportedOperation: fileno")),
+    ("the least recursion limit", re.compile(r"cannot set the recursion limit .*: the limit is too low")),
+)
+
+
 def differences(inside: Side, outside: Side, module: str, is_absent: Callable[[str], bool]) -> Iterator[Difference]:
     """Yield what differs, with its cause; `is_absent` says whether a module's absence is documented."""
     for test, outcome in outside.tests.items():
@@ -80,6 +88,7 @@ def _causes(outcome: Outcome, is_absent: Callable[[str], bool]) -> Iterator[str]
     else:
         yield from (kind for kind in _ORDER if kind in outcome.asked)
         yield "system calls" if _REFUSED.search(text) else ""
+    yield from (cause for cause, said in _SAID if said.search(text))
     if outcome.outcome == "skipped":
         missing = (name.removeprefix("module ") for name in outcome.asked if name.startswith("module "))
         yield from (_absence(name, is_absent) for name in missing)
