@@ -65,8 +65,9 @@ test-security: $(STAMPS)/test  ## Run the tests that take their time: hostile pr
 	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
 
 test-packages: $(STAMPS)/packages  ## Try the packages that programs may import (downloads 250 MB once); ARGS=--write keeps the table
-	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/sandbox/test_granted_packages.py \
-	  tests/sandbox/test_pictures.py tests/sandbox/test_tables.py tests/sandbox/test_table_of_types.py tests/packages
+	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \
+	  tests/sandbox/worker/lifecycle/test_packages.py tests/sandbox/worker/running/test_pictures.py \
+	  tests/sandbox/worker/values/test_tables.py tests/sandbox/worker/values/test_table_of_types.py
 	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
 
 # The inputs that are kept from run to run begin with those that the tests replay.

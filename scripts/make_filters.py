@@ -1,8 +1,8 @@
 """Make the seccomp filters of the sandbox, or check that the committed ones are what this script makes.
 
-``python scripts/make_filters.py`` writes ``src/ez_ptc/sandbox/worker/filters/*.bpf``; ``--check`` writes nothing, names
-every file that differs and exits with 1. The filters are compiled by libseccomp (``libseccomp.so.2``, 2.5 or newer,
-called through ctypes): it is needed here only, never at run time.
+``python scripts/make_filters.py`` writes ``src/ez_ptc/sandbox/worker/lifecycle/filters/*.bpf``; ``--check`` writes
+nothing, names every file that differs and exits with 1. The filters are compiled by libseccomp (``libseccomp.so.2``,
+2.5 or newer, called through ctypes): it is needed here only, never at run time.
 
 A filter is a list of what is allowed; everything else answers EPERM. `WORKER` is what a model's program is left with,
 `PACKAGES` is that with what packages need besides, where programs may import any, `ZYGOTE` is both plus what forks
@@ -24,7 +24,8 @@ from typing import Final
 
 __all__ = ["ARCHITECTURES", "FILTERS", "PACKAGES", "POLICIES", "WORKER", "ZYGOTE", "Comparison", "Rule", "main"]
 
-FILTERS: Final = Path(__file__).resolve().parent.parent / "src" / "ez_ptc" / "sandbox" / "worker" / "filters"
+_WORKER: Final = Path(__file__).resolve().parent.parent / "src" / "ez_ptc" / "sandbox" / "worker"
+FILTERS: Final = _WORKER / "lifecycle" / "filters"
 MADE_WITH: Final = (2, 5, 4)
 """The libseccomp that made the committed blobs: another one may order the same tests differently."""
 

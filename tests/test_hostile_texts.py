@@ -40,9 +40,11 @@ from ez_ptc import (
     ez_tool,
     llm,
 )
-from ez_ptc.conversation.saved import from_json
-from ez_ptc.formats import anthropic_turns, gemini_turns, openai_turns
+from ez_ptc.conversation.saving.serialization import from_json
+from ez_ptc.formats.anthropic import messages as anthropic_turns
 from ez_ptc.formats.catalog import FORMATS, describe_all, format_named
+from ez_ptc.formats.gemini import messages as gemini_turns
+from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer
 from ez_ptc.providers.provider import LLMProvider

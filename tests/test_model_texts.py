@@ -39,8 +39,8 @@ print(len(TEXTS))
 LITTLE_STACK = """
 import sys, threading
 from ez_ptc import ArgumentsError
-from ez_ptc.formats.openai_parts import arguments_text
-from ez_ptc.schema.json_text import parse_arguments, parse_value
+from ez_ptc.formats.openai_shapes.parts import arguments_text
+from ez_ptc.schema.arguments.json_text import parse_arguments, parse_value
 
 sys.setrecursionlimit(1_000_000)  # what a host may do, and what newer CPythons do by themselves
 threading.stack_size(256 << 10)
@@ -64,7 +64,10 @@ thread.join()
 PIECES = """
 import asyncio
 from httpx2 import Response
-from ez_ptc.formats import anthropic_stream, gemini_stream, openai_stream, openai_turns
+from ez_ptc.formats.anthropic import stream as anthropic_stream
+from ez_ptc.formats.gemini import stream as gemini_stream
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_chat import stream as openai_stream
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import TextMessage
 from ez_ptc.providers import gemini

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from ez_ptc.conversation.builder import LLMPromptBuilder, llm
-    from ez_ptc.conversation.history import History
     from ez_ptc.conversation.prices import Price, TurnUsage
+    from ez_ptc.conversation.saving.history import History
     from ez_ptc.conversation.state import ConversationState
     from ez_ptc.errors import (
         ArgumentsError,
@@ -57,21 +57,21 @@ if TYPE_CHECKING:
     from ez_ptc.providers.anthropic import AnthropicProvider
     from ez_ptc.providers.gemini import GeminiProvider
     from ez_ptc.providers.mistral import MistralProvider
-    from ez_ptc.providers.openai import OpenAIChatProvider
+    from ez_ptc.providers.openai_chat import OpenAIChatProvider
+    from ez_ptc.providers.openai_responses import OpenAIProvider
     from ez_ptc.providers.provider import LLMProvider
-    from ez_ptc.providers.responses import OpenAIProvider
     from ez_ptc.providers.scripted import ScriptedProvider
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.process.backend import ProcessSandbox
-    from ez_ptc.schema.context import Context
-    from ez_ptc.schema.conversion import function_to_tool, type_to_json_schema
+    from ez_ptc.schema.annotations.context import Context
+    from ez_ptc.schema.published.functions import function_to_tool, type_to_json_schema
     from ez_ptc.schema.tool_schema import generate_tool_schema
     from ez_ptc.toolkit.session import Session
     from ez_ptc.toolkit.toolkit import Toolkit
     from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
     from ez_ptc.tools.decorators import ez_tool, tool
+    from ez_ptc.tools.definitions.parameters import ParameterType, ToolParameter
     from ez_ptc.tools.objects import tools_from
-    from ez_ptc.tools.parameters import ParameterType, ToolParameter
     from ez_ptc.tools.registry import ToolRegistry
     from ez_ptc.tools.tool import Tool
 
@@ -157,12 +157,12 @@ _HOMES: Final = {
     "Answer": "ez_ptc.messages",
     "AnthropicProvider": "ez_ptc.providers.anthropic",
     "AudioMessage": "ez_ptc.messages",
-    "Context": "ez_ptc.schema.context",
+    "Context": "ez_ptc.schema.annotations.context",
     "ConversationState": "ez_ptc.conversation.state",
     "DocumentMessage": "ez_ptc.messages",
     "ExecutionResult": "ez_ptc.sandbox.execution",
     "GeminiProvider": "ez_ptc.providers.gemini",
-    "History": "ez_ptc.conversation.history",
+    "History": "ez_ptc.conversation.saving.history",
     "ImageMessage": "ez_ptc.messages",
     "LLMPromptBuilder": "ez_ptc.conversation.builder",
     "LLMProvider": "ez_ptc.providers.provider",
@@ -172,9 +172,9 @@ _HOMES: Final = {
     "MessageList": "ez_ptc.messages",
     "MessageRole": "ez_ptc.messages",
     "MistralProvider": "ez_ptc.providers.mistral",
-    "OpenAIChatProvider": "ez_ptc.providers.openai",
-    "OpenAIProvider": "ez_ptc.providers.responses",
-    "ParameterType": "ez_ptc.tools.parameters",
+    "OpenAIChatProvider": "ez_ptc.providers.openai_chat",
+    "OpenAIProvider": "ez_ptc.providers.openai_responses",
+    "ParameterType": "ez_ptc.tools.definitions.parameters",
     "Price": "ez_ptc.conversation.prices",
     "ProcessSandbox": "ez_ptc.sandbox.process.backend",
     "Prompt": "ez_ptc.formats.prompt",
@@ -185,7 +185,7 @@ _HOMES: Final = {
     "Tool": "ez_ptc.tools.tool",
     "ToolCall": "ez_ptc.messages",
     "ToolCallMessage": "ez_ptc.messages",
-    "ToolParameter": "ez_ptc.tools.parameters",
+    "ToolParameter": "ez_ptc.tools.definitions.parameters",
     "ToolRegistry": "ez_ptc.tools.registry",
     "ToolResult": "ez_ptc.messages",
     "ToolResultMessage": "ez_ptc.messages",
@@ -196,12 +196,12 @@ _HOMES: Final = {
     "create_calculator_tool": "ez_ptc.tools.builtin",
     "create_datetime_tool": "ez_ptc.tools.builtin",
     "ez_tool": "ez_ptc.tools.decorators",
-    "function_to_tool": "ez_ptc.schema.conversion",
+    "function_to_tool": "ez_ptc.schema.published.functions",
     "generate_tool_schema": "ez_ptc.schema.tool_schema",
     "llm": "ez_ptc.conversation.builder",
     "tool": "ez_ptc.tools.decorators",
     "tools_from": "ez_ptc.tools.objects",
-    "type_to_json_schema": "ez_ptc.schema.conversion",
+    "type_to_json_schema": "ez_ptc.schema.published.functions",
 }
 _HOME_OF_ERRORS: Final = "ez_ptc.errors"
 

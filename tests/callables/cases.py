@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.arguments import BoundCall
-from ez_ptc.schema.docstrings import parameter_texts
+from ez_ptc.schema.annotations.docstrings import parameter_texts
+from ez_ptc.schema.annotations.signatures import annotation_text, read_signature
+from ez_ptc.schema.arguments.binder import BoundCall
+from ez_ptc.schema.arguments.json_text import parse_arguments
 from ez_ptc.schema.functions import FunctionSchema, function_schema
-from ez_ptc.schema.json_text import parse_arguments
-from ez_ptc.schema.signatures import annotation_text, read_signature
 
 __all__ = ["ONLY", "Case", "alike", "bound", "called", "described", "record", "refusal", "sent", "takes"]
 

@@ -12,7 +12,7 @@ from ez_ptc import Prompt, ScriptedProvider, ToolCall, Toolkit, ez_tool
 from ez_ptc.cli.chat import Chat, default_history, run_chat
 from ez_ptc.cli.run import CommandError
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
-from ez_ptc.conversation.history import History
+from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, HistoryError
 from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
 

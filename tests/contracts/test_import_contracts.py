@@ -57,8 +57,8 @@ BREAKS = [
     ),
     Break(
         "formats-independent",
-        {"formats/gemini.py": "from ez_ptc.formats import openai"},
-        "ez_ptc.formats.gemini is not allowed to import ez_ptc.formats.openai",
+        {"formats/gemini/tools.py": "from ez_ptc.formats.openai_chat import tools"},
+        "ez_ptc.formats.gemini is not allowed to import ez_ptc.formats.openai_chat",
     ),
     Break(
         "providers-independent",

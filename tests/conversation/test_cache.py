@@ -9,7 +9,7 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.messages import MessageRole, TextMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.scripted import ScriptedProvider
-from tests.providers.anthropic_server import anthropic_server
+from tests.providers.anthropic.server import anthropic_server
 
 
 def look() -> str:

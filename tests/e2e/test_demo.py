@@ -6,7 +6,7 @@ from ez_ptc import OpenAIChatProvider, llm
 from ez_ptc.cli.app import main
 from ez_ptc.errors import ProviderError
 from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
-from ez_ptc.providers.openai import list_models
+from ez_ptc.providers.openai_chat import list_models
 
 
 def test_the_real_model_answers_all_three_questions(capsys: pytest.CaptureFixture[str]) -> None:

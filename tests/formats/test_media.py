@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.formats import anthropic_turns, gemini_turns, openai_turns, responses_turns
+from ez_ptc.formats.anthropic import messages as anthropic_turns
+from ez_ptc.formats.gemini import messages as gemini_turns
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_responses import messages as responses_turns
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import (
     Answer,
@@ -21,9 +24,9 @@ from ez_ptc.messages import (
     ToolResultMessage,
     VideoMessage,
 )
-from tests.formats.gemini_bodies import check as check_gemini
+from tests.formats.gemini.bodies import check as check_gemini
 from tests.formats.openai_types import check_chat, check_responses
-from tests.providers.anthropic_refusals import problems
+from tests.providers.anthropic.refusals import problems
 
 _Json = dict[str, Any]
 

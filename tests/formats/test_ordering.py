@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.formats import anthropic_turns, gemini_turns, openai_turns, responses_turns
+from ez_ptc.formats.anthropic import messages as anthropic_turns
+from ez_ptc.formats.gemini import messages as gemini_turns
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_responses import messages as responses_turns
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, Entry, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage

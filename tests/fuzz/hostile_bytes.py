@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import cast
 
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.converse import Exchange
+from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.frames import CallFrame, pack
 from tests.sandbox.doors import Door

@@ -6,13 +6,13 @@ import anyio
 import pytest
 
 from ez_ptc import ez_tool, llm
-from ez_ptc.conversation.structured import ask_for_type
+from ez_ptc.conversation.loop.structured_output import ask_for_type
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExtraError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import Event, Prompt, TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage
-from ez_ptc.providers.choosing import choose
 from ez_ptc.providers.gemini import GeminiProvider
-from tests.formats.gemini_bodies import refusal
+from ez_ptc.providers.lookup import choose
+from tests.formats.gemini.bodies import refusal
 from tests.providers.loopback import Fault, LoopbackServer, Reply, Request, nowhere, sse
 
 _MODEL = "gemini-3.8-flash"

@@ -11,8 +11,8 @@ from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.gemini import GeminiProvider
 from ez_ptc.providers.mistral import MistralProvider
-from ez_ptc.providers.openai import OpenAIChatProvider
-from ez_ptc.providers.responses import OpenAIProvider
+from ez_ptc.providers.openai_chat import OpenAIChatProvider
+from ez_ptc.providers.openai_responses import OpenAIProvider
 from tests.providers.loopback import LoopbackServer, Reply
 
 _BOUND = 60

@@ -12,10 +12,10 @@ from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.gemini import GeminiProvider
 from ez_ptc.providers.mistral import MistralProvider
-from ez_ptc.providers.openai import OpenAIChatProvider, list_models
+from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
+from ez_ptc.providers.openai_responses import OpenAIProvider
 from ez_ptc.providers.provider import LLMProvider
-from ez_ptc.providers.responses import OpenAIProvider
-from tests.formats.provider_bodies import FORMATS
+from tests.formats.all_formats.provider_bodies import FORMATS
 from tests.providers.loopback import LoopbackServer, Reply
 
 _PROMPT = Prompt(model="m", entries=(TextMessage("Pay Ada."),))

@@ -11,11 +11,11 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.messages import ImageMessage, MediaMessage, TextMessage, ToolResultMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
 from ez_ptc.providers.gemini import GeminiProvider
-from ez_ptc.providers.openai import OpenAIChatProvider
-from ez_ptc.providers.responses import OpenAIProvider
-from tests.providers.anthropic_server import anthropic_server
+from ez_ptc.providers.openai_chat import OpenAIChatProvider
+from ez_ptc.providers.openai_responses import OpenAIProvider
+from tests.providers.anthropic.server import anthropic_server
 from tests.providers.loopback import LoopbackServer, Reply, sse
-from tests.providers.openai_replies import completion, response
+from tests.providers.openai.replies import completion, response
 
 _Json = dict[str, Any]
 

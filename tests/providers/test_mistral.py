@@ -9,12 +9,12 @@ import pytest
 from ez_ptc import ez_tool
 from ez_ptc.conversation.builder import llm
 from ez_ptc.errors import AuthenticationError
-from ez_ptc.formats.openai_turns import request
+from ez_ptc.formats.openai_chat.messages import request
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
 from ez_ptc.providers.mistral import MistralProvider
 from tests.providers.loopback import LoopbackServer, Reply, sse
-from tests.providers.openai_replies import completion, completion_chunks
+from tests.providers.openai.replies import completion, completion_chunks
 
 MISTRAL = "api.mistral.ai"
 CALL = {"id": "D681PevKs", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}

@@ -17,7 +17,7 @@ from ez_ptc import (
     Usage,
     llm,
 )
-from ez_ptc.providers.choosing import choose
+from ez_ptc.providers.lookup import choose
 
 INTERFACE: Any = LLMProvider
 """As those know it who check no types: to a type checker, its other methods are missing in a subclass."""

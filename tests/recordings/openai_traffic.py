@@ -6,8 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from ez_ptc.formats import openai_stream, openai_turns, responses_stream, responses_turns
 from ez_ptc.formats.describable import ToolShape
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_chat import stream as openai_stream
+from ez_ptc.formats.openai_responses import messages as responses_turns
+from ez_ptc.formats.openai_responses import stream as responses_stream
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, Entry, ImageMessage, Message, MessageRole, TextMessage, ToolResultMessage
 from tests.recordings.cassettes import Interaction, interactions, sse_events

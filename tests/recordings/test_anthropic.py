@@ -18,13 +18,13 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.formats.anthropic_stream import AnswerStream
-from ez_ptc.formats.anthropic_turns import answer, request
+from ez_ptc.formats.anthropic.messages import answer, request
+from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.describable import ToolShape
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, ImageMessage, Message, MessageRole, TextMessage, ToolResultMessage
 from ez_ptc.providers.anthropic import AnthropicProvider
-from tests.providers.anthropic_refusals import problems
+from tests.providers.anthropic.refusals import problems
 from tests.providers.loopback import LoopbackServer, Reply
 from tests.recordings.cassettes import Interaction, interactions, sse_events
 

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import pytest
 
 from ez_ptc.errors import AuthenticationError, ProviderError
-from ez_ptc.formats import openai_turns, responses_turns
 from ez_ptc.formats.content import as_text
-from ez_ptc.formats.responses_stream import AnswerStream
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_responses import messages as responses_turns
+from ez_ptc.formats.openai_responses.stream import AnswerStream
 from ez_ptc.messages import Answer
-from ez_ptc.providers.openai import OpenAIChatProvider
+from ez_ptc.providers.openai_chat import OpenAIChatProvider
+from ez_ptc.providers.openai_responses import OpenAIProvider
 from ez_ptc.providers.provider import Connection
-from ez_ptc.providers.responses import OpenAIProvider
 from tests.formats.openai_types import check_chat, check_responses
 from tests.providers.loopback import LoopbackServer, Reply
 from tests.recordings.cassettes import Interaction

@@ -9,10 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.formats import anthropic_stream, anthropic_turns, openai_turns, responses_turns
+from ez_ptc.formats.anthropic import messages as anthropic_turns
+from ez_ptc.formats.anthropic import stream as anthropic_stream
+from ez_ptc.formats.openai_chat import messages as openai_turns
+from ez_ptc.formats.openai_responses import messages as responses_turns
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, Entry, TextMessage, ToolResultMessage
-from tests.formats.vendor_documents import document_of, problems_of
+from tests.formats.all_formats.vendor_documents import document_of, problems_of
 from tests.recordings.cassettes import interactions, sse_events
 from tests.recordings.openai_traffic import ASKED, answer_of, chat, responses
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ez_ptc.messages import ToolResult
 from ez_ptc.sandbox.execution import Grant, Grants
-from ez_ptc.tools.life import CallLife
+from ez_ptc.tools.call_lifetime import CallLife
 
 __all__ = ["Door"]
 

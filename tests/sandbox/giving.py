@@ -12,8 +12,8 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, computed_field, field_serializer
 
 from ez_ptc import ScriptedProvider, ToolCall, Toolkit, ez_tool, llm
-from ez_ptc.formats import openai
 from ez_ptc.formats.content import as_json
+from ez_ptc.formats.openai_chat import tools as openai
 from ez_ptc.messages import ToolResultMessage
 
 TO_GIVE: list[object] = [None]

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import codec as values
 from tests.sandbox.alike import alike
 from tests.sandbox.scripts import run_script
 

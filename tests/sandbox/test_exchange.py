@@ -13,11 +13,11 @@ import pytest
 
 from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolResult
-from ez_ptc.sandbox.converse import Exchange
+from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.execution import Grant, Grants, Limits
 from ez_ptc.sandbox.frames import CallFrame, pack
-from ez_ptc.sandbox.worker import values
-from ez_ptc.tools.life import CallLife
+from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.tools.call_lifetime import CallLife
 
 CODE = "print('tea ☕')"
 

@@ -6,7 +6,7 @@ import pytest
 
 from ez_ptc import CodeError
 from ez_ptc.sandbox.execution import ExecutionResult, Grant, Grants
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import codec as values
 
 
 @pytest.mark.parametrize(

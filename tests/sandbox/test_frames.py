@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, parse
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import codec as values
 
 CALL: dict[str, object] = {
     "t": "call", "id": 1, "path": "3.1", "name": "add", "args": [1, {"$": ["t", [2]]}], "kwargs": {"k": 1},

@@ -10,8 +10,8 @@ from pydantic import Field
 from typing_extensions import Doc
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.signatures import read_signature, signature_text
 from ez_ptc.schema.functions import FunctionSchema, function_schema
-from ez_ptc.schema.signatures import read_signature, signature_text
 
 
 class Route(Enum):

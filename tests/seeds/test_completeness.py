@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.providers import test_anthropic_seed
+from tests.providers.anthropic import test_seed_example as test_anthropic_seed
 from tests.seeds import (
     test_differences,
     test_seed_003,

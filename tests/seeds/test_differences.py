@@ -31,9 +31,9 @@ from ez_ptc import (
     generate_tool_schema,
     tool,
 )
-from ez_ptc.formats.anthropic_turns import answer
+from ez_ptc.formats.anthropic.messages import answer
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.providers import choosing
+from ez_ptc.providers import lookup as choosing
 
 ANY_TOOL: Final[Any] = Tool
 ANY_DECORATOR: Final[Any] = tool

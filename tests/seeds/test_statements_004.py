@@ -19,7 +19,7 @@ from ez_ptc import (
     ToolResultMessage,
     llm,
 )
-from ez_ptc.providers.choosing import KEYS, choose
+from ez_ptc.providers.lookup import KEYS, choose
 
 
 class Anyone:

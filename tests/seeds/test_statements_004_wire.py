@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from ez_ptc import AnthropicProvider, LLMPromptBuilder, OpenAIChatProvider, OpenAIProvider, ProviderError, Tool, llm
-from tests.providers.anthropic_server import anthropic_server
+from tests.providers.anthropic.server import anthropic_server
 from tests.providers.loopback import LoopbackServer, Reply
-from tests.providers.openai_replies import completion, response
+from tests.providers.openai.replies import completion, response
 
 Json = dict[str, Any]
 

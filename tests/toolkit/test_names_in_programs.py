@@ -19,7 +19,7 @@ from ez_ptc import (
     ToolRegistry,
     ez_tool,
 )
-from ez_ptc.sandbox.worker.provided import PROVIDED
+from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 
 MAIL: dict[str, Any] = {
     "type": "object",

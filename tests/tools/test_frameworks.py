@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.context import Context
+from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.frameworks import passed_by
 from ez_ptc.tools.registry import ToolRegistry

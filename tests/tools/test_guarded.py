@@ -10,7 +10,7 @@ import pytest
 
 from ez_ptc.errors import ArgumentsError, SchemaError, ToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.context import Context
+from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry

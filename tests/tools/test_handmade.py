@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from ez_ptc.errors import ArgumentsError, SchemaError
-from ez_ptc.schema.context import Context
-from ez_ptc.tools.parameters import ParameterType, ToolParameter
+from ez_ptc.schema.annotations.context import Context
+from ez_ptc.tools.definitions.parameters import ParameterType, ToolParameter
 from ez_ptc.tools.tool import Tool
 
 SCHEMA = {

@@ -6,7 +6,7 @@ import pytest
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.context import Context
+from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.builtin import create_calculator_tool
 from ez_ptc.tools.decorators import ez_tool, tool
 from ez_ptc.tools.registry import ToolRegistry

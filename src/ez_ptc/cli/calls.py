@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.cli.terminal import printable
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,18 +12,18 @@ from ez_ptc.cli.calls import argument_lines, ascii_name, call_text, full_text
 from ez_ptc.cli.run import CommandError, load_toolkit
 from ez_ptc.cli.terminal import drop_typed_ahead, harmless, printable
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
-from ez_ptc.conversation.history import History
 from ez_ptc.conversation.prices import PRICES_DATE
+from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from ez_ptc.conversation.drive import Told
+    from ez_ptc.conversation.loop.run import Told
     from ez_ptc.messages import Usage
 
 __all__ = ["Chat", "default_history", "run_chat"]

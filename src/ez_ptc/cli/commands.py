@@ -49,7 +49,7 @@ def demo(
     record
         Write the model's answers to this file, for the run that is shown where no model can be had.
     """
-    from ez_ptc.cli.demo import run_demo
+    from ez_ptc.cli.demo.command import run_demo
 
     return run_demo(base_url=base_url, model=model, record=record)
 

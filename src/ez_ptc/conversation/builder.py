@@ -9,7 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc.conversation.checks import (
+from ez_ptc.conversation.loop.continuations import inherit_continuation
+from ez_ptc.conversation.loop.settings import Settings
+from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
+from ez_ptc.conversation.media import media_message
+from ez_ptc.conversation.offered_tools import check_names, with_tools
+from ez_ptc.conversation.validation import (
     check_function,
     check_lifetime,
     check_limit,
@@ -20,11 +25,6 @@ from ez_ptc.conversation.checks import (
     check_text,
     check_toolkit,
 )
-from ez_ptc.conversation.continuing import inherit_continuation
-from ez_ptc.conversation.media import media_message
-from ez_ptc.conversation.offered import check_names, with_tools
-from ez_ptc.conversation.settings import Settings
-from ez_ptc.conversation.stream import BlockingStream, ConversationStream
 from ez_ptc.messages import (
     Answer,
     AudioMessage,
@@ -268,7 +268,7 @@ class LLMPromptBuilder:
             ProviderError: The model did not answer so; the message has what it said last.
             EzPtcError: Whatever `prompt_conversation` raises.
         """
-        from ez_ptc.conversation.structured import ask_for_type
+        from ez_ptc.conversation.loop.structured_output import ask_for_type
 
         value, _ = await ask_for_type(self._asking(message, options), kind)
         return value

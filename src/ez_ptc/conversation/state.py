@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ez_ptc.formats.anthropic_turns import request
+from ez_ptc.formats.anthropic.messages import request
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, MessageList
 

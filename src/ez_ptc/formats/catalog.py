@@ -5,20 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.keys import KeyRules
-from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.spelling import NameRules
+from ez_ptc.formats.naming.keys import KeyRules
+from ez_ptc.formats.naming.names import Names, names_of
+from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = ["FORMATS", "Format", "describe_all", "format_named", "names_for"]
 
 FORMATS: Final[Mapping[str, str]] = {
-    "openai": "openai",
-    "openai-responses": "responses",
-    "responses": "responses",
-    "anthropic": "anthropic",
-    "gemini": "gemini",
+    "openai": "openai_chat.tools",
+    "openai-responses": "openai_responses.tools",
+    "responses": "openai_responses.tools",
+    "anthropic": "anthropic.tools",
+    "gemini": "gemini.tools",
     "mistral": "mistral",
     "mcp": "mcp",
 }

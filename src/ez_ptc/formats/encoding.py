@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any, Final, cast
 from uuid import UUID
 
-from ez_ptc.sandbox.worker.plain import UNKNOWN, TooManyError, of_base, of_special
-from ez_ptc.schema.shown import shown
+from ez_ptc.sandbox.worker.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = [
     "MAX_DEPTH",

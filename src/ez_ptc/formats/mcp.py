@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.answers import Answer, tool_call
 from ez_ptc.formats.content import as_text, delivered, encoded, error_text, result_parts
 from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.json_reader import Answer, tool_call
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.upgrade import upgraded
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
-from ez_ptc.formats.names import Names, names_of
-from ez_ptc.formats.spelling import NameRules
+from ez_ptc.formats.naming.names import Names, names_of
+from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, ToolCall, ToolResult
 
 __all__ = ["KEYS", "NAMES", "calls", "describe", "results"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import DocumentMessage, MediaMessage, TextMessage
-from ez_ptc.schema.shown import one_line, shown
+from ez_ptc.schema.safe_repr import one_line, shown
 
 __all__ = [
     "MAX_MEDIA_BYTES",

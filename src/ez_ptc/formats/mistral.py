@@ -6,9 +6,9 @@ What Mistral takes as a tool's name it does not say; it is held to what OpenAI t
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.chat import CHAT_NAMES, chat_calls, chat_tool, tool_message
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.names import Names
+from ez_ptc.formats.naming.names import Names
+from ez_ptc.formats.openai_shapes.calls import CHAT_NAMES, chat_calls, chat_tool, tool_message
 from ez_ptc.messages import ToolCall, ToolResult
 
 __all__ = ["KEYS", "NAMES", "calls", "describe", "results"]

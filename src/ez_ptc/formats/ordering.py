@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

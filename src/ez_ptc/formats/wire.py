@@ -10,8 +10,8 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.schema.nesting import nested_deeper
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.arguments.nesting import nested_deeper
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = [
     "MAX_LEVELS",

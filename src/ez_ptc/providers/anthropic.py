@@ -10,12 +10,12 @@ import anyio
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
-from ez_ptc.formats.anthropic_stream import AnswerStream
-from ez_ptc.formats.anthropic_turns import PROVIDER, answer, request
+from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
+from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
 from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence

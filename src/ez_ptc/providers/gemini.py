@@ -12,8 +12,8 @@ import anyio
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
-from ez_ptc.formats.gemini_stream import AnswerStream
-from ez_ptc.formats.gemini_turns import answer, request
+from ez_ptc.formats.gemini.messages import answer, request
+from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
 from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key

@@ -129,8 +129,8 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
 
 def chat_wire(*, asks_for_usage: bool = True) -> Wire:
     """Return Chat Completions; some servers say what a stream took without being asked, and refuse to be asked."""
-    from ez_ptc.formats.openai_stream import AnswerStream
-    from ez_ptc.formats.openai_turns import answer, request
+    from ez_ptc.formats.openai_chat.messages import answer, request
+    from ez_ptc.formats.openai_chat.stream import AnswerStream
 
     def open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
         asked = {"stream_options": {"include_usage": True}} if asks_for_usage else {}

@@ -12,7 +12,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCall, ToolCallMessage
-from ez_ptc.schema.shown import shown_with_type
+from ez_ptc.schema.safe_repr import shown_with_type
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable

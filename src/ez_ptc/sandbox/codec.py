@@ -1,4 +1,4 @@
-"""The host's end of the codec: what :mod:`ez_ptc.sandbox.worker.values` reads and writes, in a fifth of the time.
+"""The host's end of the codec: what :mod:`ez_ptc.sandbox.worker.values.codec` reads and writes, in a fifth of the time.
 
 pydantic's JSON is fast and takes a little less: halves of surrogate pairs, deep nesting and the marks of values that
 JSON does not have are left to the codec that both ends share. Where both read a text, they read the same.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pydantic_core import from_json, to_json
 
-from ez_ptc.sandbox.worker import values
-from ez_ptc.schema.nesting import nested_deeper
+from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.schema.arguments.nesting import nested_deeper
 
 __all__ = ["dumps", "loads"]
 

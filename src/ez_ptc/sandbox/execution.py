@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
 from ez_ptc.messages import ImageMessage, Printable, safe_repr
-from ez_ptc.sandbox.texts import shortened
-from ez_ptc.sandbox.worker import values
-from ez_ptc.schema.shown import shown
+from ez_ptc.sandbox.output_text import shortened
+from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.schema.safe_repr import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.tools.life import CallLife
+    from ez_ptc.tools.call_lifetime import CallLife
 
 __all__ = ["CallRecord", "Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.output_text import encodable
 from ez_ptc.sandbox.pictures import checked_pictures
-from ez_ptc.sandbox.texts import encodable
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import codec as values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

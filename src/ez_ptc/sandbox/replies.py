@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.worker import values
+from ez_ptc.sandbox.worker.values import codec as values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable

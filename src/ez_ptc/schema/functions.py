@@ -10,17 +10,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.arguments import ArgumentBinder
-from ez_ptc.schema.complaints import Field
-from ez_ptc.schema.context import context_default, takes_none
+from ez_ptc.schema.annotations.context import context_default, takes_none
+from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
+from ez_ptc.schema.annotations.substitutes import own_text, twin_maker
+from ez_ptc.schema.arguments.binder import ArgumentBinder
+from ez_ptc.schema.arguments.core_paths import Places
+from ez_ptc.schema.arguments.errors import Field
+from ez_ptc.schema.arguments.patterns import UnboundedPatternError
+from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.common_types import PlainType, plain_type
 from ez_ptc.schema.definitions import inlined_once
-from ez_ptc.schema.patterns import UnboundedPatternError
-from ez_ptc.schema.places import Places
-from ez_ptc.schema.plain import PlainType, plain_type
-from ez_ptc.schema.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
-from ez_ptc.schema.twins import own_text, twin_maker
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
-from ez_ptc.schema.validation import Validation
 
 __all__ = ["FunctionSchema", "function_schema"]
 

@@ -4,10 +4,10 @@ import collections.abc
 import inspect
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
+from ez_ptc.schema.annotations.generics import is_alias
+from ez_ptc.schema.annotations.resolution import alias_value
+from ez_ptc.schema.annotations.substitutes import is_record, twin
 from ez_ptc.schema.definitions import inlined
-from ez_ptc.schema.generics import is_alias
-from ez_ptc.schema.resolving import alias_value
-from ez_ptc.schema.twins import is_record, twin
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
 __all__ = ["return_schema"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, cast
 
-from ez_ptc.schema.identifiers import is_writable
+from ez_ptc.schema.annotations.identifiers import is_writable
 
 __all__ = ["closed_type_text", "type_text"]
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.signatures import EMPTY, innermost, read_signature
 from ez_ptc.schema.functions import function_schema
-from ez_ptc.schema.signatures import EMPTY, innermost, read_signature
 
 __all__ = ["generate_tool_schema"]
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
-from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+from ez_ptc.tools.definitions.names import unspelled
 from ez_ptc.tools.failures import failure
-from ez_ptc.tools.names import unspelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.tools.approval import Approve
-    from ez_ptc.tools.definition import Definition
-    from ez_ptc.tools.life import CallLife
+    from ez_ptc.tools.call_lifetime import CallLife
+    from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.registry import ToolRegistry
     from ez_ptc.tools.tool import Tool
 

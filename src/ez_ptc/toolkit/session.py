@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,12 @@ from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.worker.provided import PROVIDED
-from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.sandbox.worker.running.predefined import PROVIDED
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
-from ez_ptc.toolkit.shared import Share
+from ez_ptc.toolkit.shared_sandbox import Share
 from ez_ptc.tools.calls import CallSettings
-from ez_ptc.tools.names import tool_spellings
+from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
-    from ez_ptc.toolkit.guide import Guide
+    from ez_ptc.toolkit.prompts import Guide
     from ez_ptc.toolkit.session import Session
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.tool import Tool
@@ -125,7 +125,7 @@ class Toolkit:
     # What only writes and reads a model's texts is imported here, on first use: a program is executed without it.
     @lazy
     def _guide(self) -> Guide:
-        from ez_ptc.toolkit.guide import Guide
+        from ez_ptc.toolkit.prompts import Guide
 
         return Guide(
             tools=tuple(self._registry),
@@ -169,7 +169,7 @@ class Toolkit:
 
     def extract_code(self, text: str) -> str | None:
         """Return the program in a model's answer, or None when there is none."""
-        from ez_ptc.toolkit.extract import extract_code
+        from ez_ptc.toolkit.program_extraction import extract_code
 
         return extract_code(text)
 

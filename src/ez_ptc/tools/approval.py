@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.shown import one_line
+from ez_ptc.schema.safe_repr import one_line
 from ez_ptc.tools.failures import log_error
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments import BoundCall
-    from ez_ptc.tools.definition import Definition
+    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["Approve", "Question", "asking", "not_answered", "someone_to_ask"]
 

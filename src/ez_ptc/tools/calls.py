@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 from ez_ptc._sync import run_coroutine, to_thread, within
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
-from ez_ptc.schema.context import NO_CONTEXT
-from ez_ptc.schema.replacing import detached
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.arguments.replacement import detached
 from ez_ptc.tools.approval import Approve, Question, asking, not_answered, someone_to_ask
-from ez_ptc.tools.changes import RawCall
+from ez_ptc.tools.approved_changes import RawCall
+from ez_ptc.tools.call_lifetime import CallLife, to_the_end
 from ez_ptc.tools.failures import failure, log_text
-from ez_ptc.tools.life import CallLife, to_the_end
 
 if TYPE_CHECKING:
-    from ez_ptc.schema.arguments import BoundCall
-    from ez_ptc.tools.definition import Definition
+    from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["NO_SETTINGS", "CallSettings", "areturned", "arun_call", "returned", "run_call"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, Unpack, cast, overload
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.tools.options import FunctionOptions
+from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["Registers", "ToolOptions", "ez_tool", "tool"]
@@ -84,14 +84,14 @@ def tool(
 
 class _Decorator:
     def __init__(self, options: dict[str, Any], *, stacklevel: int) -> None:
-        from ez_ptc.tools.definition import Options
+        from ez_ptc.tools.definitions.definition import Options
 
         self._registry: Registers | None = options.pop("registry", None)
         self._options = Options.of(options)
         self._stacklevel = stacklevel
 
     def __call__(self, function: Callable[P, R_co], /) -> Tool[P, R_co]:
-        from ez_ptc.tools.definition import define
+        from ez_ptc.tools.definitions.definition import define
 
         if isinstance(function, Tool):
             message = (

@@ -7,7 +7,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolNotFoundError
 from ez_ptc.messages import ToolResult
-from ez_ptc.schema.shown import one_line
+from ez_ptc.schema.safe_repr import one_line
 
 __all__ = ["error_text", "failure", "log_error", "log_text", "logs_refusal"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ez_ptc.tools.calls import CallSettings, areturned, returned
 
 if TYPE_CHECKING:
-    from ez_ptc.tools.definition import Definition
+    from ez_ptc.tools.definitions.definition import Definition
 
 __all__ = ["annotations_of", "function_of", "mark_coroutine_function", "passed_by"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.names import not_found
+from ez_ptc.tools.definitions.names import not_found
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["tools_from"]

@@ -5,12 +5,12 @@ from typing import Any, cast
 
 from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall, ToolResult
-from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools import transforms
 from ez_ptc.tools.approval import Approve
 from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.definitions.names import not_found
 from ez_ptc.tools.failures import failure, logs_refusal
-from ez_ptc.tools.names import not_found
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["ToolRegistry"]

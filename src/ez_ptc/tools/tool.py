@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
 
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.context import NO_CONTEXT
+from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
+from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
 from ez_ptc.tools.failures import failure
 from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function, passed_by
-from ez_ptc.tools.parameters import ToolParameter, parameter_list
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
     from ez_ptc.messages import ToolCall, ToolResult
-    from ez_ptc.schema.arguments import BoundCall
+    from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.approval import Approve
-    from ez_ptc.tools.definition import Definition
-    from ez_ptc.tools.options import FunctionOptions, HandmadeOptions, SynonymOptions
+    from ez_ptc.tools.definitions.definition import Definition
+    from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions, SynonymOptions
 
     P = ParamSpec("P", default=...)
     R_co = TypeVar("R_co", default=object, covariant=True)
@@ -64,7 +64,7 @@ class Tool(Generic[P, R_co]):
         function: Callable[P, R_co] | None = None,
         **options: "Unpack[SynonymOptions]",
     ) -> None:
-        from ez_ptc.tools.definition import Options, define_by_hand, one_of
+        from ez_ptc.tools.definitions.definition import Options, define_by_hand, one_of
 
         given: dict[str, Any] = dict(options)
         schema, called = given.pop("schema", None), given.pop("fn", None)
@@ -82,7 +82,7 @@ class Tool(Generic[P, R_co]):
 
         `options` are those of `ToolOptions` without `registry`. Raises and warns as `ez_tool` does.
         """
-        from ez_ptc.tools.definition import Options, define
+        from ez_ptc.tools.definitions.definition import Options, define
 
         return cls.of_definition(define(func, Options.of(options), stacklevel=2, nullable_is_optional=True))
 

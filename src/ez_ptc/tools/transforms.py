@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ez_ptc.errors import ToolNotFoundError
-from ez_ptc.schema.shown import shown
-from ez_ptc.tools.names import not_found
+from ez_ptc.schema.safe_repr import shown
+from ez_ptc.tools.definitions.names import not_found
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["filtered", "prefixed", "renamed", "with_approval"]

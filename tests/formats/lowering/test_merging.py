@@ -9,7 +9,7 @@ from hypothesis import given
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.merging import flattened, merged
 from ez_ptc.formats.lowering.strict import strict
-from tests.formats.made import PAIRS
+from tests.formats.all_formats.made import PAIRS
 from tests.formats.shapes import an_object
 
 Schema = dict[str, Any]

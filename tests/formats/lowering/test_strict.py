@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats import anthropic, mistral, openai, responses
+from ez_ptc.formats import mistral
+from ez_ptc.formats.anthropic import tools as anthropic
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
+from ez_ptc.formats.openai_chat import tools as openai
+from ez_ptc.formats.openai_responses import tools as responses
 from tests.formats.refusals import refusals
 from tests.formats.shapes import NODE, Described, an_object
 

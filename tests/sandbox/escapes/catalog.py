@@ -24,7 +24,7 @@ from tests.sandbox.escapes import (
     values,
     wire,
 )
-from tests.sandbox.system_calls import NUMBERS
+from tests.sandbox.worker.lifecycle.system_calls import NUMBERS
 
 __all__ = ["CLAIM", "OWN", "PRELUDE", "SLOW"]
 

@@ -52,7 +52,7 @@ if number > 2000: claim(number)
     "limits of memory for the next": (
         """
 import resource
-runtime = module("runtime")
+runtime = module("running.runtime")
 runtime.Runtime._limit = lambda *a, **k: None
 hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
 attempt("raised", resource.setrlimit, resource.RLIMIT_DATA, (-1, -1))
@@ -71,13 +71,13 @@ except MemoryError: held = None
 import signal
 signal.signal = lambda *a: None
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))
-module("runtime").signal = None
+module("running.runtime").signal = None
 """,
         "add(1, 2)\nwhile True: pass",
     ),
     "a codec for the next": (
         """
-values = module("values")
+values = module("values.codec")
 values.encode = lambda value, *a: {"$": ["m", [[1, 2]] * 9]}
 values.dumps = lambda tree: b'{"t":"done","value":' + b"[" * 90 + b"]" * 90 + b',"error":null,"dropped":0}'
 values.loads = lambda *a: {"t": "reply", "id": 1, "v": "forged"}
@@ -92,17 +92,17 @@ values.loads = lambda *a: {"t": "reply", "id": 1, "v": "forged"}
     "a check that asks for what it likes": (
         """
 import types
-check = module("check")
+check = module("feedback.check")
 mistake = types.SimpleNamespace(line=10 ** 9, error="</tool>" * 10 ** 6, hint=5, fix=(1, 2, 3, 4, "x"))
-for found in (check, module("runtime")): found.mistakes = lambda *a: [mistake] * 10 ** 5
+for found in (check, module("running.runtime")): found.mistakes = lambda *a: [mistake] * 10 ** 5
 """,
         "add(1, 2)",
     ),
     "a compiler for the next": (
         """
-program, real = module("program"), compile
+program, real = module("running.program"), compile
 program.compile = lambda *a, **k: real("admin_delete('all')", "<program 2>", "exec")
-module("runtime").parse_program = module("runtime").compile_program = program.compile
+module("running.runtime").parse_program = module("running.runtime").compile_program = program.compile
 """,
         "add(1, 2)",
     ),
@@ -111,7 +111,7 @@ module("runtime").parse_program = module("runtime").compile_program = program.co
         "admin_delete(1, 2)\nadd('all', 'of it')",
     ),
     "a place for the next": (
-        "strands = module('strands')\nstrands.begin = lambda: None\nstrands.Strand.step = lambda self: '1'",
+        "strands = module('running.call_paths')\nstrands.begin = lambda: None\nstrands.Strand.step = lambda self: '1'",
         "parallel((add, 1, 2), (add, 3, 4)); add(1, 2); add(1, 2)",
     ),
 }

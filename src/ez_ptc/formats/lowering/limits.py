@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = ["check_limits", "check_unions", "unions"]
 

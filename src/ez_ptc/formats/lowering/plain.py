@@ -8,7 +8,7 @@ from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema
 from ez_ptc.formats.lowering.merging import flattened, types_of
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import described, sentences
-from ez_ptc.schema.shown import shown, shown_names
+from ez_ptc.schema.safe_repr import shown, shown_names
 
 __all__ = ["Plain"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = ["PREFIX", "References"]
 

@@ -9,7 +9,7 @@ from ez_ptc.formats.lowering.merging import flattened, merged, types_of
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import described, sentences
 from ez_ptc.formats.lowering.upgrade import upgraded
-from ez_ptc.schema.shown import shown_names
+from ez_ptc.schema.safe_repr import shown_names
 
 __all__ = ["rooted"]
 

@@ -18,7 +18,7 @@ from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.sentences import described, sentences
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "has_lookaround", "strict"]
 

@@ -9,7 +9,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import KEYWORDS, LISTED, NAMED, SINGLE, TYPES, Schema
 from ez_ptc.formats.lowering.references import References
 from ez_ptc.formats.lowering.sentences import without_surrogates
-from ez_ptc.schema.shown import shown
+from ez_ptc.schema.safe_repr import shown
 
 __all__ = ["MAX_DEPTH", "upgraded"]
 

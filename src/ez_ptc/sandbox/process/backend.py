@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Self
 
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
-from ez_ptc.sandbox.converse import Exchange, rejected
+from ez_ptc.sandbox.exchange import Exchange, rejected
 from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
-from ez_ptc.sandbox.process.running import MOST_REPEATS, Runner, problem_of
+from ez_ptc.sandbox.process.runner import MOST_REPEATS, Runner, problem_of
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError

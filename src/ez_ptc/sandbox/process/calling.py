@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ez_ptc.tools.life import CallLife
+from ez_ptc.tools.call_lifetime import CallLife
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from ez_ptc.sandbox.converse import Exchange
+    from ez_ptc.sandbox.exchange import Exchange
 
 __all__ = ["ProgramCall"]
 

@@ -40,7 +40,7 @@ from ez_ptc.sandbox.process.stock import Stock
 from ez_ptc.sandbox.process.workers.closing import Closing
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.lease import Lease
-from ez_ptc.sandbox.process.workers.place import Place, too_late_error, too_many_error
+from ez_ptc.sandbox.process.workers.waiting import Place, too_late_error, too_many_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

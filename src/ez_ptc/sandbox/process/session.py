@@ -8,13 +8,13 @@ import weakref
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.converse import Earlier, Exchange, rejected
-from ez_ptc.sandbox.process.running import MOST_REPEATS, problem_of
+from ez_ptc.sandbox.exchange import Earlier, Exchange, rejected
+from ez_ptc.sandbox.process.runner import MOST_REPEATS, problem_of
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.process.pool import Lease, Pool
-    from ez_ptc.sandbox.process.running import Runner
+    from ez_ptc.sandbox.process.runner import Runner
 
 __all__ = ["ProcessSession"]
 

@@ -118,7 +118,7 @@ class ZygoteProcess:
 
     def _boot(self, packages: Sequence[str]) -> Report:
         # While it boots.
-        from ez_ptc.sandbox.process.boot.facts import judge, nothing_holds
+        from ez_ptc.sandbox.process.boot.report import judge, nothing_holds
 
         message = self._hear_first(_QUIET_SECONDS) if packages else None
         if message is None:

@@ -107,4 +107,4 @@ if __name__ == "__main__":
     except OSError as error:
         os.write(control_fd, f"E{describe(error)}".encode())
         sys.exit(0)
-    __import__(f"{_PACKAGE}.birth").birth.main(control_fd, kept)
+    __import__(f"{_PACKAGE}.lifecycle.startup").lifecycle.startup.main(control_fd, kept)

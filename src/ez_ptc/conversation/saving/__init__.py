@@ -1,0 +1,1 @@
+"""Saving conversations: as JSON, and in a history file."""

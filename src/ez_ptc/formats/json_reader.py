@@ -1,0 +1,114 @@
+"""A provider's answer, read with care: it comes from outside."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import ProviderError
+from ez_ptc.formats.naming.names import Names
+from ez_ptc.formats.wire import encodable_text, json_problem
+from ez_ptc.messages import ToolCall
+from ez_ptc.schema.safe_repr import shown_with_type
+
+__all__ = ["Answer", "objects", "read_body", "text_or_empty", "told_apart", "tool_call"]
+
+_NO_NAMES: Final = Names()
+
+
+class Answer:
+    """One object in an answer, which says where in the answer something is that should not be there."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, Mapping):
+            _refuse(where, "an object", value)
+        self.where = where
+        self.fields = cast("Mapping[str, Any]", value)
+
+    def first(self, *keys: str) -> tuple[str, object]:
+        """Return the first of these keys that is there and not null, with its value; else the first key and None."""
+        return next(((key, self.fields[key]) for key in keys if self.fields.get(key) is not None), (keys[0], None))
+
+    def object(self, *keys: str) -> "Answer | None":
+        """Return the object under the first of these keys, or None where none is there."""
+        key, value = self.first(*keys)
+        return None if value is None else Answer(value, f"{self.where}.{key}")
+
+    def objects(self, *keys: str) -> "list[Answer]":
+        """Return the objects of the list under the first of these keys; none where no key is there."""
+        key, value = self.first(*keys)
+        return [] if value is None else objects(value, f"{self.where}.{key}")
+
+    def text(self, *keys: str) -> str:
+        """Return the text under the first of these keys, without halves of characters."""
+        key, value = self.first(*keys)
+        if not isinstance(value, str) or not value:
+            _refuse(f"{self.where}.{key}", "text", value)
+        return encodable_text(value)
+
+    def type_name(self) -> str:
+        """Return the object's `type`, or empty text."""
+        return text_or_empty(self.fields.get("type"))
+
+    def identifier(self, otherwise: str, *keys: str) -> str:
+        """Return the text under the first of these keys, or `otherwise` where there is none."""
+        _, value = self.first(*keys)
+        return otherwise if value is None or value == "" else self.text(*keys)
+
+
+def read_body(body: object, where: str) -> Answer:
+    """Return the outermost object of a provider's JSON. Raises ProviderError if it cannot be saved or sent back."""
+    if (problem := json_problem(body)) is not None:
+        message = f"the provider sent {problem} in the {where}, which cannot be saved or sent back: ask again"
+        raise ProviderError(message)
+    return Answer(body, where)
+
+
+def text_or_empty(value: object) -> str:
+    """Return a text without halves of characters, and empty text for any other value."""
+    return encodable_text(value) if isinstance(value, str) else ""
+
+
+def objects(value: object, where: str) -> list[Answer]:
+    """Return the objects of a list."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        _refuse(where, "a list", value)
+    return [Answer(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
+
+
+def told_apart(parts: "Sequence[Answer]", *, calls: str, key: str, made: str) -> "list[Answer]":
+    """Return parts in which no two calls, which are the parts of the type `calls`, have the same id under `key`.
+
+    There are servers that speak a provider's language and call all of them the same. `made` is what the ids begin with
+    that are made instead.
+    """
+    given: list[Answer] = []
+    taken: set[str] = set()
+    for at, part in enumerate(parts):
+        own = text_or_empty(part.fields.get(key))
+        if part.type_name() == calls and own:
+            given.append(Answer({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
+            taken.add(own)
+        else:
+            given.append(part)
+    return given
+
+
+def tool_call(part: Answer, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
+    """Return the call that one object asks for, with the tool's own names."""
+    known = _NO_NAMES if names is None else names
+    name = known.to_tool(part.text("name"))
+    _, arguments = part.first(arguments_key)
+    if arguments is None:
+        arguments = {}
+    if isinstance(arguments, Mapping):
+        return ToolCall(identifier, name, known.to_parameters(name, cast("Mapping[str, Any]", arguments)))
+    if not isinstance(arguments, str):
+        _refuse(f"{part.where}.{arguments_key}", "an object or its JSON text", arguments)
+    return ToolCall(identifier, name, arguments)
+
+
+def _refuse(where: str, wanted: str, value: object) -> NoReturn:
+    message = (
+        f"the provider's answer has {shown_with_type(value)} at {where}, where {wanted} is wanted: pass the answer as "
+        "JSON, as the SDK's model_dump() gives it, or ask again"
+    )
+    raise ProviderError(message)

@@ -1,0 +1,1 @@
+"""Tool names and parameter keys, as providers accept them, and back."""

@@ -1,0 +1,136 @@
+"""The keys of a tool's parameters as a provider takes them, and back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from ez_ptc.formats.lowering.keywords import Schema, rebuilt
+from ez_ptc.formats.lowering.references import PREFIX
+from ez_ptc.formats.lowering.sentences import described
+from ez_ptc.formats.naming.spelling import NameRules, fitted
+from ez_ptc.schema.safe_repr import shown
+
+__all__ = ["KeyRules", "Keys", "keys_of"]
+
+_DEEPEST: Final = 100
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """What a provider takes as a key, in every object (`everywhere`) or in the outermost one only."""
+
+    names: NameRules
+    everywhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What the keys of one tool's parameters are called at a provider, where that is not what they are called here.
+
+    Attributes:
+        schema: The parameters, an object with its own keys.
+        sent: What each key that the provider refuses is called there.
+        everywhere: Whether that holds in every object, or in the outermost one only.
+    """
+
+    schema: Schema
+    sent: Mapping[str, str]
+    everywhere: bool
+
+    def sent_schema(self) -> Schema:
+        """Return the parameters with the keys as the provider takes them; the description of each says its own."""
+        if not self.sent:
+            return self.schema
+        return rebuilt(self.schema, self._renamed) if self.everywhere else self._renamed(self.schema)
+
+    def to_own(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the keys that the tool knows, given those that the provider does."""
+        received = {name: key for key, name in self.sent.items()}
+        return cast("dict[str, Any]", self._walked(arguments, [self.schema], received, 0))
+
+    def to_sent(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the keys that the provider knows, given those that the tool does."""
+        return cast("dict[str, Any]", self._walked(arguments, [self.schema], self.sent, 0))
+
+    def _renamed(self, schema: Schema) -> Schema:
+        done = dict(schema)
+        for keyword in ("properties", "dependentSchemas", "dependentRequired"):
+            if keyword in done:
+                done[keyword] = {self.sent.get(key, key): each for key, each in done[keyword].items()}
+        if "properties" in done:
+            own = {name: key for key, name in self.sent.items()}
+            done["properties"] = {
+                name: described(each, f"Called {shown(own[name])}.") if name in own else each
+                for name, each in done["properties"].items()
+            }
+        if "dependentRequired" in done:
+            done["dependentRequired"] = {name: self._all(each) for name, each in done["dependentRequired"].items()}
+        return {**done, "required": self._all(done["required"])} if "required" in done else done
+
+    def _all(self, keys: Sequence[str]) -> list[str]:
+        return [self.sent.get(key, key) for key in keys]
+
+    def _walked(self, value: object, schemas: Sequence[Schema], names: Mapping[str, str], depth: int) -> object:
+        """Rename the keys of a value that these schemas have properties for; free data keep theirs."""
+        if depth > _DEEPEST or (depth and not self.everywhere):
+            return value
+        whole = [part for each in schemas for part in _parts(each, self.schema.get("$defs", {}))]
+        if isinstance(value, list):
+            items = [each["items"] for each in whole if isinstance(each.get("items"), dict)]
+            items += [part for each in whole for part in each.get("prefixItems", ())]
+            return [self._walked(each, items, names, depth + 1) for each in cast("list[object]", value)]
+        if not isinstance(value, Mapping):
+            return value
+        fields = cast("Mapping[str, object]", value)
+        known: dict[str, list[Schema]] = {}
+        for part in whole:
+            for key, each in part.get("properties", {}).items():
+                known.setdefault(key, []).append(each)
+                known.setdefault(self.sent.get(key, key), []).append(each)
+        renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
+        renamed = {key: name for key, name in renamed.items() if name not in fields}
+        return {
+            renamed.get(key, key): self._walked(each, known.get(key, []), names, depth + 1)
+            for key, each in fields.items()
+        }
+
+
+def keys_of(schema: Schema, rules: KeyRules) -> Keys:
+    """Return what the keys of an object's schema are called at a provider."""
+    found: dict[str, None] = dict.fromkeys(schema["properties"])
+
+    def note(part: Schema) -> Schema:
+        found.update(dict.fromkeys(part.get("properties", {})))
+        return part
+
+    if rules.everywhere:
+        rebuilt(schema, note)
+    taken = {key for key in found if rules.names.allow(key)}
+    sent: dict[str, str] = {}
+    for at, key in enumerate(found):
+        if key not in taken:
+            sent[key] = _free(fitted(key, rules.names) or f"parameter_{at + 1}", {*taken, *sent.values()}, rules.names)
+    return Keys(schema, sent, rules.everywhere)
+
+
+def _free(name: str, taken: set[str], rules: NameRules) -> str:
+    near, count = name, 1
+    while near in taken:
+        count += 1
+        near = f"{name[: rules.longest - len(str(count)) - 1]}_{count}"
+    return near
+
+
+def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:
+    """Give a schema and all that its value may be besides: the members of its unions, what it refers to."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        waiting.extend(each for keyword in _BRANCHES for each in part.get(keyword, ()))
+        if "$ref" in part:
+            waiting.append(definitions[part["$ref"].removeprefix(PREFIX)])

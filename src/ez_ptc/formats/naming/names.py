@@ -1,0 +1,91 @@
+"""Names as a provider takes them, and back: of tools, and of their parameters."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ez_ptc.errors import DuplicateToolError, SchemaError
+from ez_ptc.formats.describable import Describable
+from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
+from ez_ptc.formats.naming.spelling import NameRules, fitted
+from ez_ptc.schema.safe_repr import shown
+
+__all__ = ["Names", "names_of"]
+
+_NAMELESS: Final = "unknown_tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What tools and their parameters are called at a provider, where that is not what they are called here.
+
+    Attributes:
+        sent: What each tool is called there, by its name.
+        received: The tools' names, by what they are called there.
+        keys: The keys of each tool that has one of another name there.
+        rules: What the provider takes as a name, or None where that is not known.
+    """
+
+    sent: Mapping[str, str] = field(default_factory=dict[str, str])
+    received: Mapping[str, str] = field(default_factory=dict[str, str])
+    keys: Mapping[str, Keys] = field(default_factory=dict[str, Keys])
+    rules: NameRules | None = None
+
+    def to_provider(self, name: str) -> str:
+        """Return what the provider calls a tool; a name that nobody knows stays as it is."""
+        return self.sent.get(name, name)
+
+    def of_earlier(self, name: str) -> str:
+        """Return what a tool is called at the provider that another one's answer has called, and that may be gone."""
+        if name in self.sent or self.rules is None:
+            return self.to_provider(name)
+        return fitted(name, self.rules) or _NAMELESS
+
+    def to_tool(self, name: str) -> str:
+        """Return the name of the tool that the provider calls so; a name that nobody knows stays as it is."""
+        return self.received.get(name, name)
+
+    def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the parameters' own names, given those that the provider knows."""
+        return self.keys[tool].to_own(arguments) if tool in self.keys else dict(arguments)
+
+    def to_sent(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with the names that the provider knows, given the parameters' own."""
+        return self.keys[tool].to_sent(arguments) if tool in self.keys else dict(arguments)
+
+
+def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules | None = None) -> Names:
+    """Return what a provider calls tools, and their parameters where it restricts those (`keys`).
+
+    Raises:
+        DuplicateToolError: Two tools have one name there.
+        SchemaError: Nothing is left of a name, or a tool's parameters are no schema of an object.
+    """
+    sent: dict[str, str] = {}
+    received: dict[str, str] = {}
+    known: dict[str, Keys] = {}
+    for tool in tools:
+        near = fitted(tool.name, rules)
+        if not near:
+            message = (
+                f"{shown(tool.name)}: the provider takes no such name for a tool: give it one with letters of the "
+                "English alphabet, @ez_tool(name=...)"
+            )
+            raise SchemaError(message)
+        if near in received:
+            raise DuplicateToolError(_collision(received[near], tool.name, near))
+        received[near] = tool.name
+        sent[tool.name] = near
+        if keys is not None and (own := keys_of(rooted(tool.name, tool.parameters), keys)).sent:
+            known[tool.name] = own
+    return Names(sent, received, known, rules)
+
+
+def _collision(first: str, second: str, near: str) -> str:
+    if first == second:
+        return f"two tools are called {shown(first)}: give one another name, @ez_tool(name=...)"
+    return (
+        f"the tools {shown(first)} and {shown(second)} are both called {shown(near)} at this provider, which takes few "
+        "characters: give one another name, @ez_tool(name=...)"
+    )

@@ -1,0 +1,1 @@
+"""JSON shapes that several providers share with OpenAI's APIs."""

@@ -1,0 +1,140 @@
+"""Who answers: a provider by its name, or the first one that there is a key for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.errors import AuthenticationError, ProviderError
+from ez_ptc.providers.prompting import Prompting, PromptingProvider
+from ez_ptc.providers.provider import LLMProvider
+from ez_ptc.schema.safe_repr import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+__all__ = ["GROUP", "KEYS", "choose"]
+
+GROUP: Final = "ez_ptc.providers"
+"""The entry points by which other packages add providers: each is called with a model's name, or with nothing."""
+
+_OURS: Final[Mapping[str, str]] = {
+    "anthropic": "ez_ptc.providers.anthropic:AnthropicProvider",
+    "openai": "ez_ptc.providers.openai_responses:OpenAIProvider",
+    "openai-chat": "ez_ptc.providers.openai_chat:OpenAIChatProvider",
+    "gemini": "ez_ptc.providers.gemini:GeminiProvider",
+    "mistral": "ez_ptc.providers.mistral:MistralProvider",
+}
+
+# A name before a colon that is as near to a provider's is meant to be it; others are part of a model's name.
+_ALIKE: Final = 0.85
+_FAMILIES: Final[Mapping[str, re.Pattern[str]]] = {
+    "anthropic": re.compile("claude-"),
+    "openai": re.compile(r"gpt-\d|chatgpt-|o\d(?!\w)"),
+    "gemini": re.compile("gemini-"),
+    "mistral": re.compile("(mistral|ministral|magistral|codestral|devstral)-"),
+}
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
+}
+"""The environment variables that hold a provider's key, in the order in which providers are tried."""
+
+
+def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider:
+    """Return who answers.
+
+    `provider` is one, or its name, or `"provider:model"`; so may `model` be. Where neither names one, it is the one
+    whose models are called so or, for other names, the first of `KEYS` that there is a key for.
+
+    Raises:
+        AuthenticationError: There is no key for any provider.
+        ProviderError: No provider has that name, or a model is given for a provider that has its own already.
+        TypeError: It is no provider.
+    """
+    if provider is not None and not isinstance(provider, str):
+        if hasattr(provider, "prompt_with_tools"):
+            return PromptingProvider(cast("Prompting", provider), model)
+        _check(provider)
+        if model is not None and model != provider.model:
+            message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
+            raise ProviderError(message)
+        return provider
+    name, own_model = _parted(provider) if provider is not None else (None, None)
+    if model is not None and name is None:
+        name, own_model = _parted(model) if _names_provider(model) else (_family(model), model)
+    elif model is not None:
+        own_model = model
+    make = _maker(name or _default())
+    return make() if own_model is None else make(own_model)
+
+
+def _parted(text: str) -> tuple[str, str | None]:
+    name, _, model = text.partition(":")
+    return name, model or None
+
+
+def _check(provider: object) -> None:
+    if isinstance(provider, type):
+        message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
+        raise TypeError(message)
+    if getattr(type(provider), "connect", LLMProvider.connect) is LLMProvider.connect:
+        message = (
+            f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
+            f"write .provider('anthropic:model')"
+        )
+        raise TypeError(message)
+
+
+def _names_provider(model: str) -> bool:
+    """Say whether a provider's name stands before the model's. Raises ProviderError where that was meant, mistyped."""
+    name, colon, _ = model.partition(":")
+    known = _known()
+    if colon and name not in known and get_close_matches(name, known, n=1, cutoff=_ALIKE):
+        raise ProviderError(_unknown(name))
+    return name in known
+
+
+def _family(model: str) -> str | None:
+    """Return the provider whose models are called so."""
+    return next((name for name, pattern in _FAMILIES.items() if pattern.match(model)), None)
+
+
+def _default() -> str:
+    for name, variables in KEYS.items():
+        if any(os.environ.get(variable) for variable in variables):
+            return name
+    variables = ", ".join(variable for several in KEYS.values() for variable in several)
+    message = (
+        f"there is no key for a provider: set one of {variables}, or say who answers with "
+        f".provider('anthropic:model'), or .provider(OpenAIChatProvider(model, base_url=...)) for a server of your own"
+    )
+    raise AuthenticationError(message)
+
+
+def _known() -> list[str]:
+    return [*_OURS, *(each.name for each in entry_points(group=GROUP))]
+
+
+def _maker(name: str) -> Callable[..., LLMProvider]:
+    if name in _OURS:
+        module, _, attribute = _OURS[name].partition(":")
+        return cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
+    for each in entry_points(group=GROUP, name=name):
+        return cast("Callable[..., LLMProvider]", cast("Any", each).load())
+    raise ProviderError(_unknown(name))
+
+
+def _unknown(name: str) -> str:
+    known = _known()
+    near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
+    hint = f": did you mean {near[0]!r}?" if near else "."
+    return f"there is no provider {shown(name)}{hint} There are: {', '.join(known)}"

@@ -1,0 +1,69 @@
+"""Any server that speaks OpenAI's Chat Completions, OpenAI's own among them, through the official SDK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.openai_chat.messages import PROVIDER
+from ez_ptc.formats.wire import parse
+from ez_ptc.providers.openai_client import account, chat_wire, errors_of
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from ez_ptc.providers.openai_client import OpenAIConnection
+
+__all__ = ["OpenAIChatProvider", "list_models"]
+
+_MODEL: Final = "gpt-5.5"
+_TIMEOUT: Final = 600.0
+
+
+class OpenAIChatProvider:
+    """A model behind OpenAI's Chat Completions, or behind any server that speaks them, as most servers do.
+
+    `base_url` is the one in `OPENAI_BASE_URL`, or else OpenAI's own; `api_key` is the one in `OPENAI_API_KEY` for
+    these, and others may do without. `timeout` is in seconds, for one answer.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        AuthenticationError: OpenAI itself wants a key, and there is none.
+    """
+
+    def __init__(
+        self,
+        model: str = _MODEL,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout: float = _TIMEOUT,
+    ) -> None:
+        self.name: Final = PROVIDER
+        self.model: Final = model
+        self._account: Final = account(base_url, api_key, timeout)
+
+    def supports_tools(self) -> bool:
+        """Whether its models can call tools: yes, as far as one can know."""
+        return True
+
+    def supports_output_schema(self) -> bool:
+        """Whether its models can be held to a JSON Schema: yes, as far as one can know."""
+        return True
+
+    def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
+        """Open a way to the server."""
+        return self._account.connect(self.model, chat_wire())
+
+
+def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
+    """Return the names of the models that a server offers. Raises what `Connection.answer` raises."""
+    where = account(base_url, api_key, _TIMEOUT)
+    from openai import OpenAI
+
+    with (
+        errors_of(where),
+        OpenAI(base_url=where.address, api_key=where.key, timeout=where.timeout, max_retries=1) as client,
+    ):
+        listed = read_body(parse(client.get("/models", cast_to=str)), "list of models")
+    return [model.text("id") for model in listed.objects("data")]

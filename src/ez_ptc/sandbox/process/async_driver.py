@@ -1,0 +1,174 @@
+"""Driving one execution from an event loop (asyncio or trio): nothing blocks, many run side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import ProtocolError
+from ez_ptc.sandbox.frames import DoneFrame
+from ez_ptc.sandbox.process.calling import ProgramCall
+from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+    from anyio.abc import TaskGroup
+
+    from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.execution import Channel
+    from ez_ptc.sandbox.frames import CallFrame, Frame, FrameReader
+    from ez_ptc.sandbox.process.pool import Lease
+
+__all__ = ["AwaitingDriver"]
+
+_CHUNK = 1 << 16
+_LARGE = 100_000
+"""Bytes of frames that are read in another thread."""
+
+
+def _read(reader: FrameReader, data: bytes) -> Callable[[], Iterator[Frame]]:
+    """Read frames up to the last one of a program or up to an error, and return what gives them again."""
+    frames: list[Frame] = []
+    problem: ProtocolError | None = None
+    try:
+        for frame in reader.feed(data):
+            frames.append(frame)
+            if isinstance(frame, DoneFrame):
+                break
+    except ProtocolError as error:
+        problem = error
+
+    def replay() -> Iterator[Frame]:
+        yield from frames
+        if problem is not None:
+            raise problem
+
+    return replay
+
+
+class AwaitingDriver:
+    """Runs one exchange over one worker."""
+
+    def __init__(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
+        self._exchange = exchange
+        self._lease = lease
+        self._socket = lease.worker.socket
+        self._channel = channel
+        self._sending = anyio.Lock()
+        self._failure: BaseException | None = None
+        self._scope = anyio.CancelScope()
+        self._questions = 0
+        self._left = 0.0
+
+    async def run(self) -> None:
+        """Return when the program has ended or been stopped, or its worker is gone; cancelling is fine at any point.
+
+        Raises what a listener raised, or a tool that is no Exception.
+        """
+        async with anyio.create_task_group() as group:
+            # OSError: the worker is gone, and the backend asks the zygote how it ended.
+            with contextlib.suppress(OSError):
+                await self._within_limits(group)
+            # Calls that still run have nobody to answer to.
+            group.cancel_scope.cancel()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _within_limits(self, group: TaskGroup) -> None:
+        limits = self._exchange.limits
+        with anyio.move_on_after(limits.timeout) as scope:
+            self._scope = scope
+            await self._send_opening()
+            await self._converse(group)
+        if scope.cancelled_caught:
+            self._exchange.stop()
+            self._lease.worker.interrupt()
+            with anyio.move_on_after(limits.grace):
+                await self._converse(group)
+
+    async def _send_opening(self) -> None:
+        try:
+            await self._send(self._exchange.opening())
+        except OSError:
+            self._exchange.undelivered = True
+            raise
+
+    async def _converse(self, group: TaskGroup) -> None:
+        exchange = self._exchange
+        while not exchange.over:
+            try:
+                data = self._socket.recv(_CHUNK)
+            except BlockingIOError:
+                await anyio.wait_readable(self._socket)
+                continue
+            if not data:
+                return
+            for call in await self._take(data):
+                refusal = exchange.refusal(call)
+                if refusal is None:
+                    group.start_soon(self._run, call, group)
+                else:
+                    await self._send(exchange.refuse(call, refusal))
+
+    async def _take(self, data: bytes) -> list[CallFrame]:
+        exchange = self._exchange
+        if exchange.reader.waiting + len(data) <= _LARGE:
+            return exchange.take(data)
+        # Not on the event loop. To its end, because what is half read cannot be read by another: a second at most.
+        read: Callable[[], Iterable[Frame]] = tuple
+        with anyio.CancelScope(shield=True):
+            read = await to_thread(_read, exchange.reader, data)
+        return exchange.admit(read)
+
+    @contextlib.contextmanager
+    def _pausing(self) -> Generator[None]:
+        """Let the program's time stand still while a person is asked."""
+        scope, self._questions = self._scope, self._questions + 1
+        if self._questions == 1:
+            self._left = scope.deadline - anyio.current_time()
+            scope.deadline = math.inf
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                scope.deadline = anyio.current_time() + self._left
+
+    async def _run(self, call: CallFrame, group: TaskGroup) -> None:
+        exchange = self._exchange
+        try:
+            life = ProgramCall(exchange, self._pausing)
+            result = await self._channel.acall(call.name, call.args, call.kwargs, life)
+            # What looks into the objects of a tool, or into many, does not hold up the event loop.
+            encode = partial(exchange.encode, call, result)
+            is_quick = not result.success or is_little(result.output, most=MAX_WRITTEN)
+            encoded = encode() if is_quick else await to_thread(encode)
+            frame = exchange.answer(call, result, encoded)
+            exchange.tell(call)
+            await self._send(frame)
+            exchange.sent(call)
+        except OSError:
+            # The worker is gone; whoever reads from it finds out.
+            return
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
+            self._failure = error
+            group.cancel_scope.cancel()
+
+    async def _send(self, frame: bytes) -> None:
+        left = memoryview(frame)
+        async with self._sending:
+            # A torn frame would end the program: once begun, it is sent, or the worker is lost with it.
+            while left:
+                try:
+                    left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]
+                except BlockingIOError:
+                    await anyio.wait_writable(self._socket)

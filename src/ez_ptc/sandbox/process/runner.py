@@ -1,0 +1,128 @@
+"""Running one program in a worker that somebody has taken, and explaining the worker's end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import SandboxError
+from ez_ptc.sandbox.exchange import ZYGOTE_GONE
+from ez_ptc.sandbox.process.sync_driver import BlockingDriver, ask
+
+if TYPE_CHECKING:
+    from ez_ptc._sync import Threads
+    from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.execution import Channel, Limits
+    from ez_ptc.sandbox.process.pool import Lease
+
+__all__ = ["MOST_REPEATS", "Runner", "problem_of"]
+
+MOST_REPEATS = 2
+"""How often a program is run again that was lost untouched: with its worker first, and then with the zygote as well."""
+
+# By name: Windows, where conversations work, has few of them.
+_CRASHES = {
+    "SIGSEGV": "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
+    "SIGABRT": "the program made the interpreter abort (SIGABRT)",
+    # Where abort may not signal itself it runs an instruction that cannot be run: on aarch64 a breakpoint.
+    "SIGTRAP": "the program made the interpreter abort (SIGTRAP)",
+    "SIGSYS": "the program made a system call that is not allowed (SIGSYS)",
+    "SIGXCPU": "the program used up its CPU time",
+    "SIGKILL": "the program was killed: it ran out of memory or CPU time",
+}
+
+
+class Runner:
+    """Runs programs in workers."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        # A set, because adding to it and taking from it needs no lock.
+        self._running: set[Exchange] = set()
+
+    def after_fork(self) -> None:
+        """Count nothing of what the parent runs, in a fork of the host."""
+        self._running = set()
+
+    def _begin(self, exchange: Exchange) -> None:
+        """Count a program, and give it patience where it runs alone and there is a second core.
+
+        Between two processes that both sleep while they wait, half of the time of a tool call is waking up. Where
+        several programs run, whoever waits leaves the cores to the others.
+        """
+        self._running.add(exchange)
+        if self._cores > 1 and len(self._running) == 1:
+            exchange.is_patient = True
+
+    def run(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
+        """Return when the program has ended or was stopped, or its worker is gone and the exchange knows why."""
+        self._begin(exchange)
+        try:
+            calls = None if exchange.in_session else ask(exchange, lease.worker.socket)
+            if exchange.in_session or calls is not None:
+                BlockingDriver(exchange, lease, channel, self._threads).run(calls)
+            if exchange.lost:
+                self._explain(exchange, lease)
+        finally:
+            exchange.closed = True
+            self._running.discard(exchange)
+
+    async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
+        """Do the same as `run`, but await."""
+        from ez_ptc.sandbox.process.async_driver import AwaitingDriver
+
+        self._begin(exchange)
+        try:
+            await AwaitingDriver(exchange, lease, channel).run()
+            if exchange.lost:
+                await to_thread(self._explain, exchange, lease)
+        finally:
+            exchange.closed = True
+            self._running.discard(exchange)
+
+    def _explain(self, exchange: Exchange, lease: Lease) -> None:
+        """Say how a worker ended that did not say it itself. Raises SandboxError where it was taken away."""
+        if lease.withdrawn:
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
+        lease.worker.kill()
+        code = lease.exit_code()
+        if lease.withdrawn:
+            # Meanwhile, and that is how the zygote has ended.
+            raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
+        if code is None:
+            exchange.end(ZYGOTE_GONE)
+        elif code >= 0:
+            exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
+        else:
+            name = signal.Signals(-code).name
+            exchange.end(_CRASHES.get(name, f"the program's process ended with {name}"))
+
+
+def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
+    if exchange.undelivered:
+        return f"{reason} before this program could start"
+    names = ", ".join(dict.fromkeys(call["name"] for call in exchange.result().tool_calls))
+    return f"{reason} while this program ran" + (f"; it had called tools ({names}): see what they did" if names else "")
+
+
+def problem_of(code: object, limits: Limits) -> str:
+    """Return why `code` is not even sent to a worker, or an empty text."""
+    if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= limits.frame:
+        return ""
+    if not isinstance(code, str):
+        return f"TypeError: a program is text (str), not {type(code).__name__}"
+    if "\0" in code or not _encodes(code):
+        return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
+    if len(code) > limits.frame:
+        return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
+    return ""
+
+
+def _encodes(code: str) -> bool:
+    try:
+        return bool(code.encode())
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,1 @@
+"""What a model reads about the mistakes in its program."""

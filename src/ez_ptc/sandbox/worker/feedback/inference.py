@@ -1,0 +1,397 @@
+"""What kinds of values a program's expressions have, as far as they come from tools: no more than can be seen."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .signatures import UNKNOWN, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from .signatures import Shapes
+
+__all__ = ["Changed", "Scope", "bound_names", "changed", "children", "every"]
+
+_SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
+_SETS = frozenset({"set", "frozenset"})
+_ROWS = frozenset({"list", "set"})
+_ONE = frozenset({"max", "min", "next"})
+_SCALARS = frozenset({"str", "int", "float", "bool"})
+# What changes which items a list or a dict has; a set's are of no known kind from the start.
+_CHANGING = frozenset({"append", "extend", "insert", "setdefault", "update"})
+_ROUNDS = 3
+_PAIR = 2
+
+_BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
+    ast.FunctionDef: lambda node: [node.name],
+    ast.AsyncFunctionDef: lambda node: [node.name],
+    ast.ClassDef: lambda node: [node.name],
+    ast.ExceptHandler: lambda node: [node.name],
+    ast.MatchAs: lambda node: [node.name],
+    ast.MatchStar: lambda node: [node.name],
+    ast.MatchMapping: lambda node: [node.rest],
+    ast.arg: lambda node: [node.arg],
+    ast.alias: lambda node: [(node.asname or node.name).partition(".")[0]],
+    ast.Global: lambda node: node.names,
+    ast.Nonlocal: lambda node: node.names,
+    # From Python 3.12 on.
+    getattr(ast, "TypeVar", None): lambda node: [node.name],
+    getattr(ast, "TypeVarTuple", None): lambda node: [node.name],
+    getattr(ast, "ParamSpec", None): lambda node: [node.name],
+}
+
+
+_NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
+_fields: dict[type[ast.AST], list[str]] = {}
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes in a node but operators and contexts, in half the time of `ast.iter_child_nodes`."""
+    kind = type(node)
+    names = _fields.get(kind)
+    if names is None:
+        names = _fields[kind] = [name for name in kind._fields if name not in _NO_NODES]
+    found: list[ast.AST] = []
+    for name in names:
+        value: object = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [each for each in cast("list[object]", value) if isinstance(each, ast.AST)]
+    return found
+
+
+def every(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all that are in it."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += children(node)
+
+
+def bound_names(node: ast.AST) -> Iterable[str]:
+    """Return the names that a node binds in another way than by assigning to them."""
+    bind = _BINDERS.get(type(node))
+    return [name for name in bind(node) if name] if bind is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Names whose values a program changes: by keys that are not seen, in their items, or from inside a function."""
+
+    computed: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+
+    def has(self, name: str, kind: Type) -> bool:
+        """Return whether a name may hold something else than it was bound to, of this kind."""
+        if name in self.elsewhere or kind.kind == "set":
+            return name in self.elsewhere
+        return name in (self.computed if kind.kind == "record" else self.items)
+
+
+NOTHING_CHANGED = Changed()
+
+
+def changed(nodes: Iterable[ast.AST]) -> Changed:
+    """Return what a program changes anywhere."""
+    computed, items, elsewhere, keys = set[str](), set[str](), set[str](), set[str]()
+    for node in nodes:
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            items |= (names := _roots(node.value))
+            keys |= _keys(node)
+            if not (isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)):
+                computed |= names
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            keys |= _keys(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            items |= _roots(node.func.value)
+            keys |= _keys(node.func.value)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            elsewhere |= {*node.names}
+    return Changed(frozenset(computed), frozenset(items), frozenset(elsewhere), frozenset(keys))
+
+
+def _keys(node: ast.expr) -> set[str]:
+    """Return the keys in a chain of keys and items: what they lead to is something else from then on."""
+    found = set[str]()
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            found.add(node.slice.value)
+        node = node.value
+    return found
+
+
+def _roots(node: ast.expr) -> set[str]:
+    """Return the name that a chain of keys and items begins with."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+class Scope:
+    """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
+
+    def __init__(
+        self, shapes: Shapes, outer: Scope | None = None, *, changed: Changed = NOTHING_CHANGED, of_class: bool = False
+    ) -> None:
+        """Begin with no names; a class's own are not known in its methods. What is changed somewhere is of no kind."""
+        self._shapes = shapes
+        self.of_class = of_class
+        self.outer: Scope | None = outer.outer if outer is not None and outer.of_class else outer
+        self.changed: Changed = changed if outer is None else outer.changed
+        self._types: dict[str, Type] = {}
+        self._settled: dict[str, Type] = {}
+        self._passed: dict[object, Type] = {}
+
+    def read(self, body: Iterable[ast.AST]) -> None:
+        """Find what each name is bound to in statements; a name bound to different kinds is of no known kind."""
+        nodes: list[ast.AST] = []
+        for part in body:
+            _own_nodes(part, nodes)
+        nodes = [node for node in nodes if type(node) in _BINDING]
+        for _ in range(_ROUNDS):
+            self._types = {}
+            for node in nodes:
+                bind = _STATEMENTS.get(type(node))
+                if bind is not None:
+                    bind(self, node)
+                for name in bound_names(node):
+                    self._add(name, self._passed.get(node, UNKNOWN))
+            if self._types == self._settled:
+                break
+            self._settled = self._types
+
+    def knows(self, name: str) -> bool:
+        """Return whether a name is bound here or outside."""
+        return name in self._settled or (self.outer is not None and self.outer.knows(name))
+
+    def holding(self, key: str) -> str:
+        """Return the name of a record that has a key, or ""."""
+        found = (name for name, kind in self._settled.items() if kind.kind == "record" and key in kind.keys)
+        return next(found, "") or (self.outer.holding(key) if self.outer is not None else "")
+
+    def of(self, node: ast.expr) -> Type:
+        """Return the kind of an expression's value."""
+        find = _EXPRESSIONS.get(type(node))
+        return UNKNOWN if find is None else find(self, node)
+
+    def item_of(self, node: ast.expr) -> Type:
+        """Return what going over an expression gives."""
+        kind = self.of(node)
+        if kind.kind in _ROWS:
+            return kind.item or UNKNOWN
+        if kind.kind == "dict":
+            return Type(kind.key, tool=kind.tool) if kind.key else UNKNOWN
+        return Type("str", tool=kind.tool) if kind.kind == "record" else UNKNOWN
+
+    # What statements bind ---------------------------------------------------------------------------------------------
+
+    def assign(self, node: ast.Assign) -> None:
+        """Bind the names of an assignment."""
+        for target in node.targets:
+            self._bind(target, self.of(node.value))
+
+    def assign_one(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
+        """Bind the one name of an assignment."""
+        self._bind(node.target, UNKNOWN if node.value is None else self.of(node.value))
+
+    def change(self, node: ast.AugAssign) -> None:
+        """Forget what is added to."""
+        self._bind(node.target, UNKNOWN)
+
+    def delete(self, node: ast.Delete) -> None:
+        """Forget what is deleted."""
+        for target in node.targets:
+            self._bind(target, UNKNOWN)
+
+    def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+        """Bind the names of a loop."""
+        target, over = node.target, node.iter
+        if isinstance(target, ast.Tuple) and len(target.elts) == _PAIR and isinstance(over, ast.Call):
+            for part, kind in zip(target.elts, self._pair(over), strict=True):
+                self._bind(part, kind)
+        else:
+            self._bind(target, self.item_of(over))
+
+    def _pair(self, node: ast.Call) -> tuple[Type, Type]:
+        """Return what the two names of a loop hold, over `found.items()` or `enumerate(rows)`."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "items" and not node.args:
+            kind = self.of(node.func.value)
+            if kind.kind == "dict":
+                return self.item_of(node.func.value), kind.item or UNKNOWN
+        is_numbered = isinstance(node.func, ast.Name) and node.func.id == "enumerate" and not self.knows("enumerate")
+        return (Type("int"), self.item_of(node.args[0])) if is_numbered and node.args else (UNKNOWN, UNKNOWN)
+
+    def enter(self, node: ast.With | ast.AsyncWith) -> None:
+        """Bind what a context manager gives."""
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._bind(item.optional_vars, UNKNOWN)
+
+    def pass_on(self, node: ast.Call) -> None:
+        """Bind the parameter of a function that goes over a list: `max(rows, key=lambda row: …)`."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in {"sorted", "max", "min"} and len(node.args) == 1:
+            over, functions = node.args[0], [each.value for each in node.keywords if each.arg == "key"]
+        elif name in {"filter", "map"} and len(node.args) == _PAIR:
+            over, functions = node.args[1], node.args[:1]
+        else:
+            return
+        for function in functions:
+            if isinstance(function, ast.Lambda) and len(function.args.args) == 1:
+                self._passed[function.args.args[0]] = self.item_of(over)
+
+    def _bind(self, target: ast.expr, value: Type) -> None:
+        if isinstance(target, ast.Name):
+            self._add(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._bind(part, UNKNOWN)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, UNKNOWN)
+
+    def _add(self, name: str, value: Type) -> None:
+        if self.changed.has(name, value):
+            value = UNKNOWN
+        self._types[name] = value if self._types.get(name, value) == value else UNKNOWN
+
+    # What expressions are ---------------------------------------------------------------------------------------------
+
+    def name(self, node: ast.Name) -> Type:
+        """Return what a name holds."""
+        found = self._settled.get(node.id) or self._types.get(node.id)
+        return found or (self.outer.name(node) if self.outer is not None else UNKNOWN)
+
+    def awaited(self, node: ast.Await) -> Type:
+        """Return what is awaited."""
+        return self.of(node.value)
+
+    def part(self, node: ast.Subscript) -> Type:
+        """Return an item, a slice or the value of a key."""
+        base = self.of(node.value)
+        if base.kind == "record" and isinstance(node.slice, ast.Constant):
+            return self._value(base, str(node.slice.value))
+        if base.kind in _ROWS and isinstance(node.slice, ast.Slice):
+            return base
+        is_text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+        return UNKNOWN if base.kind in _ROWS and is_text else base.item or UNKNOWN
+
+    def attribute(self, node: ast.Attribute) -> Type:
+        """Return the value of a record's key."""
+        return self._value(self.of(node.value), node.attr)
+
+    def _value(self, record: Type, key: str) -> Type:
+        return UNKNOWN if key in self.changed.keys else record.keys.get(key, UNKNOWN)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
+        """Return the list or set that a comprehension makes."""
+        return Type("set" if isinstance(node, ast.SetComp) else "list", item=self.of(node.elt))
+
+    def dict_comprehension(self, node: ast.DictComp) -> Type:
+        """Return the dict that a comprehension makes."""
+        return Type("dict", item=self.of(node.value))
+
+    def listed(self, node: ast.List | ast.Set) -> Type:
+        """Return a list of items that are of one kind, or of none that is known."""
+        kinds = [self.of(part) for part in node.elts]
+        item = kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN
+        return Type("set" if isinstance(node, ast.Set) else "list", item=item)
+
+    def constant(self, node: ast.Constant) -> Type:
+        """Return the kind of a constant."""
+        name = type(node.value).__name__
+        return Type(name) if name in _SCALARS else UNKNOWN
+
+    def called(self, node: ast.Call) -> Type:
+        """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
+        if isinstance(node.func, ast.Attribute):
+            return self._part_of_dict(node.func)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if not name or self.knows(name):
+            return UNKNOWN
+        if name in self._shapes:
+            return self._shapes[name].returns
+        return self._parallel(node) if name == "parallel" else self._built_in(name, node.args)
+
+    def _built_in(self, name: str, args: Sequence[ast.expr]) -> Type:
+        if name == "filter" and len(args) == _PAIR:
+            return Type("list", item=self.item_of(args[1]))
+        if name in _SETS:
+            return Type("set", item=self.item_of(args[0]) if args else UNKNOWN)
+        if name in _SAME and args:
+            return Type("list", item=self.item_of(args[0]))
+        return self.item_of(args[0]) if name in _ONE and len(args) == 1 else UNKNOWN
+
+    def _part_of_dict(self, node: ast.Attribute) -> Type:
+        """Return what the keys or the values of a dict are."""
+        kind = self.of(node.value)
+        if kind.kind != "dict" or node.attr not in {"keys", "values"}:
+            return UNKNOWN
+        return Type("list", item=self.item_of(node.value) if node.attr == "keys" else kind.item)
+
+    def _parallel(self, node: ast.Call) -> Type:
+        """Return the results' kind of `parallel(*[(tool, x) for x in xs])`."""
+        given = node.args[0] if len(node.args) == 1 else None
+        rows = given.value if isinstance(given, ast.Starred) else given
+        if isinstance(rows, (ast.ListComp, ast.GeneratorExp)) and isinstance(rows.elt, ast.Tuple) and rows.elt.elts:
+            tool = rows.elt.elts[0]
+            if isinstance(tool, ast.Name) and tool.id in self._shapes and not self.knows(tool.id):
+                return Type("list", item=self._shapes[tool.id].returns)
+        return UNKNOWN
+
+
+_STATEMENTS: dict[type, Callable[[Scope, Any], None]] = {
+    ast.Assign: Scope.assign,
+    ast.AnnAssign: Scope.assign_one,
+    ast.NamedExpr: Scope.assign_one,
+    ast.AugAssign: Scope.change,
+    ast.Delete: Scope.delete,
+    ast.For: Scope.loop,
+    ast.AsyncFor: Scope.loop,
+    ast.comprehension: Scope.loop,
+    ast.With: Scope.enter,
+    ast.AsyncWith: Scope.enter,
+    ast.Call: Scope.pass_on,
+}
+_EXPRESSIONS: dict[type, Callable[[Scope, Any], Type]] = {
+    ast.Name: Scope.name,
+    ast.Await: Scope.awaited,
+    ast.Call: Scope.called,
+    ast.Subscript: Scope.part,
+    ast.Attribute: Scope.attribute,
+    ast.ListComp: Scope.comprehension,
+    ast.GeneratorExp: Scope.comprehension,
+    ast.SetComp: Scope.comprehension,
+    ast.DictComp: Scope.dict_comprehension,
+    ast.Dict: lambda _scope, _node: Type("dict"),
+    ast.List: Scope.listed,
+    ast.Set: Scope.listed,
+    ast.Constant: Scope.constant,
+    ast.JoinedStr: lambda _scope, _node: Type("str"),
+}
+
+
+_BINDING = frozenset({*_STATEMENTS, *_BINDERS})
+
+
+def _own_nodes(node: ast.AST, found: list[ast.AST]) -> None:
+    """Add a statement and what is in it, but not what is in functions and classes it defines.
+
+    What is assigned comes before the assignment, so that what it is made of is known by then.
+    """
+    is_assignment = isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+    if not is_assignment:
+        found.append(node)
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        for child in children(node):
+            _own_nodes(child, found)
+    if is_assignment:
+        found.append(node)

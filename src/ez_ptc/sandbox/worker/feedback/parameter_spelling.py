@@ -1,0 +1,34 @@
+"""Arguments that are passed under the names that the functions around the tools know, and Python cannot write."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+from ..quoting import MAX_QUOTED, on_one_line
+
+if TYPE_CHECKING:
+    from .signatures import Shapes
+
+__all__ = ["spelling_hint"]
+
+_PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
+_MAX_LINE = 1_000
+
+
+def spelling_hint(error: SyntaxError, shapes: Shapes) -> str:
+    """Say how a program spells the argument that a line passes as `from=` or `user-id=`; "" where there is none."""
+    line = error.text
+    if type(line) is not str:
+        return ""
+    called = [shape for shape in shapes.values() if shape.tool in line[:_MAX_LINE]]
+    for found in _PASSED.finditer(line[:_MAX_LINE]):
+        if found[2].isidentifier() and not keyword.iskeyword(found[2]):
+            continue
+        name = "_".join(re.findall(r"\w+", found[2]))
+        for tool in called:
+            spelling = next((each for each in (f"{name}_", name) if each in tool.named), "")
+            if spelling:
+                return f"write {on_one_line(spelling, MAX_QUOTED)}=; the tool is {tool.signature}"
+    return ""

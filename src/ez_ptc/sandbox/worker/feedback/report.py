@@ -1,0 +1,385 @@
+"""What went wrong in a program, as text that a model can repair it from."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import inspect
+import linecache
+import logging
+import re
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING, Any, cast
+
+from ..absences import reason_of
+from ..errors import ToolError
+from ..program import EmptyProgramError, is_program
+from ..quoting import MAX_LINE, indented, item_text, literal, name_list, name_text, on_one_line, quoted
+from .call_errors import corrected, sources
+from .check import ENOUGH
+from .isolation_hints import name_the_lack
+from .parameter_spelling import spelling_hint
+from .read_only import reads_only
+from .reflow import unfolded
+from .signatures import Shapes
+from .suggestions import beginning, fetching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from types import FrameType, TracebackType
+
+    from .call_errors import Mistake
+    from .signatures import Shape
+
+__all__ = ["describe", "describe_mistakes", "ended_well", "install", "proposal"]
+
+_IMPORTABLE = ["the standard library"]
+_MOST_TEXT = 20_000
+_MOST_TOLD = 5
+_MOST_PROPOSED = 5_000
+"""Characters of a corrected program: a longer one is not copied, and would be cut."""
+_LONGEST = 80
+_GREATEST = 10**15
+_MAX_HINT = 3_000
+_CORRECTED = "Run this corrected program instead, if it does what is asked:"
+_BEGUN = "Where the task does not say that value, begin like this:"
+_ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
+# A program's own classes may answer otherwise, or not at all.
+_TYPE_NAME = vars(type)["__name__"].__get__
+_EXIT_CODE = vars(SystemExit)["code"].__get__
+# The class of an exception at the beginning of a line; it may be called as it likes, but not as what we say is.
+_CLASS = re.compile(r"(?!(?:Hint|ERROR)\b)[\w.<>]+(?::|\n|\Z)")
+_CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
+
+
+def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
+    """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
+    try:
+        return _described(error, shapes, namespace)
+    except MemoryError:
+        raise
+    except BaseException:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
+        line = f"{name_text(_TYPE_NAME(type(error)))} (its text cannot be shown)"
+        return line, line + "\n"
+
+
+def ended_well(error: BaseException) -> bool:
+    """Return whether a program has asked for its end, and for no other exit code than 0."""
+    if not issubclass(type(error), SystemExit):
+        return False
+    code = _EXIT_CODE(error)
+    return code is None or code is False or (type(code) is int and code == 0)
+
+
+def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
+    if isinstance(error, EmptyProgramError):
+        message = "the program is empty: write Python statements that call the tools and print the result"
+        return message, message + "\n"
+    hint = _hint(error, shapes, namespace)
+    shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    _keep_apart(shown)
+    text = "".join(shown.format())
+    line = "".join(shown.format_exception_only()).rstrip()
+    proposed = ""
+    if issubclass(type(error), SyntaxError):
+        wrong = cast("SyntaxError", error)
+        where = f" (line {wrong.lineno})" if wrong.lineno else ""
+        line = "".join(piece for piece in shown.format_exception_only() if not piece.startswith(" ")).rstrip() + where
+        text = f"{text.rstrip()}{where}\n"
+        better = "" if hint else _unfolded(wrong)
+        if better:
+            hint, proposed = _ON_LINES, _proposed(_CORRECTED, better, shapes, namespace)
+    line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
+    if hint:
+        hint = on_one_line(hint, _MAX_HINT)
+        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposed or _beginning(error, shapes, namespace)}"
+    return line, text
+
+
+def describe_mistakes(
+    found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+) -> tuple[str, str]:
+    """Return ``(error, text)`` of what was found before the program ran: the first mistake; some, and how to do it."""
+    # As bytes, since a text has more ends of lines than a program.
+    lines = text.encode().splitlines()
+    told = [
+        f"{on_one_line(each.error, MAX_LINE)}\nHint: {on_one_line(each.hint, _MAX_HINT)}" for each in found[:_MOST_TOLD]
+    ]
+    shown = [
+        f"  line {each.line}: {on_one_line(lines[each.line - 1].decode().strip(), 200)}\n{said}\n"
+        for each, said in zip(found, told, strict=False)
+    ]
+    shown.append(proposal(found, text, shapes, taken))
+    return told[0], "".join(["The program was checked and has not run: nothing was called.\n", *shown])
+
+
+def proposal(found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str:
+    """Return the program with its mistakes put right, or how one may begin, as a model is told it; or "".
+
+    Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
+    """
+    better = corrected(text, found) if 0 < len(found) < ENOUGH else ""
+    begin = next((each.begin for each in found if each.begin), "")
+    return _proposed(_CORRECTED, better, shapes, taken) or _proposed(_BEGUN, begin, shapes, taken)
+
+
+def _proposed(introduction: str, program: str, shapes: Shapes, taken: Collection[str]) -> str:
+    """Return a program in a block for a model to copy; "" where it may do more than read, or would end the block."""
+    program = program.strip()
+    if not program or len(program) > _MOST_PROPOSED or "```" in program:
+        return ""
+    readers = shapes.readers
+    names = {name for name in taken if name not in readers and not name.startswith("__")}
+    return f"{introduction}\n```python\n{program}\n```\n" if reads_only(program, readers, names) else ""
+
+
+def _unfolded(error: SyntaxError) -> str:
+    """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
+    filename = error.filename or ""
+    return unfolded("".join(linecache.getlines(filename))) if is_program(filename) else ""
+
+
+def install(packages: Sequence[str]) -> None:
+    """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours.
+
+    `packages` are those that programs may import.
+    """
+    _IMPORTABLE[:] = ["the standard library", *packages]
+
+    def show_in_thread(found: threading.ExceptHookArgs) -> None:
+        if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
+            name = found.thread.name if found.thread else "?"
+            sys.stderr.write(
+                f"Exception in thread {on_one_line(name, MAX_LINE)}:\n{describe(found.exc_value, Shapes({}), {})[1]}"
+            )
+
+    def show_in_logging(self: logging.Handler, record: logging.LogRecord) -> None:
+        del self
+        error = sys.exception()
+        if error is not None:
+            sys.stderr.write(f"Logging error in {quoted(record.msg)}:\n{describe(error, Shapes({}), {})[1]}")
+
+    threading.excepthook = show_in_thread
+    logging.Handler.handleError = show_in_logging
+
+
+def _cut(text: str, most: int) -> str:
+    # On the same line: no part of what an exception says begins one.
+    return text if len(text) <= most else f"{text[: most // 2]} [...] {text[-most // 2 :]}"
+
+
+class _Apart(traceback.TracebackException):
+    """Tells what an exception says with all its lines indented that no class begins: what else begins one is ours."""
+
+    def format_exception_only(self, **options: Any) -> Generator[str]:
+        """Yield where a syntax error is, what the exception says, and its notes."""
+        is_said = False
+        for piece in super().format_exception_only(**options):
+            begins = piece.startswith(" ") or (not is_said and _CLASS.match(piece))
+            yield (indented(piece) if begins else indented(f"\n{piece}")[1:]) + "\n"
+            is_said = is_said or not piece.startswith(" ")
+
+
+def _keep_apart(shown: traceback.TracebackException) -> None:
+    """Keep apart what is not ours, and drop the frames that are not the program's: ours, and those of libraries."""
+    pending: list[traceback.TracebackException | None] = [shown]
+    while pending:
+        part = pending.pop()
+        if part is None:
+            continue
+        own = [frame for frame in part.stack if is_program(frame.filename)]
+        part.stack = traceback.StackSummary.from_list(own)
+        part.__class__ = _Apart
+        pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
+
+
+def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    try:
+        for kind, hint in _HINTS:
+            if isinstance(error, kind):
+                return hint(error, shapes, namespace)
+    except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
+        return ""
+    return ""
+
+
+def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    lack = name_the_lack(error)
+    more = ": all data comes from the tools" if shapes else ""
+    return f"{lack}{more}" if lack else ""
+
+
+def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    if not error.name:
+        return ""
+    name = error.name.partition(".")[0]
+    reason = reason_of(name)
+    if reason is not None:
+        return f"programs cannot import {name}: {reason}"
+    return f"programs can import {' and '.join(_IMPORTABLE)}, without files, network and processes"
+
+
+def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    is_return = "'return' outside function" in str(error)
+    if is_return:
+        return "a program has no return: make the value its last expression, or print it"
+    return spelling_hint(error, shapes)
+
+
+def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    found: object = getattr(error, "obj", None)
+    if found is None:
+        found = _subscripted(error.__traceback__)
+    if not isinstance(found, dict):
+        return ""
+    keys = cast("dict[object, object]", found)
+    return f"the keys are: {name_list(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
+
+
+def _subscripted(tb: TracebackType | None) -> object:
+    """Return the object whose subscript failed, where the failing line names it plainly."""
+    node, frame = _failing(tb)
+    return _lookup(node.value, frame) if isinstance(node, ast.Subscript) and frame is not None else None
+
+
+def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | None]:
+    """Return the program's expression that failed, and the frame it is in."""
+    last: tuple[FrameType, int] | None = None
+    while tb is not None:
+        if is_program(tb.tb_frame.f_code.co_filename):
+            last = (tb.tb_frame, tb.tb_lasti)
+        tb = tb.tb_next
+    if last is None:
+        return None, None
+    frame, instruction = last
+    positions = list(frame.f_code.co_positions())[instruction // 2]
+    segment = _segment(frame.f_code.co_filename, positions)
+    return _expression(segment.strip()), frame
+
+
+def _expression(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:  # nothing, or a statement, as an import is one
+        return None
+
+
+def _segment(filename: str, positions: tuple[int | None, int | None, int | None, int | None]) -> str:
+    line, end_line, column, end_column = positions
+    if line is None or line != end_line or column is None or end_column is None:
+        return ""
+    return linecache.getline(filename, line).encode()[column:end_column].decode()
+
+
+def _lookup(node: ast.expr, frame: FrameType) -> object:
+    """Return the value of a plain chain of names, constant subscripts; nothing is called."""
+    if isinstance(node, ast.Name):
+        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
+        base = _lookup(node.value, frame)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else _lookup(node.slice, frame)
+        if isinstance(base, (dict, list, tuple)):
+            return cast("dict[object, object]", base)[key]
+    return None
+
+
+def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    found = error.obj
+    wanted = error.name or ""
+    if isinstance(found, dict):
+        keys = cast("dict[object, object]", found)
+        part = item_text("", wanted if wanted in keys else "key")
+        return f"this is a dict: use {part}; its keys are: {name_list(keys, wanted)}"
+    if isinstance(found, list):
+        return "this is a list: take one item of it, or loop over it"
+    public = [name for name in dir(found) if not name.startswith("_") or wanted.startswith("_")]
+    near = difflib.get_close_matches(wanted[:_LONGEST], public, n=3, cutoff=0.6)
+    return f"{name_text(_TYPE_NAME(type(found)))} has: {name_list(near)}" if near else ""
+
+
+def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
+    """Return the call that failed, and the tool, where the failing line names it plainly."""
+    node = _failing(error.__traceback__)[0]
+    tool = shapes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    return (node, tool) if isinstance(node, ast.Call) and tool is not None else None
+
+
+def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str:
+    """Return the begin of a program that reads what the failed call was given as a literal."""
+    failed = _failed_call(error, shapes) if isinstance(error, ToolError) else None
+    frame = _failing(error.__traceback__)[1]
+    if frame is not None and isinstance(error, OSError) and failed is None:
+        calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
+        return _proposed("Begin like this instead:", calls, shapes, taken)
+    if failed is None or frame is None:
+        return ""
+    values = {**frame.f_globals, **frame.f_locals}.items()
+    known = {name: literal(value) if type(value) is str else repr(value) for name, value in values if _is_short(value)}
+    return _proposed(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
+
+
+def _is_short(value: object) -> bool:
+    """Return whether a value is a text or a number that is short to write."""
+    return (type(value) is str and len(value) <= _LONGEST) or (type(value) is int and abs(value) < _GREATEST)
+
+
+def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+    """Say how the tool is called that refused its arguments, and where others come from than were made up."""
+    failed = _failed_call(error, shapes)
+    tool = failed[1] if failed else None
+    if tool is None:
+        text = str(error)
+        tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), None)
+    if tool is None:
+        return ""
+    parts = [f"the tool is {tool.signature}"] if isinstance(error, TypeError) else []
+    return "; ".join([*parts, *sources(tool, shapes)])
+
+
+def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    wanted = error.name or ""
+    own = [name for name in namespace if not name.startswith("__") and name not in shapes]
+    near = difflib.get_close_matches(wanted[:_LONGEST], [*shapes, *own, *vars(builtins)], n=3, cutoff=0.6)
+    # From 3.12 on CPython's own text has the suggestion.
+    parts = [f"did you mean {' or '.join(map(name_text, near))}?"] if near and sys.version_info < (3, 12) else []
+    if wanted in sys.stdlib_module_names:
+        parts = [f"write `import {wanted}` first"]
+    parts.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
+    if own:
+        parts.append(f"names defined so far: {name_list(own, wanted)}")
+    return "; ".join(parts)
+
+
+def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
+    if tool is not None:
+        return f"the tool is {tool.signature}"
+    if str(error).startswith("string indices must be integers"):
+        found = _subscripted(error.__traceback__)
+        return f"this is the str {quoted(found)}, which has no keys" if isinstance(found, str) else ""
+    if "unhashable type: 'Record'" in str(error):
+        return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
+    match = _CALL_PROBLEM.match(str(error))
+    name = match[1].rpartition(".")[2] if match else ""
+    function = namespace.get(name)
+    return (
+        f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
+        if callable(function)
+        else ""
+    )
+
+
+# The first that fits: an error of a tool is of a built-in kind too.
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str]], ...] = (
+    (ToolError, _tool_hint),
+    (KeyError, _key_hint),
+    (AttributeError, _attribute_hint),
+    (NameError, _name_hint),
+    (TypeError, _call_hint),
+    (SyntaxError, _syntax_hint),
+    (ModuleNotFoundError, _import_hint),
+    (Exception, _outside_hint),
+)

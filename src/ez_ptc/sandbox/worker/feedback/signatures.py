@@ -1,0 +1,239 @@
+"""What the tools take and return, as far as their signatures say it, for checking a program before it runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..quoting import MAX_QUOTED
+
+__all__ = ["UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
+
+_COMMON = frozenset(
+    {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
+    | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
+    | {"time", "title", "type", "unit", "value", "year"}
+)
+"""What is called so in two places need not be the same thing."""
+_SCALARS = frozenset({"str", "int", "float", "bool"})
+_SETS = frozenset({"set", "frozenset"})
+_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
+_DICTS = frozenset({"dict", "Mapping"})
+_OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
+_MAX_SIGNATURE = 1_000
+
+Described = tuple[str, str, bool]
+"""A tool's signature and what it returns, as a model reads them, and whether it is declared a reader.
+
+What it returns is "" where that is what the signature says.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """What is known of a value.
+
+    `kind` is a scalar's name, "list", "set", "dict" or "record"; "" where nothing is known. `item` is what a list or
+    the values of a dict hold, `key` the kind of a dict's keys, `keys` what a record has, `choices` the only texts and
+    numbers there may be.
+    """
+
+    kind: str = ""
+    item: Type | None = None
+    keys: Mapping[str, Type] = field(default_factory=dict[str, "Type"])
+    choices: tuple[object, ...] = ()
+    nullable: bool = False
+    tool: str = ""
+    key: str = ""
+
+
+UNKNOWN = Type()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool."""
+
+    name: str
+    type: Type
+    is_required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A tool's parameters and what it returns."""
+
+    tool: str
+    signature: str
+    positional: tuple[Parameter, ...]
+    named: Mapping[str, Parameter]
+    takes_more: bool
+    takes_any_name: bool
+    returns: Type
+    read_only: bool = False
+
+    @property
+    def call(self) -> str:
+        """A call of it with what it needs: `track_parcel(parcel_id)`."""
+        return f"{self.tool}({', '.join(each.name for each in self.positional if each.is_required)})"
+
+
+class Shapes(Mapping[str, Shape]):
+    """The shapes of the tools by name, each read when it is asked for; those that cannot be read are not there."""
+
+    def __init__(self, described: Mapping[str, Described]) -> None:
+        """Take what the host says of each tool."""
+        self._described = described
+        self._read: dict[str, Shape | None] = {}
+
+    @property
+    def readers(self) -> dict[str, bool]:
+        """Whether each tool is declared a reader, also of those whose shape cannot be read."""
+        return {name: read_only for name, (_, _, read_only) in self._described.items()}
+
+    def __getitem__(self, name: str) -> Shape:
+        if name not in self._read:
+            self._read[name] = read_shape(name, self._described[name])
+        shape = self._read[name]
+        if shape is None:
+            raise KeyError(name)
+        return shape
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._described if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
+        """Yield the tools whose records have what is called `key`, and what the records call it.
+
+        What `list_rooms` calls `number` is a `room_number`. A key that is too long for a name has none.
+        """
+        if len(key) > MAX_QUOTED:
+            return
+        for shape in self.values():
+            kind = shape.returns
+            record = kind.item if kind.kind == "list" and kind.item is not None else kind
+            if key in record.keys:
+                yield shape, key
+            elif kind.kind == "list":
+                noun = singular(shape.tool.rpartition("_")[2])
+                own = key.removeprefix(f"{noun}_") if noun else key
+                if own != key and own in record.keys:
+                    yield shape, own
+
+    def sources(self, tool: Shape) -> Iterator[tuple[str, Shape, str]]:
+        """Yield what a tool needs and records have: the parameter, a tool that returns it, and its name there."""
+        for parameter in tool.positional:
+            if not parameter.is_required:
+                continue
+            found = next(((each, own) for each, own in self.returning(parameter.name) if each.tool != tool.tool), None)
+            if found is not None and (parameter.name not in _COMMON or found[1] != parameter.name):
+                yield parameter.name, *found
+
+
+def singular(noun: str) -> str:
+    """Return what one of `noun` is called; "" where it is no plural."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else ""
+
+
+def read_shape(tool: str, described: Described) -> Shape | None:
+    """Return the shape of the tool of that name, or None where its signature is no Python of one line."""
+    signature, returned, read_only = described
+    try:
+        head = ast.parse(f"def {signature}: ...").body[0]
+        shown = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body if returned else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
+        return None
+    names = head.args
+    positional = [*names.posonlyargs, *names.args]
+    first_default = len(positional) - len(names.defaults)
+    ordered = tuple(
+        Parameter(each.arg, _type(each.annotation, ""), number < first_default)
+        for number, each in enumerate(positional)
+    )
+    keywords = [
+        Parameter(each.arg, _type(each.annotation, ""), default is None)
+        for each, default in zip(names.kwonlyargs, names.kw_defaults, strict=True)
+    ]
+    named = {each.name: each for each in (*ordered[len(names.posonlyargs) :], *keywords)}
+    return Shape(
+        tool=tool,
+        signature=signature[:_MAX_SIGNATURE],
+        positional=ordered,
+        named=named,
+        takes_more=names.vararg is not None,
+        takes_any_name=names.kwarg is not None,
+        returns=_type(head.returns if shown is None else shown, tool),
+        read_only=read_only,
+    )
+
+
+def _type(node: ast.expr | None, tool: str) -> Type:
+    """Return what an annotation, or the notation of a result, says."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _union(node, tool)
+    if isinstance(node, ast.Name):
+        return Type(_plain(node.id), tool=tool)
+    if isinstance(node, ast.Dict):
+        keys = {
+            key.id if isinstance(key, ast.Name) else str(key.value): _type(value, tool)
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, (ast.Name, ast.Constant))
+        }
+        return Type("record", keys=keys, tool=tool)
+    if isinstance(node, ast.Constant) and type(node.value) in {str, int}:
+        return Type(type(node.value).__name__, choices=(node.value,), tool=tool)
+    return _subscripted(node, tool) if isinstance(node, ast.Subscript) else UNKNOWN
+
+
+def _plain(name: str) -> str:
+    if name in _SCALARS:
+        return name
+    return "list" if name in _LISTS else "set" if name in _SETS else "dict" if name in _DICTS else ""
+
+
+def _subscripted(node: ast.Subscript, tool: str) -> Type:
+    if not isinstance(node.value, ast.Name):
+        return UNKNOWN
+    inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if node.value.id == "Literal":
+        values = tuple(each.value for each in inside if isinstance(each, ast.Constant))
+        kinds = {type(value).__name__ for value in values}
+        return Type(kinds.pop(), choices=values, tool=tool) if len(kinds) == 1 else UNKNOWN
+    kind = _plain(node.value.id)
+    if kind == "dict":
+        return Type("dict", item=_type(inside[-1], tool), tool=tool, key=_type(inside[0], tool).kind)
+    # The places of a tuple may differ.
+    if kind == "list" and (node.value.id != "tuple" or isinstance(inside[-1], ast.Constant)):
+        return Type("list", item=_type(inside[0], tool), tool=tool)
+    if kind == "set":
+        return Type("set", item=_type(inside[0], tool), tool=tool)
+    return Type("list", tool=tool) if kind == "list" else UNKNOWN
+
+
+def _union(node: ast.BinOp, tool: str) -> Type:
+    parts: list[ast.expr] = []
+    pending: list[ast.expr] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
+            pending += [part.right, part.left]
+        else:
+            parts.append(part)
+    nulls = [part for part in parts if isinstance(part, ast.Constant) and part.value is None]
+    found = [_type(part, tool) for part in parts if part not in nulls]
+    if len(found) == 1:
+        one = found[0]
+    elif len({each.kind for each in found}) == 1 and all(each.choices for each in found):
+        one = Type(found[0].kind, choices=tuple(choice for each in found for choice in each.choices), tool=tool)
+    else:
+        return UNKNOWN
+    return Type(one.kind, one.item, one.keys, one.choices, nullable=bool(nulls), tool=tool)

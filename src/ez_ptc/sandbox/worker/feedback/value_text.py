@@ -1,0 +1,43 @@
+"""A value as Python writes it, for a model to read where the value itself cannot be returned: bounded."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from typing import cast
+
+from ..quoting import indented, on_one_line
+
+__all__ = ["written"]
+
+_MAX_TEXT = 2_000
+_MAX_ITEMS = 20
+_MAX_LEVELS = 3
+_MAX_STRING = 200
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_ITEMS = ("maxtuple", "maxlist", "maxarray", "maxdict", "maxset", "maxfrozenset", "maxdeque")
+_NO_LIBRARIES = ("__main__", "builtins")
+
+
+def written(value: object) -> str:
+    """Return the `repr` of a value without addresses in memory, cut to 2,000 characters.
+
+    It is on one line, as names in it may be foreign; of a library's own class it may have further ones, indented: a
+    table does. What is in a container of Python's own is cut before it is written. Any other value's own code runs: it
+    may raise anything, and take its time.
+    """
+    writer = reprlib.Repr()
+    for name in _ITEMS:
+        setattr(writer, name, _MAX_ITEMS)
+    writer.maxlevel, writer.maxstring, writer.maxother = _MAX_LEVELS, _MAX_STRING, _MAX_TEXT
+    text = _ADDRESS.sub("", str.__str__(writer.repr(value)))
+    if type(value).__repr__ is object.__repr__:  # a name, and nothing else
+        return on_one_line(text, _MAX_STRING)
+    if not _is_of_library(type(value)):
+        return on_one_line(text, _MAX_TEXT)
+    return indented(text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} [...]")
+
+
+def _is_of_library(kind: type[object]) -> bool:
+    module = cast("object", kind.__module__)
+    return isinstance(module, str) and module.partition(".")[0] not in _NO_LIBRARIES and kind.__name__.isidentifier()

@@ -1,0 +1,1 @@
+"""The zygote: startup, lockdown, and forking workers."""

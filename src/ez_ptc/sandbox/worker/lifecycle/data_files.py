@@ -1,0 +1,151 @@
+"""Files of packages that are no code, such as fonts: read before the lockdown, and opened from memory after it."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import csv
+import errno
+import io
+import os
+import shutil
+import stat
+import tempfile
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+
+    from ..stdlib import Shelf
+
+__all__ = ["empty_home", "keep_files"]
+
+_MOST_OF_ONE = 4 << 20
+_MOST_OF_ALL = 64 << 20
+_CODE = (".py", ".pyc", ".pyi", ".pyx", ".pxd", ".so", ".a", ".c", ".cpp", ".h", ".hpp")
+_NOT_FOR_PROGRAMS = {"..", "__pycache__", "include", "sample_data", "test", "tests"}
+_PLACE = "<packages>/"
+_READING = {"r", "rb", "rt"}
+
+
+class _File(io.BytesIO):
+    """A file in memory that has a name, as one has that was opened."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+@contextlib.contextmanager
+def empty_home() -> Generator[None]:
+    """Let packages find an empty home while they are imported: they read settings there, and write caches."""
+    folder = ""
+    # Where no file can be written, none of theirs are.
+    with contextlib.suppress(OSError):
+        os.environ["HOME"] = folder = tempfile.mkdtemp()
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
+    """Read the files of packages, given as name and folder, and let `open` find them under the names of this place.
+
+    They are those that came with the package, by the record of its installation: what somebody has put beside the code
+    of a package of their own may be a secret.
+    """
+    kept: dict[str, slice] = {}
+    left = _MOST_OF_ALL
+    for name, home in homes:
+        parent = os.path.dirname(home)
+        for file in _recorded(parent, name):
+            size = _size(f"{parent}/{file}")
+            if 0 < size <= min(_MOST_OF_ONE, left):
+                with open(f"{parent}/{file}", "rb") as opened:
+                    kept[_PLACE + file] = shelf.put(opened.read())
+                left -= size
+    if kept:
+        found = _Files(shelf, kept)
+        io.open = builtins.open = found.open
+        os.stat = found.stat
+        loader: Any = SourceFileLoader
+        loader.get_data = found.get_data
+
+
+def _recorded(folder: str, package: str) -> Iterator[str]:
+    """Yield the files of a package that are no code, as the distributions in a folder list them."""
+    for entry in sorted(os.listdir(folder)):
+        if not entry.endswith(".dist-info") or not os.path.isfile(f"{folder}/{entry}/RECORD"):
+            continue
+        with open(f"{folder}/{entry}/RECORD", encoding="utf-8", newline="") as record:
+            for row in csv.reader(record):
+                file = row[0] if row else ""
+                if file.startswith(f"{package}/") and not _is_left_out(file):
+                    yield file
+
+
+def _is_left_out(file: str) -> bool:
+    *folders, name = file.split("/")
+    return not _NOT_FOR_PROGRAMS.isdisjoint(folders) or name.endswith(_CODE) or ".so." in name
+
+
+def _size(path: str) -> int:
+    """Return the size of a file, or 0 for what is none, or not there any more."""
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return 0
+
+
+class _Files:
+    """What `open` and `os.stat` ask before they ask the kernel."""
+
+    def __init__(self, shelf: Shelf, kept: dict[str, slice]) -> None:
+        self._shelf = shelf
+        self._kept = kept
+        self._open = io.open
+        self._stat = os.stat
+        self._get_data = SourceFileLoader.get_data
+
+    @property
+    def get_data(self) -> Callable[[SourceFileLoader, str], bytes]:
+        """What loaders of modules have as a method."""
+
+        def get_data(loader: SourceFileLoader, path: str) -> bytes:
+            where = self._found(path)
+            return self._get_data(loader, path) if where is None else bytes(self._shelf.get(where))
+
+        return get_data
+
+    def _found(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
+        with contextlib.suppress(TypeError, ValueError):
+            place = cast("object", os.fspath(path))
+            return self._kept.get(os.path.normpath(place).lstrip("/")) if isinstance(place, str) else None
+        return None
+
+    def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
+        where = self._found(file) if mode in _READING else None
+        if where is None:
+            _refuse_ours(file)
+            return self._open(file, mode, *args, **kwargs)
+        opened = _File(bytes(self._shelf.get(where)), cast("str", os.fspath(file)))
+        if mode == "rb":
+            return opened
+        options: dict[str, Any] = dict(zip(("buffering", "encoding", "errors", "newline"), args, strict=False))
+        options |= kwargs
+        return io.TextIOWrapper(opened, options.get("encoding"), options.get("errors"), options.get("newline"))
+
+    def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes it
+        where = self._found(path)
+        if where is None:
+            _refuse_ours(path)
+            return self._stat(path, *args, **kwargs)
+        return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, where.stop - where.start, 0, 0, 0))
+
+
+def _refuse_ours(path: object) -> None:
+    """Raise FileNotFoundError for a place of a package: the kernel would say that all files are denied."""
+    if isinstance(path, (str, os.PathLike)) and str(cast("object", path)).startswith(_PLACE):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cast("object", path)))

@@ -1,0 +1,189 @@
+"""How the zygote comes to be: import what is needed, lock down, prove that it holds, serve."""
+
+from __future__ import annotations
+
+import _socket
+import contextlib
+import gc
+import json
+import os
+import resource
+import sys
+from typing import TYPE_CHECKING
+
+from ..boot import end_with_host
+from ..feedback import report
+from ..running import async_support as aio
+from ..running import call_paths as strands
+from ..running import pictures, runtime
+from ..running import recursion as depth
+from . import packages, preload, probe, zygote
+from .lockdown import Lockdown
+
+if TYPE_CHECKING:
+    from ..stdlib import Modules
+
+__all__ = ["main"]
+
+_UNKNOWN_MEMORY = 64 << 20
+_LEAST_MEMORY = 96 << 20
+"""Of data beyond what this process has: to run a program, and to report that it ran out of it."""
+
+
+def main(control_fd: int, modules: Modules) -> None:
+    """Boot, and serve until the host closes the other end of the control socket.
+
+    The process that was started stays outside and waits, so that the death of either side is seen by the other.
+    """
+    control = _socket.socket(fileno=control_fd)
+    try:
+        is_forked = _load(modules, control)
+        locks, base_memory = _prepare(_folder(), modules)
+        files_held = _lock_files_away(locks, _folder())
+        if is_forked:
+            # The end of the process that the host has started is the end of all. A change of ids would undo it.
+            locks.die_with_parent()
+    except packages.PackageError as error:
+        control.send(f"P{error}".encode())
+        return
+    except OSError as error:
+        control.send(f"E{error}".encode())
+        return
+    server = zygote.Zygote(control, locks, base_memory)
+    # No collection before it: the holes it leaves would be filled, and their pages copied, in every worker.
+    gc.freeze()
+    gc.enable()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        control.send(_no_process(error))
+        return
+    if pid:
+        control.close()
+        os.waitpid(pid, 0)
+        return
+    locks.die_with_parent()
+    end_with_host(control_fd, now=False)
+    locks.limit_resources()
+    try:
+        facts = _prove(locks, server, files_held=files_held)
+    except OSError as error:
+        control.send(_no_process(error))
+        os._exit(0)
+    # What is wrong is said by the host; standard error is for an interpreter that does not come this far.
+    control.send(b"R" + json.dumps(facts).encode())
+    os.dup2(0, 2)
+    if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
+        server.serve()
+    os._exit(0)
+
+
+def _load(modules: Modules, control: _socket.socket) -> bool:
+    """Load what programs may import; return whether that goes on in a fork of this process.
+
+    It does where packages have started threads: only a process without any can be confined. This one then waits for
+    the end of its fork, and ends.
+    """
+    preload.preload(modules.shelf)
+    if not _granted()[0]:
+        return False
+    _load_packages(modules)
+    if not packages.has_threads():
+        return False
+    pid = os.fork()
+    if pid:
+        control.close()
+        os.waitpid(pid, 0)
+        os._exit(0)
+    end_with_host(control.fileno(), now=True)
+    return True
+
+
+def _no_process(error: OSError) -> bytes:
+    limits = "RLIMIT_NPROC, or pids.max of its cgroup"
+    return f"Eno process can be started beside the first ({error.strerror}: {limits})".encode()
+
+
+def _folder() -> str:
+    """Return the folder of these files: asked for where it is used, because programs can look into every frame."""
+    return os.path.dirname(os.path.abspath(sys.argv[0]))
+
+
+def _granted() -> tuple[list[str], list[str], list[str]]:
+    """Return the packages that programs may import, the folders to look for them in, and the modules they need."""
+    names, places, needed = json.loads(sys.argv[2])
+    return names, places, needed
+
+
+def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
+    modules.close()
+    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _granted()[0] else "worker")
+    # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
+    strands.install()
+    aio.install()
+    depth.install()
+    report.install(_granted()[0])
+    runtime.replace_builtins()
+    base_memory = _base_memory()
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if resource.RLIM_INFINITY != most < base_memory + _LEAST_MEMORY:
+        needed, there = (base_memory + _LEAST_MEMORY) >> 20, most >> 20
+        message = f"RLIMIT_DATA leaves no memory for programs: it is {there} MB at most, and must be {needed} MB"
+        raise OSError(message)
+    return locks, base_memory
+
+
+def _load_packages(modules: Modules) -> None:
+    # What it imports would be copied with every fork, where there are no packages too.
+    from . import data_files
+
+    os.environ.update(pictures.ENVIRONMENT)
+    with data_files.empty_home(), pictures.no_timers():
+        packages.load_packages(modules, *_granted())
+        pictures.prepare()
+    _, places, needed = _granted()
+    data_files.keep_files(modules.shelf, packages.homes((), places) + packages.homes_of(needed))
+
+
+def _base_memory() -> int:
+    """Return what this process has of data already, in bytes: the part of RLIMIT_DATA that is not the program's."""
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) << 10
+    return _UNKNOWN_MEMORY
+
+
+def _lock_files_away(locks: Lockdown, folder: str) -> bool:
+    """Leave the host's namespaces and files; return whether files are really gone."""
+    known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
+    locks.forget_environment()
+    preload.forget_places(folder, *_granted()[:2])
+    locks.enter_namespaces()
+    locks.give_up_privileges()
+    locks.deny_files()
+    return probe.file_layer_holds(known)
+
+
+def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[str, object]:
+    """Return what holds, found by trying. Raises OSError where no process can be had to try it in."""
+    facts: dict[str, object] = {
+        "namespaces": locks.namespaces,
+        "refused": locks.refused,
+        "landlock": locks.landlock,
+        "empty_root": locks.empty_root,
+        "files_held": files_held,
+        "uid": os.getuid(),
+        "pidfds": probe.pidfds_work(),
+        "seccomp": True,
+    }
+    try:
+        locks.filter_calls()
+    except OSError as error:
+        facts["seccomp"] = False
+        facts["allowed"] = [f"a system call filter cannot be installed: {error}"]
+    else:
+        facts["allowed"] = probe.probe_worker(locks, server.make_worker)
+    return facts

@@ -1,0 +1,1 @@
+"""Running one program inside a worker."""

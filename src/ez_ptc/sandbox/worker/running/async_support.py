@@ -1,0 +1,69 @@
+"""asyncio for programs: tasks with paths, and forgiveness where a value stands in place of something to await.
+
+A model cannot always know which tools are async, and whether it writes ``await tool(x)`` should not decide whether the
+program works. Tools answer at once outside a running loop, so an ``await`` (rewritten in the syntax tree by the
+compiler step), a ``gather`` or a ``run`` over their answers takes a plain value too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from .call_paths import new_task
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Generator
+
+__all__ = ["install", "settle"]
+
+_THREADS = 64
+
+
+class _Settled:
+    """An awaitable that is already there."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __await__(self) -> Generator[None, None, object]:
+        yield from ()
+        return self._value
+
+
+def settle(value: object) -> Awaitable[object]:
+    """Return ``value`` if it can be awaited, else an awaitable of it."""
+    return value if inspect.isawaitable(value) else _Settled(value)
+
+
+def install() -> None:
+    """Make every new event loop number its tasks, and let gather and run take plain values."""
+    loop_class = asyncio.BaseEventLoop
+    initialise = loop_class.__init__
+    gather = asyncio.gather
+    run = asyncio.run
+
+    def start(self: asyncio.BaseEventLoop) -> None:
+        initialise(self)
+        self.set_task_factory(new_task)  # pyright: ignore[reportArgumentType] - typeshed knows no keyword `context`
+        # The default has as many threads as cores plus four: too few for programs that wait on many tools at once.
+        self.set_default_executor(ThreadPoolExecutor(_THREADS))
+
+    def tolerant_gather(*awaitables: object, return_exceptions: bool = False) -> object:
+        return gather(*map(settle, awaitables), return_exceptions=return_exceptions)
+
+    async def awaiting(value: Awaitable[object]) -> object:
+        return await value
+
+    def tolerant_run(main: object, **options: Any) -> object:
+        if not inspect.isawaitable(main):
+            return main
+        return run(main if inspect.iscoroutine(main) else awaiting(main), **options)
+
+    loop_class.__init__ = start
+    asyncio.gather = asyncio.tasks.gather = tolerant_gather
+    asyncio.run = asyncio.runners.run = tolerant_run

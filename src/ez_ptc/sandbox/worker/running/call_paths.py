@@ -1,0 +1,151 @@
+"""Paths: where in the program a tool call stands, whatever order parallel calls arrive in.
+
+A strand is one line of sequential execution: the program itself, a thread, a task, a branch of ``parallel``. Each call
+takes the next number of its strand; a strand that is started takes a number too and counts below it. So the third call
+of the program is ``"3"``, and the first call of the second branch started there is ``"3.1.1"``.
+
+Where a strand runs is kept beside threads and tasks, and not in a context variable, which programs would find among
+their own.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import concurrent.futures.thread
+import itertools
+import threading
+import weakref
+from _thread import get_ident
+from typing import TYPE_CHECKING, Any
+
+from .recursion import make_room_for_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+__all__ = ["Strand", "begin", "count_threads", "current", "install", "new_task", "submit"]
+
+count_threads: Callable[[], int] = vars(_thread)["_count"]
+"""How many threads there are beside the first, whoever started them: for less than threading takes."""
+
+
+class Strand:
+    """One line of sequential execution and how many steps it has numbered."""
+
+    __slots__ = ("_count", "_prefix", "program")
+
+    def __init__(self, prefix: str = "", program: object = None) -> None:
+        self.program = program  # which one it is part of, where that is known
+        self._prefix = prefix
+        self._count = 0
+
+    def step(self) -> str:
+        """Return the next path of this strand."""
+        self._count += 1
+        return f"{self._prefix}{self._count}"
+
+    def fork(self, path: str = "") -> Strand:
+        """Return a strand below ``path``, which is the next step unless it is given."""
+        return Strand(f"{path or self.step()}.", self.program)
+
+
+_nameless = itertools.count(1)
+# By the number of a thread, and not in a threading.local, which takes a new worker twenty microseconds.
+_of_threads: dict[int, Strand] = {}
+_next_jobs: dict[int, Strand] = {}
+_of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], Strand] = weakref.WeakKeyDictionary()
+_running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_get_running_loop"]
+_current_task = asyncio.current_task
+
+
+def begin() -> None:
+    """Start counting: what runs here from now on is the program's own strand."""
+    _of_threads[get_ident()] = Strand(program=object())
+
+
+def current() -> Strand:
+    """Return the strand that runs here."""
+    loop = _running_loop()
+    if loop is not None:
+        task = _current_task(loop)
+        if task is not None and (found := _of_tasks.get(task)) is not None:
+            return found
+    thread = get_ident()
+    strand = _of_threads.get(thread)
+    if strand is None:
+        # A thread started behind threading's back (_thread) counts for itself, below a number that no step has; which
+        # of several it is, nobody knows.
+        _of_threads[thread] = strand = Strand(f"0.{next(_nameless)}.")
+    return strand
+
+
+def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object], /, *args: object) -> Future[object]:
+    """Submit a job that is the strand below ``path``."""
+    _next_jobs[get_ident()] = current().fork(path)
+    try:
+        return pool.submit(function, *args)
+    finally:
+        _next_jobs.pop(get_ident(), None)
+
+
+def install() -> None:
+    """Give threads, executor jobs and tasks strands of their own, numbered where they are started."""
+    _install_in_threads()
+    _install_in_jobs()
+
+
+def _install_in_threads() -> None:
+    thread: Any = threading.Thread
+    start_thread = threading.Thread.start
+    # What runs outside of this is in no traceback.
+    run_thread: Callable[[threading.Thread], None] = vars(threading.Thread)["_bootstrap_inner"]
+    started: dict[int, Strand] = {}
+
+    def start(self: threading.Thread) -> None:
+        # An executor starts a thread or not as it finds idle ones: its jobs are numbered, its threads are not.
+        is_executors = getattr(self, "_target", None) is vars(concurrent.futures.thread)["_worker"]
+        if not is_executors:
+            # The thread takes it before it counts as started.
+            started[id(self)] = current().fork()
+        make_room_for_thread(count_threads())
+        try:
+            start_thread(self)
+        finally:
+            started.pop(id(self), None)
+
+    def bootstrap(self: threading.Thread) -> None:
+        if id(self) in started:
+            _of_threads[get_ident()] = started[id(self)]
+        run_thread(self)
+
+    thread.start = start
+    thread._bootstrap_inner = bootstrap  # noqa: SLF001 - threading offers no other place
+
+
+def _install_in_jobs() -> None:
+    job: Any = vars(concurrent.futures.thread)["_WorkItem"]
+    make, run = job.__init__, job.run
+    strands: weakref.WeakKeyDictionary[object, Strand] = weakref.WeakKeyDictionary()
+
+    def initialise(self: object, *args: object, **kwargs: object) -> None:
+        make(self, *args, **kwargs)
+        strands[self] = _next_jobs.pop(get_ident(), None) or current().fork()
+
+    def run_job(self: object, *args: object) -> None:
+        _of_threads[get_ident()] = strands[self]
+        run(self, *args)
+
+    job.__init__ = initialise
+    job.run = run_job
+
+
+def new_task(
+    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, object], **options: Any
+) -> asyncio.Task[object]:
+    """Task factory: a task counts below the place where it was created."""
+    strand = current().fork()
+    task = asyncio.Task(coro, loop=loop, **options)
+    _of_tasks[task] = strand
+    return task

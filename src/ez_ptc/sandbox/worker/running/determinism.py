@@ -1,0 +1,202 @@
+"""What differs from one run of a program to the next: clocks, random numbers, ids. Made new in each worker, or pinned.
+
+A pinned program sees a clock that begins at a fixed moment and moves on by a step with each look at it, and by as much
+as the program sleeps; and random numbers that come from its seed alone.
+"""
+
+from __future__ import annotations
+
+import _random
+import asyncio
+import ctypes
+import datetime as dt
+import functools
+import gc
+import hashlib
+import itertools
+import logging
+import os
+import random
+import sys
+import time
+import timeit
+import uuid
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from . import link as wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["pin", "renewals"]
+
+_EPOCH_NS = 1_735_689_600 * 10**9
+"""2025-01-01 00:00 UTC, as good as any."""
+_STEP_NS = 100_000
+_SECOND = 10**9
+_CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+_PID = 2
+_MULTICAST = 1 << 40
+"""The bit of a made-up address, in which no card has it."""
+
+
+def renewals() -> list[Callable[[], Any]]:
+    """Return what a new worker calls for random numbers of its own: those from before the fork are the same in all.
+
+    Each is a function of C where there is one: what is run in Python touches pages.
+    """
+    random.seed()
+    own = vars(random)["_inst"]
+    found: list[Callable[[], Any]] = [functools.partial(_random.Random.seed, own)]
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None:
+        found.append(functools.partial(numbers.seed, None))
+    return found
+
+
+class _Clock:
+    """Time as a pinned program sees it, in nanoseconds."""
+
+    def __init__(self) -> None:
+        self._now = 0
+
+    def look(self, start: int = 0) -> int:
+        """Return the time since ``start``, and let some pass."""
+        self._now += _STEP_NS
+        return start + self._now
+
+    def slept(self, since: int, seconds: float) -> None:
+        """Move on to the end of a sleep; others that slept meanwhile may have moved it further."""
+        self._now = max(self._now, since + int(seconds * _SECOND))
+
+
+def pin(seed: int) -> None:
+    """Let this program see nothing that another run with the same seed would not see."""
+    clock = _Clock()
+    # What must go on with the real time keeps it.
+    real = ModuleType("time")
+    _put(real, **vars(time))
+    _put(wire, time=real)
+    _put(asyncio.base_events, time=real)
+    _pin_clocks(clock)
+    _pin_sleeps(clock)
+    _pin_dates()
+    _pin_random_numbers(seed)
+    _put(os, getpid=lambda: _PID, getppid=lambda: _PID - 1)
+
+
+def _put(module: ModuleType, **names: object) -> None:
+    for name, value in names.items():
+        setattr(module, name, value)
+
+
+def _pin_clocks(clock: _Clock) -> None:
+    for name in _CLOCKS:
+        start = _EPOCH_NS if name == "time" else 0
+        nanoseconds = functools.partial(clock.look, start)
+        _put(time, **{f"{name}_ns": nanoseconds, name: functools.partial(_in_seconds, nanoseconds)})
+
+    def clock_gettime_ns(which: int) -> int:
+        return clock.look(_EPOCH_NS if which == time.CLOCK_REALTIME else 0)
+
+    def clock_gettime(which: int) -> float:
+        return clock_gettime_ns(which) / _SECOND
+
+    _put(time, clock_gettime_ns=clock_gettime_ns, clock_gettime=clock_gettime)
+    _pin_calendar()
+    _put(timeit, default_timer=time.perf_counter)
+    _put(logging, _startTime=time.time())
+
+
+def _pin_calendar() -> None:
+    """Let what takes the present moment where it is given none take it from the pinned clock."""
+    in_utc, here, write, show = time.gmtime, time.localtime, time.strftime, time.asctime
+
+    def gmtime(when: float | None = None) -> time.struct_time:
+        return in_utc(time.time() if when is None else when)
+
+    def localtime(when: float | None = None) -> time.struct_time:
+        return here(time.time() if when is None else when)
+
+    def ctime(when: float | None = None) -> str:
+        return show(localtime(when))
+
+    def asctime(*when: time.struct_time) -> str:
+        return show(*(when or (localtime(),)))
+
+    def strftime(form: str, *when: time.struct_time) -> str:
+        return write(form, *(when or (localtime(),)))
+
+    _put(time, gmtime=gmtime, localtime=localtime, ctime=ctime, asctime=asctime, strftime=strftime)
+
+
+def _in_seconds(clock: Callable[[], int]) -> float:
+    return clock() / _SECOND
+
+
+def _pin_sleeps(clock: _Clock) -> None:
+    sleep, asleep = time.sleep, asyncio.sleep
+
+    def slept(seconds: float) -> None:
+        since = clock.look()
+        sleep(seconds)
+        clock.slept(since, seconds)
+
+    async def aslept(delay: float, result: object = None) -> object:
+        since = clock.look()
+        await asleep(delay)
+        clock.slept(since, delay)
+        return result
+
+    _put(time, sleep=slept)
+    _put(asyncio, sleep=aslept)
+    _put(asyncio.tasks, sleep=aslept)
+
+
+def _pin_dates() -> None:
+    def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
+        return cls.fromtimestamp(time.time(), tz)
+
+    def utcnow(cls: type[dt.datetime]) -> dt.datetime:
+        return cls.fromtimestamp(time.time(), dt.UTC).replace(tzinfo=None)
+
+    def today(cls: type[dt.date]) -> dt.date:
+        return cls.fromtimestamp(time.time())
+
+    _replace(dt.date, {"today": today})
+    _replace(dt.datetime, {"now": now, "utcnow": utcnow, "today": today})
+
+
+def _replace(kind: type, methods: dict[str, Callable[..., object]]) -> None:
+    """Put class methods into a class of C, where every instance and subclass finds them."""
+    names = cast("list[dict[str, object]]", gc.get_referents(vars(kind)))[0]
+    names.update({name: classmethod(method) for name, method in methods.items()})
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+def _pin_random_numbers(seed: int) -> None:
+    drawn = itertools.count()
+
+    def urandom(size: int, flags: int = 0) -> bytes:
+        del flags
+        return hashlib.shake_128(b"%d %d" % (seed, next(drawn))).digest(size)
+
+    _put(os, urandom=urandom, getrandom=urandom)
+    _put(sys.modules["posix"], urandom=urandom, getrandom=urandom)
+    _put(random, _urandom=urandom)
+    seed_from = random.Random.seed
+
+    def seed_itself(self: random.Random, a: Any = None, version: int = 2) -> None:  # noqa: ANN401 - whatever random takes
+        seed_from(self, int.from_bytes(urandom(32), "big") if a is None else a, version)
+
+    random.Random.seed = seed_itself
+    _put(random, seed=cast("random.Random", vars(random)["_inst"]).seed)
+    # uuid1 would ask the system for unique times, and for the address of a network card.
+    node = int.from_bytes(urandom(6), "big") | _MULTICAST
+    _put(uuid, _generate_time_safe=None, _last_timestamp=None, _node=node)
+    number = int.from_bytes(urandom(4), "big")
+    random.seed(number)
+    numbers = sys.modules.get("numpy.random")
+    if numbers is not None:
+        numbers.seed(number)

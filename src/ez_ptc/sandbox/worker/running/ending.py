@@ -1,0 +1,66 @@
+"""The end of a program, as CPython's interpreter ends: threads, callbacks, and what its module still holds."""
+
+from __future__ import annotations
+
+import atexit
+import concurrent.futures.thread
+import gc
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from . import call_paths as strands
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from weakref import ReferenceType
+
+__all__ = ["drop_module", "finish", "may_have_finalizers", "wait_for_threads"]
+
+_run_callbacks = vars(atexit)["_run_exitfuncs"]
+_FINALIZERS = ("__del__", "weakref", "yield", "exec", "eval")
+_STAYS = "__builtins__"
+
+
+def may_have_finalizers(text: str) -> bool:
+    """Return whether a program may notice that its last objects go: a collection takes a tenth of a small program."""
+    return any(map(text.__contains__, _FINALIZERS))
+
+
+def finish() -> None:
+    """Wait for the program's threads, and call what it has registered with atexit."""
+    wait_for_threads()
+    _run_callbacks()
+
+
+def drop_module(alive: ReferenceType[ModuleType]) -> None:
+    """Drop the program's module; nothing of this runtime refers to it any more."""
+    sys.modules.pop("__main__", None)
+    gc.collect()
+    module = alive()
+    if module is None:
+        return
+    # Somebody still has it: CPython empties it then, names with one underscore first (_PyModule_ClearDict).
+    names = vars(module)
+    for name in sorted(names, key=_is_public):
+        if name != _STAYS:
+            names[name] = None
+    gc.collect()
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_") or name.startswith("__")
+
+
+def wait_for_threads() -> None:
+    """Wait for the threads that CPython would wait for at the end of a program."""
+    if not strands.count_threads():
+        return
+    shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
+    if shut_down is not None:
+        shut_down()
+        # That was for good, and a session goes on.
+        setattr(concurrent.futures.thread, "_shutdown", False)  # noqa: B010 - no public name, and pyright knows none
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()

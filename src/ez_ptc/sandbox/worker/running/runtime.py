@@ -1,0 +1,302 @@
+"""One program from its run frame to its done frame."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import importlib
+import math
+import resource
+import signal
+import sys
+import time
+import types
+import weakref
+from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ToolError
+from ..feedback.check import mistakes
+from ..feedback.report import describe, describe_mistakes, ended_well, proposal
+from ..feedback.signatures import Shapes
+from ..feedback.value_text import written
+from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
+from ..quoting import MAX_LINE, on_one_line, quoted
+from ..values import codec as values
+from . import call_paths as strands
+from . import determinism as chance
+from . import recursion as depth
+from .async_support import settle
+from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
+from .link import Link, read_frame
+from .pictures import PICTURES
+from .predefined import MODULES
+from .streams import Output
+from .tools import Tools
+from .type_names import type_names
+
+if TYPE_CHECKING:
+    import ast
+    from types import FrameType
+
+    from ..feedback.call_errors import Mistake
+
+__all__ = ["Runtime", "new_link", "replace_builtins"]
+
+_MOST_CHECKED = 100_000
+"""Characters of the longest program that is checked: longer ones are mostly data, and no model wrote them at once."""
+_NOWHERE_FD = 1
+_REPORT_MEMORY = 48 << 20
+"""Memory kept back from the program, so that running out of it can still be reported."""
+
+
+def new_link(receive_fd: int, send_fd: int) -> Link:
+    """Return a link over two descriptors."""
+    return Link(receive_fd, send_fd)
+
+
+class Runtime:
+    """Runs a program, or those of a session, for the host at the other end of ``link``.
+
+    What does not depend on the program is set up when it is made, before anybody waits.
+    """
+
+    def __init__(self, link: Link, base_memory: int) -> None:
+        self._link = link
+        self._base_memory = base_memory
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
+        self._running = False
+        self._programs = 0
+        self._limits: dict[str, Any] = {}
+        self._last: object = None
+        self._messages: dict[str, str] = {}
+        self._output = Output(link)
+        self._tools = Tools(link, self._output.flush)
+        self._main = types.ModuleType("__main__")
+        self._namespace: dict[str, object] = vars(self._main)
+
+    def enter(self) -> None:
+        """Become what programs find around them: the streams, the built-in functions, the first place to count from."""
+        self._output.install()
+        vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
+        strands.begin()
+        # What stops the program where it is.
+        signal.signal(signal.SIGALRM, self._stop)
+        signal.signal(signal.SIGXCPU, self._stop)
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        """Raise TimeoutError in the program."""
+        del frame
+        if not self._running:
+            return
+        if self._link.mid_frame:
+            # A torn frame would cost the result: come back when it is written.
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            return
+        self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
+        raise error
+
+    def rehearse(self, body: bytes) -> None:
+        """Walk the path of a program that nobody has sent; nobody hears of it, and no limit is set."""
+        link = self._link
+        send_fd, limits, messages = link.send_fd, self._limits, self._messages
+        link.send_fd = _NOWHERE_FD
+        self._answer(read_frame(body), limit=False)
+        link.send_fd, self._limits, self._messages = send_fd, limits, messages
+        self._programs = 0
+        self._tools.forget()
+
+    def serve(self) -> None:
+        """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
+        self._answer(self._link.receive(), limit=True)
+
+    def _answer(self, frame: dict[str, Any], *, limit: bool) -> None:
+        self._limits = limits = frame.get("limits", self._limits)
+        self._begin(frame, limits)
+        if limit:
+            self._limit(limits, session=frame.get("session", False))
+        if limits.get("seed") is not None and self._programs == 1:
+            chance.pin(limits["seed"])
+        done = self._run(frame["code"])
+        if limit and not frame.get("session"):
+            self._end(frame["code"])
+        self._release_memory()
+        self._tools.closed = RuntimeError("the program is over")
+        made, left_out = PICTURES.made()
+        if made or left_out:
+            done |= {"images": values.encode(made), "images_left": left_out}
+        try:
+            self._output.end()
+        except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
+            done.setdefault("error", describe(error, Shapes({}), {})[0])
+        done["dropped"] = self._output.dropped
+        if not frame.get("session"):
+            # Nothing comes any more, and the core is needed for the next worker.
+            self._link.patience = 0.0
+        self._finish(done, limits["frame"])
+
+    def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
+        link = self._link
+        self._messages = frame.get("messages", self._messages)
+        link.patience = frame["patience"]
+        link.room = limits["outstanding"]
+        link.most = limits["frame"]
+        self._programs += 1
+        if self._programs == 1:
+            # Made now: the collector looks at nothing that was there before the fork.
+            self._main = sys.modules["__main__"] = types.ModuleType("__main__")
+            self._namespace = vars(self._main)
+            self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
+            self._namespace.update(self._tools.functions(frame["tools"]))
+        else:
+            strands.begin()
+        self._output.begin(limits["output"])
+        # They are part of the last frame, where three letters of four are theirs.
+        PICTURES.begin(min(limits["images"], limits["frame"] // 2))
+        self._tools.begin(limits["calls"], limits["elements"])
+
+    def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
+        # Where the host may have less, that is all there is.
+        memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
+        depth.make_room(limits["memory"])
+        if limits["cpu"]:
+            # The hard limit kills, and could not be raised again for the next program.
+            used = math.ceil(time.process_time()) if session else 0
+            hard = resource.getrlimit(resource.RLIMIT_CPU)[1] if session else limits["cpu"] + 1
+            resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
+
+    def _release_memory(self) -> None:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+    def _run(self, text: str) -> dict[str, object]:
+        tree = None
+        try:
+            self._running = True
+            self._namespace["__file__"] = file_name(self._programs)
+            text, tree = read_program(text, self._programs)
+            self._namespace.update(type_names(tree, text, self._tools.told, self._is_known))
+            found = self._mistakes(tree, text) if self._names_tool(text) else []
+            if found:
+                self._running = False
+                error, trace = describe_mistakes(found, text, self._shapes(), self._namespace)
+                return {"t": "done", "error": error, "trace": trace, "kind": "error"}
+            value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
+            wait_for_threads()
+            is_shown = PICTURES.end(value)
+            self._running = False
+        except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
+            self._running = False
+            self._release_memory()
+            if self._tools.closed is None:  # else there is no time left to draw in
+                with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
+                    PICTURES.end(None)
+            return self._failure(error, "" if tree is None else self._meant(error, tree, text))
+        return self._value(None if is_shown else value)
+
+    def _value(self, value: object) -> dict[str, object]:
+        try:
+            done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
+        except values.CannotCrossError as error:
+            return self._described(value, str(error))
+        except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
+            return self._described(value, describe(error, Shapes({}), {})[0])
+        self._last = value  # to be described where it is too long to be sent
+        return done
+
+    def _described(self, value: object, why: str) -> dict[str, object]:
+        """Return the end of a program whose last expression has a value that the host does not get."""
+        self._running = True  # its time goes on: what a value says of itself is the program's code
+        try:
+            text = written(value)
+        except BaseException:  # noqa: BLE001 - foreign code: a value's own methods may do anything
+            text = quoted(value)
+        self._running = False
+        reason = f"[This is the value of the last expression, which is not returned: {on_one_line(why, MAX_LINE)}.]"
+        return {"t": "done", "value": None, "described": f"{text}\n{reason}"}
+
+    def _end(self, text: str) -> None:
+        """Let the program end as CPython would; where its time is over, it has ended already."""
+        with contextlib.suppress(BaseException):  # foreign code: what it raises here is nobody's result
+            self._running = self._tools.closed is None
+            if self._running:
+                finish()
+                if may_have_finalizers(text):
+                    alive = weakref.ref(self._main)
+                    self._main, self._namespace = types.ModuleType("__main__"), {}
+                    drop_module(alive)
+        self._running = False
+
+    def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
+        """Return what is wrong with the program; nothing for one that is too large to look at."""
+        if len(text) > _MOST_CHECKED:
+            return []
+        try:
+            return mistakes(tree, self._shapes(), self._is_known)
+        except (RecursionError, ValueError):
+            # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
+            return []
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._namespace or name in vars(sys.modules["builtins"])
+
+    def _shapes(self) -> Shapes:
+        """Return the shapes of the tools whose names are still theirs."""
+        tools = self._tools
+        return Shapes(
+            {name: told for name, told in tools.described.items() if tools.has(name, self._namespace.get(name))}
+        )
+
+    def _meant(self, error: BaseException, tree: ast.Module, text: str) -> str:
+        """Return the program put right that names no tool, and so was not checked, but may have meant one.
+
+        In a session it may have called one all the same, by what an earlier program has defined.
+        """
+        if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
+            return ""
+        try:
+            return proposal(self._mistakes(tree, text), text, self._shapes(), self._namespace)
+        except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
+            return ""
+
+    def _names_tool(self, text: str) -> bool:
+        return any(map(text.__contains__, self._tools.described))
+
+    def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
+        if ended_well(error):
+            return {"t": "done", "value": None}
+        kind = "memory" if issubclass(type(error), MemoryError) else "error"
+        try:
+            line, trace = describe(error, self._shapes(), self._namespace)
+        except MemoryError:
+            line, trace = "MemoryError", "MemoryError\n"
+        return {"t": "done", "error": line, "trace": trace + proposed, "kind": kind}
+
+    def _finish(self, done: dict[str, object], most: int) -> None:
+        value, self._last = self._last, None
+        body, problem = b"", ""
+        try:
+            body = values.dumps(done)
+            if len(body) > most:
+                problem = f"it has {len(body):,} bytes, and at most {most:,} can be returned"
+        except (MemoryError, ValueError) as error:
+            problem = f"it is too large to be returned ({type(error).__name__})"
+        if problem:
+            described = values.dumps(self._described(value, problem) | {"dropped": done["dropped"]})
+            least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
+            body = described if len(described) <= most else values.dumps(least)
+        self._link.send_body(body)
+
+
+def replace_builtins() -> None:
+    """Give programs a module of built-ins of their own, with the names that are there without an import.
+
+    What a program changes in it does not change what this runtime and the standard library see.
+    """
+    names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError, SETTLE: settle}
+    names |= {name: Quitter(name, "the end of input") for name in ("exit", "quit")} | {"help": _Helper()}
+    own = types.ModuleType("builtins", builtins.__doc__)
+    vars(own).update(vars(builtins) | names)
+    sys.modules["builtins"] = own

@@ -1,0 +1,239 @@
+"""The tools as a program sees them: functions whose bodies are a question to the host."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextvars
+import functools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import FunctionType
+from typing import TYPE_CHECKING, cast
+
+from ..errors import ToolError
+from ..quoting import MAX_LINE, name_text, on_one_line
+from ..values import codec as values
+from ..values.records import Record
+from .call_paths import count_threads, current, submit
+from .link import TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..feedback.signatures import Described
+    from .link import Link, Pending
+
+__all__ = ["Tools"]
+
+_BRANCH_THREADS = 16
+
+
+@functools.cache
+def _error_class(name: str, base: str) -> type[ToolError]:
+    found = getattr(builtins, base, None)
+    if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
+        return ToolError if name == "ToolError" else type(name, (ToolError,), {"__module__": "builtins"})
+    try:
+        return type(name, (ToolError, found), {"__module__": "builtins"})
+    except TypeError:
+        # A built-in whose instances have another layout (there is none today among those with plain messages).
+        return ToolError
+
+
+_plain = values.reader(Record, marked=False)
+_marked = values.reader(Record)
+
+
+def _answer(pending: Pending) -> object:
+    """Return what a tool returned, or raise what it raised."""
+    kind, payload = pending.wait()
+    if kind == "v":
+        return _plain(payload)
+    if kind == "s":
+        return payload.decode("utf-8", "surrogatepass")
+    if kind == "m":
+        return _marked(payload)
+    name, base, message = cast("list[str]", _plain(payload))
+    raise _error_class(name, base)(message)
+
+
+class Tools:
+    """The granted tools of one execution, bound to its link."""
+
+    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
+        """Take the link, and what sends the output before a call."""
+        self._link = link
+        self._flush = flush
+        self.made = 0  # calls of this program
+        self._most = 0
+        self._elements = 0
+        self._program: object = None
+        self.described: dict[str, Described] = {}  # what the host says of them, by name
+        self._tools: dict[object, str] = {}  # the names, by function
+        self._names: dict[str, str] = {}  # as JSON, of those that have been called
+        self.closed: BaseException | None = None
+
+    def begin(self, most: int, elements: int) -> None:
+        """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind.
+
+        A value that it passes may have so many ``elements``.
+        """
+        self.made = 0
+        self._most = most
+        self._elements = elements
+        self._program = current().program
+        self.closed = None
+
+    def has(self, name: str, value: object) -> bool:
+        """Return whether a name still is the tool's; a program of a session may have given it to something else."""
+        return type(value) is FunctionType and self._tools.get(value) == name
+
+    def told(self) -> list[str]:
+        """Return what the host says of the tools' types."""
+        return [text for signature, returned, _ in self.described.values() for text in (signature, returned)]
+
+    def forget(self) -> None:
+        """Have no tools any more."""
+        self.described.clear()
+        self._tools.clear()
+
+    def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
+        """Return the functions to put into the program's namespace, by name.
+
+        Args:
+            grants: One ``[name, signature, documentation, is_async, returned, read_only]`` a tool.
+        """
+        found: dict[str, object] = {}
+        for name, signature, documentation, is_async, returned, read_only in grants:
+            self.described[name] = signature, returned, read_only
+            tool = self._async_function(name) if is_async else self._function(name)
+            self._tools[tool] = name
+            tool.__name__ = tool.__qualname__ = name
+            tool.__doc__ = documentation
+            tool.__module__ = "__main__"
+            found[name] = tool
+        return found
+
+    def _function(self, name: str) -> Callable[..., object]:
+        def tool(*args: object, **kwargs: object) -> object:
+            # Nothing else can call before this call has its answer: the host need not read on while it runs the tool.
+            alone = not count_threads() and not self._link.outstanding
+            return _answer(self._start(name, args, kwargs, self._step(), alone=alone))
+
+        return tool
+
+    def _async_function(self, name: str) -> Callable[..., object]:
+        tool = self._function(name)
+
+        def async_tool(*args: object, **kwargs: object) -> object:
+            # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return tool(*args, **kwargs)
+            pending = self._start(name, args, kwargs, self._step())
+            return loop.run_in_executor(None, _answer, pending)
+
+        return async_tool
+
+    def _step(self) -> str:
+        strand = current()
+        if strand.program is not self._program and strand.program is not None:
+            message = "the program that started this is over"
+            raise RuntimeError(message)
+        return strand.step()
+
+    def _start(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str, *, alone: bool = False
+    ) -> Pending:
+        if self.closed is not None:
+            raise self.closed
+        self.made += 1
+        if self.made > self._most:
+            message = f"the program made more than {self._most:,} tool calls"
+            raise RuntimeError(message)
+        encode, most = values.encode, self._elements
+        try:
+            positional = values.text([encode(value, most=most) for value in args])
+            named = values.text({key: encode(value, most=most) for key, value in kwargs.items()}) if kwargs else "{}"
+        except values.CannotCrossError as error:
+            message = f"an argument of {name}: {on_one_line(str(error), MAX_LINE)}"
+            raise TypeError(message) from None
+        self._flush()
+        called = self._names.get(name) or self._names.setdefault(name, values.text(name))
+        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
+        try:
+            return self._link.start(f'{place},"args":{positional},"kwargs":{named}}}')
+        except TooLargeError as error:
+            message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
+            raise ValueError(message) from None
+
+    def parallel(self, *branches: object) -> list[object]:
+        """Run ``(function, argument, ...)`` tuples side by side and return their results in order.
+
+        The first branch that fails raises, after all have ended.
+        """
+        if len(branches) == 1 and _is_row(branches[0]):
+            branches = tuple(cast("Iterable[object]", branches[0]))
+        split = [_split(branch) for branch in branches]
+        step = self._step()
+        with ThreadPoolExecutor(_BRANCH_THREADS) as pool:
+            takers = [
+                self._branch(pool, f"{step}.{number}", function, args) for number, (function, args) in enumerate(split)
+            ]
+            return _all(takers)
+
+    def _branch(
+        self, pool: ThreadPoolExecutor, path: str, function: Callable[..., object], args: tuple[object, ...]
+    ) -> Callable[[], object]:
+        name = self._tools.get(function) if isinstance(function, FunctionType) else None
+        if name is None:
+            return submit(pool, path, contextvars.Context().run, function, *args).result
+        try:
+            pending = self._start(name, args, {}, path)
+        except TypeError as error:
+            return functools.partial(_raise, error)
+        return functools.partial(_answer, pending)
+
+
+def _raise(error: Exception) -> object:
+    raise error
+
+
+def _all(takers: list[Callable[[], object]]) -> list[object]:
+    results: list[object] = []
+    failures: list[Exception] = []
+    for take in takers:
+        try:
+            results.append(take())
+        except Exception as error:  # noqa: BLE001 - every branch is waited for; the first failure is raised below
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return results
+
+
+def _is_row(branches: object) -> bool:
+    """Return whether this is several branches in one argument: ``parallel([(f, x), (g, y)])``."""
+    if isinstance(branches, Iterator):
+        return True
+    parts = _parts(branches)
+    return isinstance(branches, (list, tuple)) and not (parts and callable(parts[0]))
+
+
+def _parts(branch: object) -> tuple[object, ...]:
+    return tuple(cast("Iterable[object]", branch)) if isinstance(branch, (tuple, list)) else ()
+
+
+def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:
+    if callable(branch):
+        return branch, ()
+    parts = _parts(branch)
+    if parts and callable(parts[0]):
+        return parts[0], parts[1:]
+    message = (
+        "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
+        f"got {name_text(type(branch).__name__)}: pass the function and its arguments, do not call it"
+    )
+    raise TypeError(message)

@@ -1,0 +1,62 @@
+"""Names of types in annotations: those that the signatures of tools name, and those of `typing`, without an import.
+
+A program is shown `find(customer: str) -> list[Order]`, and writes `Order` and `List` into annotations of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+from typing import TYPE_CHECKING, cast
+
+from ..feedback.inference import bound_names, every
+from ..values.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["type_names"]
+
+_MAY_NAME = re.compile(r"(?:->|:)\s*[\w.\[]*[A-Z]|\[[^\]\n]*[A-Z]")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TYPING = frozenset(cast("list[str]", vars(typing)["__all__"]))
+
+
+def type_names(
+    tree: ast.Module, text: str, told: Callable[[], Iterable[str]], known: Callable[[str], bool]
+) -> dict[str, object]:
+    """Return what the names of types stand for that a program uses in annotations and does not bind.
+
+    Args:
+        tree: The program.
+        text: Its text.
+        told: Returns the texts in which tools' types are named.
+        known: Whether a name is there without the program's doing.
+    """
+    if not _MAY_NAME.search(text):
+        return {}
+    used = {node.id for part in _annotations(tree) for node in every(part) if isinstance(node, ast.Name)}
+    used = {name for name in used if not known(name)}
+    if not used:
+        return {}
+    used -= {name for node in every(tree) for name in _bound(node)}
+    named = {word for each in told() for word in _WORD.findall(each)} if used - _TYPING else set[str]()
+    found: dict[str, object] = dict.fromkeys(used & named, Record)
+    found.update((name, getattr(typing, name)) for name in used & _TYPING)
+    return found
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in every(tree):
+        part = node.returns if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            part = node.annotation
+        if part is not None:
+            yield part
+
+
+def _bound(node: ast.AST) -> Iterable[str]:
+    if isinstance(node, ast.Name):
+        return () if isinstance(node.ctx, ast.Load) else (node.id,)
+    return bound_names(node)

@@ -1,0 +1,168 @@
+"""Values that cross the boundary, as data: one codec for both ends.
+
+A value becomes a tree by :mod:`.trees`, and a tree JSON here. Decoding bounds nothing by itself: frames are size-capped
+before they come here.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from json import JSONDecoder, JSONEncoder, encoder
+from typing import TYPE_CHECKING, Any, cast
+
+from .marks import DECODERS, range_length
+from .named_tuples import Row, names_of
+from .trees import (
+    KEYS,
+    KINDS,
+    MARK,
+    MAX_DEPTH,
+    MAX_NODES,
+    MOST_SQUARED_DIGITS,
+    CannotCrossError,
+    cannot_cross,
+    decimal_cost,
+    encode,
+    fraction_cost,
+    int_cost,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = [
+    "KEYS",
+    "KINDS",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "CannotCrossError",
+    "Row",
+    "cannot_cross",
+    "dumps",
+    "encode",
+    "loads",
+    "names_of",
+    "reader",
+    "text",
+]
+
+_COLLISIONS = 50
+_NUMBERS = frozenset({"i", "dec"})
+
+_slowly = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+_quickly = getattr(encoder, "c_make_encoder", None)
+# JSONEncoder makes its encoder anew for each text, which takes longer than most texts do.
+_pieces: Callable[[object, int], Iterable[str]] = (
+    _quickly(None, _slowly.default, encoder.encode_basestring, None, ":", ",", *(False, False, True))
+    if _quickly is not None
+    else lambda tree, _: _slowly.iterencode(tree)
+)
+
+
+def text(tree: object) -> str:
+    """Return an encoded tree as JSON."""
+    return "".join(_pieces(tree, 0))
+
+
+def dumps(tree: object) -> bytes:
+    """Return an encoded tree as JSON in UTF-8; lone surrogates pass as they are."""
+    return text(tree).encode("utf-8", "surrogatepass")
+
+
+def _few_collisions(keys: list[object]) -> None:
+    """Refuse keys chosen to collide: hashes of numbers are not randomised, and a million equal ones take hours."""
+    if len(keys) <= _COLLISIONS:
+        return
+    hashes = sorted(map(hash, keys))
+    if any(a == b for a, b in zip(hashes, hashes[_COLLISIONS:], strict=False)):
+        message = "too many keys with one hash"
+        raise ValueError(message)
+
+
+def _set(items: list[object]) -> set[object]:
+    _few_collisions(items)
+    return set(items)
+
+
+def _pairs(items: list[list[object]]) -> dict[object, object]:
+    _few_collisions([key for key, _ in items])
+    return {key: value for key, value in items}  # noqa: C416 - a pair of any other length must raise
+
+
+_DECODERS: Mapping[str, Callable[[object], object]] = {
+    **DECODERS,
+    "s": lambda payload: _set(cast("list[object]", payload)),
+    "fs": lambda payload: frozenset(_set(cast("list[object]", payload))),
+    "m": lambda payload: _pairs(cast("list[list[object]]", payload)),
+}
+
+
+def _unmark(found: dict[str, object]) -> object:
+    if MARK not in found:
+        return found
+    kind, payload = cast("list[object]", found[MARK])
+    return _DECODERS[cast("str", kind)](payload)
+
+
+class _Bounded:
+    """Decodes the marks of one text, and counts the digits in it and the elements that ranges stand for."""
+
+    def __init__(self, elements: int) -> None:
+        self._digits_left = MOST_SQUARED_DIGITS
+        self._elements_left = elements
+
+    def unmark(self, found: dict[str, object]) -> object:
+        if MARK not in found:
+            return found
+        kind, payload = cast("list[Any]", found[MARK])
+        if kind == "fr":
+            self._spend_digits(fraction_cost(4 * len(payload)))
+        value = _DECODERS[kind](payload)
+        if kind in _NUMBERS and isinstance(value, (int, Decimal)):
+            self._spend_digits(decimal_cost(value) if isinstance(value, Decimal) else int_cost(value.bit_length()))
+        elif isinstance(value, range):
+            self._elements_left -= range_length(value)
+            if self._elements_left < 0:
+                message = "ranges of too many elements"
+                raise ValueError(message)
+        return value
+
+    def _spend_digits(self, cost: int) -> None:
+        self._digits_left -= cost
+        if self._digits_left < 0:
+            message = "numbers with too many digits"
+            raise ValueError(message)
+
+
+# Made once, and before a program can put something else into the json module.
+_plain = JSONDecoder().decode
+
+
+def loads(data: bytes, elements: int = MAX_NODES) -> object:
+    """Return what :func:`dumps` was given, decoded.
+
+    Args:
+        data: JSON in UTF-8.
+        elements: How many there may be in all ranges together.
+
+    Raises:
+        ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError,
+            AttributeError and RecursionError where bytes were made to confuse; whoever reads from a worker catches
+            them all.
+    """
+    text = data.decode("utf-8", "surrogatepass")
+    return JSONDecoder(object_hook=_Bounded(elements).unmark).decode(text) if b'"$"' in data else _plain(text)
+
+
+def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True) -> Callable[[bytes], object]:
+    """Return a function like :func:`loads` in whose results each dict is what ``record`` makes of it.
+
+    What it reads is the host's: nothing is bounded, and nothing after the value is looked at. ``marked`` says whether
+    values that JSON does not have may be in it.
+    """
+
+    def unmark(found: dict[str, object]) -> object:
+        return _unmark(found) if MARK in found else record(found)
+
+    decode = JSONDecoder(object_hook=unmark if marked else record).raw_decode
+    return lambda data: decode(data.decode("utf-8", "surrogatepass"))[0]

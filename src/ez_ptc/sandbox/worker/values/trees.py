@@ -1,0 +1,346 @@
+"""Values as trees that JSON can carry: what crosses, what it costs, and what is told of what does not.
+
+JSON carries what JSON has. Everything else is an object with the single key ``"$"``: ``{"$": [kind, payload]}``. A dict
+that has that key itself, or keys that are no strings, travels as a list of pairs under the same mark, so nothing is
+ambiguous.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zoneinfo
+from collections import deque
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from .marks import SCALARS, range_length
+from .named_tuples import Row, names_of
+from .substitutes import UNKNOWN, TooManyError, of_base, of_special
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+__all__ = [
+    "KEYS",
+    "KINDS",
+    "MARK",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "MOST_SQUARED_DIGITS",
+    "RAISE_ELEMENTS",
+    "CannotCrossError",
+    "cannot_cross",
+    "decimal_cost",
+    "encode",
+    "fraction_cost",
+    "int_cost",
+]
+
+MARK = "$"
+MAX_DEPTH = 100
+"""Nesting levels a value may have; the JSON parsers on both ends recurse."""
+MAX_NODES = 500_000
+"""Elements a value may have where nobody says otherwise, so that shared references cannot unfold without bound."""
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_FIXED = frozenset({bool, float, type(None)})
+_TREE = _SCALARS | {list, dict}
+KEYS = (_SCALARS | SCALARS.keys()) - {bytearray, range}
+"""Kinds of keys that cross as they are; tuples and frozen sets do where what is in them does."""
+_MANY = 32
+_WHAT_CAN = (
+    "None, numbers, str, bytes, collections, dates and times, Decimal, UUID, Path, Enum and dataclass values, arrays "
+    "and tables can"
+)
+_BIG_INT_BITS = 10_000
+"""Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
+_WIDE_INT = 1 << 64
+RAISE_ELEMENTS = " (Limits.elements)"
+"""The setting that says how many there may be, to stand in an error."""
+_FREE_DIGITS = 1_000
+MOST_SQUARED_DIGITS = 4 * 10**10
+"""What the numbers of a value may cost in all: what is done with them may take the square of their length."""
+_MOST_TEXT = 1 << 30
+_SHORT_KEY = 32
+_TO_RECORDS = ("to_dicts", "to_pylist")
+"""What tables of other packages than pandas call it."""
+
+
+class CannotCrossError(TypeError):
+    """A value has a type, a depth or a size that does not cross; the message says which and what can."""
+
+
+def _cost(digits: int) -> int:
+    return digits * digits if digits > _FREE_DIGITS else 0
+
+
+def int_cost(bits: int) -> int:
+    """Return what the digits of an integer of so many bits cost."""
+    return _cost(bits * 3 // 10)
+
+
+def fraction_cost(bits: int) -> int:
+    """Return what the digits of a fraction cost whose two numbers have so many bits together: they are divided."""
+    return 16 * int_cost(bits)
+
+
+def decimal_cost(value: Decimal) -> int:
+    """Return what the digits of a decimal cost."""
+    # Where it becomes an integer or a fraction, an exponent is as many digits.
+    return _cost(max(len(str(value)), abs(value.adjusted())))
+
+
+def _describe(kind: type[object]) -> str:
+    if issubclass(kind, type):
+        return "a class"
+    article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
+    return f"{article} {kind.__name__}{_advice(kind)}"
+
+
+def _advice(kind: type[object]) -> str:
+    """Return how to make data of it, where that is known to lose none."""
+    for method in _TO_RECORDS:
+        if hasattr(kind, method):
+            return f" (make it a list of records: .{method}())"
+    return " (make it a list: list(...))" if hasattr(kind, "__next__") else ""
+
+
+class _Encoder:
+    """One walk over one value: counts nodes, refuses what does not cross."""
+
+    __slots__ = ("_convert", "_digits_left", "_most", "_nodes", "_plain_members", "_text_left", "_text_most")
+
+    def __init__(
+        self,
+        convert: Callable[[object, int], object] | None,
+        most_text: int,
+        plain_members: Callable[[Any], Any] | None,
+        most: int,
+    ) -> None:
+        self._convert = convert
+        self._plain_members = plain_members
+        self._most = most
+        self._nodes = 0
+        self._digits_left = MOST_SQUARED_DIGITS
+        self._text_most = most_text
+        self._text_left = most_text
+
+    def _spend(self, nodes: int, depth: int) -> None:
+        self._nodes += nodes
+        if self._nodes > self._most:
+            message = f"the value is too large: it has more than {self._most:,} elements{RAISE_ELEMENTS}"
+            raise CannotCrossError(message)
+        if depth > MAX_DEPTH:
+            message = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
+            raise CannotCrossError(message)
+
+    def _spend_text(self, size: int) -> None:
+        """Count text and bytes: one long text may stand in a value a thousand times without taking memory yet."""
+        self._text_left -= size
+        if self._text_left < 0:
+            message = f"the value is too large: it has more than {self._text_most:,} characters and bytes"
+            raise CannotCrossError(message)
+
+    def _spend_digits(self, cost: int) -> None:
+        self._digits_left -= cost
+        if self._digits_left < 0:
+            message = "the value is too large: its numbers have too many digits (200,000 in one, or 10,000 in 400)"
+            raise CannotCrossError(message)
+
+    def tree(self, value: object, depth: int = 0) -> object:
+        kind = type(value)
+        if kind in _SCALARS:
+            if kind is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
+                return self._wide_int(cast("int", value))
+            if kind is str:
+                self._spend_text(len(cast("str", value)))
+            return value
+        if kind is dict:
+            return self._dict(cast("dict[object, object]", value), depth)
+        if kind is list:
+            return self._items(cast("list[object]", value), depth)
+        return self._special(value, depth)
+
+    def _wide_int(self, value: int) -> object:
+        bits = value.bit_length()
+        self._spend_text(bits // 3)
+        if bits <= _BIG_INT_BITS:
+            return value
+        self._spend_digits(int_cost(bits))
+        return {MARK: ["i", hex(value)]}
+
+    def _json_as_is(self, values: Collection[object]) -> bool:
+        """Return whether JSON can carry all of `values` as they are: the common case, without a look at each."""
+        kinds = set(map(type, values))
+        if not kinds <= _SCALARS or (int in kinds and _has_wide_int(values)):
+            return False
+        if str in kinds:
+            self._spend_text(sum([len(v) for v in values if type(v) is str]))
+        return True
+
+    def _items(self, items: Iterable[object], depth: int) -> list[object]:
+        values = list(items)
+        self._spend(len(values) + 1, depth)
+        if self._json_as_is(values) or (len(values) >= _MANY and self._tree_as_is(values, depth)):
+            return values
+        deeper = depth + 1
+        return [self.tree(item, deeper) for item in values]
+
+    def _tree_as_is(self, values: list[object], depth: int) -> bool:
+        """Return whether JSON can carry `values` and all below them: many records, one look at each level."""
+        nodes, texts, level = 0, 0, values
+        for _ in range(MAX_DEPTH - depth):
+            kinds = set(map(type, level))
+            if not kinds <= _TREE or (int in kinds and _has_wide_int(level)):
+                return False
+            texts += sum([len(item) for item in level if type(item) is str]) if str in kinds else 0
+            dicts = cast("list[dict[str, object]]", [item for item in level if type(item) is dict])
+            lists = cast("list[list[object]]", [item for item in level if type(item) is list])
+            if not (dicts or lists):
+                self._spend(nodes, depth)
+                self._spend_text(texts)
+                return True
+            fields = sum(map(len, dicts))
+            nodes += len(dicts) + len(lists) + fields + sum(map(len, lists))
+            keys = set(chain.from_iterable(dicts))
+            if self._nodes + nodes > self._most or not set(map(type, keys)) <= {str} or MARK in keys:
+                return False
+            longest = max(map(len, keys), default=0)
+            # Mostly that is little whatever it is exactly, and need not be counted.
+            is_little = longest <= _SHORT_KEY and 4 * _SHORT_KEY * nodes <= self._text_left
+            texts += longest * fields if is_little else sum(map(len, chain.from_iterable(dicts)))
+            below = chain(chain.from_iterable(map(dict[str, object].values, dicts)), chain.from_iterable(lists))
+            level = list(below)
+        return False
+
+    def _dict(self, items: dict[object, object], depth: int) -> object:
+        self._spend(len(items) + 1, depth)
+        deeper = depth + 1
+        tree = self.tree
+        kinds = set(map(type, items))
+        if kinds <= {str} and MARK not in items:
+            self._spend_text(sum(map(len, cast("dict[str, object]", items))))
+            if self._json_as_is(items.values()):
+                return items
+            return {key: tree(value, deeper) for key, value in items.items()}
+        if self._plain_members is not None and not kinds <= KEYS:
+            items = self._plain_members(items)
+        return {MARK: ["m", [[tree(key, deeper), tree(value, deeper)] for key, value in items.items()]]}
+
+    def _special(self, value: object, depth: int) -> object:
+        kind = type(value)
+        if (plain := SCALARS.get(kind)) is not None and (kind not in _PAID or self._pays(value)):
+            mark, payload = plain
+            written = payload(value)
+            if type(written) is str and kind not in _PAID:
+                self._spend_text(len(written))
+            return {MARK: [mark, written]}
+        if (mark := _COLLECTIONS.get(kind)) is not None:
+            return self._collection(cast("Collection[object]", value), mark, depth)
+        if kind is deque:
+            items = cast("deque[object]", value)
+            return {MARK: ["dq", [self._items(items, depth), items.maxlen]]}
+        if (names := names_of(value)) is not None:
+            items = tuple[object, ...].__iter__(cast("tuple[object, ...]", value))
+            self._spend(len(names[1]), depth)
+            self._spend_text(sum(map(len, names[1]), len(names[0])))
+            return {MARK: ["nt", [names[0], list(names[1]), self._items(items, depth)]]}
+        try:
+            simpler = (self._convert or _simpler)(value, self._most)
+        except TooManyError as error:
+            message = f"{error}{RAISE_ELEMENTS}"
+            raise CannotCrossError(message) from None
+        self._spend(1, depth)
+        return self.tree(simpler, depth if type(simpler) in KINDS else depth + 1)
+
+    def _pays(self, value: object) -> bool:
+        """Count what a value takes; return whether it crosses as what it is."""
+        if isinstance(value, (bytes, bytearray)):
+            self._spend_text(len(value))
+        elif isinstance(value, Decimal):
+            self._spend_text(len(value.as_tuple().digits))
+            self._spend_digits(decimal_cost(value))
+        elif isinstance(value, Fraction):
+            # As many as its text in hexadecimal has at the most: whoever reads it counts that.
+            bits = value.numerator.bit_length() + value.denominator.bit_length() + 16
+            self._spend_text(bits // 3)
+            self._spend_digits(fraction_cost(bits))
+        elif isinstance(value, range):
+            # Whoever gets it may walk through it.
+            length = range_length(value)
+            if self._convert is not None and length > self._most:
+                return False
+            self._spend(length, 0)
+        elif isinstance(value, zoneinfo.ZoneInfo):
+            return type(value.key) is str
+        return True
+
+    def _collection(self, items: Collection[object], mark: str, depth: int) -> object:
+        if self._plain_members is not None and mark != "t" and not set(map(type, items)) <= KEYS:
+            plain: Collection[object] = self._plain_members(items)
+            tree = self._items(plain, depth)
+            return tree if type(plain) is list else {MARK: [mark, tree]}
+        return {MARK: [mark, self._items(items, depth)]}
+
+
+def _simpler(value: object, most: int) -> object:
+    kind = type(value)
+    if (fields := _fields(kind)) is not None:
+        return {name: getattr(value, name) for name in fields}
+    plain = of_special(value, most)
+    if plain is UNKNOWN and (plain := of_base(value, most)) is UNKNOWN:
+        raise cannot_cross(value)
+    return plain
+
+
+def _has_wide_int(values: Iterable[object]) -> bool:
+    numbers = [v for v in values if type(v) is int]
+    return bool(numbers) and not -_WIDE_INT < min(numbers) <= max(numbers) < _WIDE_INT
+
+
+def cannot_cross(value: object) -> CannotCrossError:
+    """Return the error for a value whose type does not cross."""
+    return CannotCrossError(f"{_describe(type(value))} cannot cross the sandbox boundary; {_WHAT_CAN}")
+
+
+def _fields(kind: type[object]) -> tuple[str, ...] | None:
+    """Return the field names of a dataclass, which travels as a record."""
+    is_record = hasattr(kind, "__dataclass_fields__")
+    return tuple(field.name for field in dataclasses.fields(cast("Any", kind))) if is_record else None
+
+
+_COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
+KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
+"""The types whose instances cross as what they are; a range does where it is short."""
+_PAID = {bytes, bytearray, Decimal, Fraction, range, zoneinfo.ZoneInfo}
+"""Those whose cost is not the length of their text."""
+
+
+def encode(
+    value: object,
+    convert: Callable[[object, int], object] | None = None,
+    *,
+    most_text: int = _MOST_TEXT,
+    plain_members: Callable[[Any], Any] | None = None,
+    most: int = MAX_NODES,
+) -> object:
+    """Return ``value`` as a tree that JSON can carry; what is one already is not copied.
+
+    Args:
+        value: What shall cross.
+        convert: Asked for what is of no known type, records included, and with how many elements it may have; returns
+            a known one or raises.
+        most_text: How many characters and bytes it may have in all.
+        plain_members: Asked for a dict with a key of no known type, and for a set with such a member; returns one with
+            none such, or a list in place of a set.
+        most: How many elements it may have in all.
+
+    Raises:
+        CannotCrossError: A type, the depth (100), the number of elements or of digits does not cross.
+    """
+    kind = type(value)
+    if kind in _FIXED or (kind is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
+        return value
+    return _Encoder(convert, most_text, plain_members, most).tree(value)

@@ -1,0 +1,1 @@
+"""Reading annotations, signatures and docstrings."""

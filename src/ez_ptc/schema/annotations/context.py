@@ -1,0 +1,128 @@
+"""Parameters that the host fills and no model sees: `session: Context[Session]`."""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Annotated, Final, NewType, NoReturn, TypeVar, Union, get_args, get_origin
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.resolution import alias_value, innermost, names_around, resolved_leniently
+
+__all__ = ["NO_CONTEXT", "Context", "context_default", "context_names", "filled_contexts", "is_context", "takes_none"]
+
+T = TypeVar("T")
+
+
+class _Marker:
+    def __repr__(self) -> str:
+        return "Context"
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> NoReturn:
+        """Refuse to be described within a type: there, the model would fill it, and nobody would notice."""
+        message = (
+            "Context marks parameters of the function itself, and not what lies within their types: make it a "
+            "parameter, as in `def pay(order: Order, user: Context[User])`"
+        )
+        raise SchemaError(message)
+
+
+class _NoContext:
+    def __repr__(self) -> str:
+        return "NO_CONTEXT"
+
+
+_MARKER: Final = _Marker()
+_EMPTY: Final = inspect.Parameter.empty
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_QUALIFIERS: Final = (typing.Final, typing.ClassVar)
+
+Context = Annotated[T, _MARKER]
+"""Marks a parameter that the host fills: `def buy(item: str, session: Context[Session])` gets the Session itself.
+
+The host passes it to the call, as in `tool.call(arguments, context=session)`; the model knows nothing of it.
+"""
+
+NO_CONTEXT: Final = _NoContext()
+"""Stands where the host passes no context."""
+
+
+def is_context(annotation: object) -> bool:
+    """Whether a parameter annotated so is filled by the host.
+
+    It may be within `Annotated`, a union, a type alias or a NewType, and without its own type. Text is no annotation
+    yet: resolve it first.
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        is_marked = any(each is _MARKER or each is Context for each in arguments[1:])
+        return is_marked or is_context(arguments[0])
+    if origin in (Union, UnionType):
+        return any(map(is_context, arguments))
+    if origin in _QUALIFIERS:
+        return is_context(arguments[0])
+    if _is_alias(origin or annotation):
+        return is_context(alias_value(origin or annotation))
+    return isinstance(annotation, NewType) and is_context(annotation.__supertype__)
+
+
+def takes_none(annotation: object) -> bool:
+    """Whether None is a value of a type, as of `int | None`."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return takes_none(arguments[0])
+    if origin in (Union, UnionType):
+        return any(map(takes_none, arguments))
+    if _is_alias(origin or annotation):
+        return takes_none(alias_value(origin or annotation))
+    return annotation is None or annotation is type(None)
+
+
+def _is_alias(kind: object) -> bool:
+    # By its name: typing_extensions, which has one for older Pythons, takes long to import.
+    return type(kind).__name__ == "TypeAliasType"
+
+
+def context_default(annotation: object, default: object) -> object:
+    """Return what a context parameter gets where the host passes no context; `Parameter.empty` where it must."""
+    return None if default is _EMPTY and takes_none(annotation) else default
+
+
+def context_names(function: Callable[..., object]) -> dict[str, object]:
+    """Return the parameters of a function that the host fills, each with its `context_default`.
+
+    Annotations that cannot be resolved are no obstacle. A function without a signature has none.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    names = names_around(innermost(function))
+    annotations = {
+        each.name: resolved_leniently(each.annotation, names, {"Context": Context})
+        for each in parameters
+        if each.kind not in _VARIADIC
+    }
+    return {
+        each.name: context_default(annotations[each.name], each.default)
+        for each in parameters
+        if each.name in annotations and is_context(annotations[each.name])
+    }
+
+
+def filled_contexts(tool: str, contexts: Mapping[str, object], context: object) -> dict[str, object]:
+    """Return the arguments for the parameters that the host fills, each the one context.
+
+    `contexts` are those parameters with what they get where the host passes no context. Raises TypeError where one
+    cannot do without: that is a mistake of the host, not of the model.
+    """
+    if context is not NO_CONTEXT:
+        return dict.fromkeys(contexts, context)
+    needed = [name for name, default in contexts.items() if default is _EMPTY]
+    if needed:
+        message = (
+            f"{tool}: its parameter {needed[0]!r} is filled by the host, which passed no context: pass context=... "
+            f"where the tool is called, or give the parameter a default"
+        )
+        raise TypeError(message)
+    return dict(contexts)

@@ -1,0 +1,140 @@
+"""Classes with named fields as what pydantic validates in their place: a TypedDict, or a named tuple."""
+
+import collections
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, cast
+
+import typing_extensions
+from pydantic import ConfigDict, Field, WrapValidator
+from pydantic.fields import FieldInfo
+
+from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, renamed
+from ez_ptc.schema.types import NO_DEFAULT, json_default
+
+__all__ = ["empty_typed_dict", "filled", "record_twin"]
+
+_LEFT_OUT: Final = object()
+
+_Change = Callable[[Any], Any]
+
+
+def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made at run time
+    """Return a TypedDict by the name of a class and with its docstring, without entries yet.
+
+    It is filled later, because its own entries may refer to it.
+    """
+    made: Any = typing_extensions.TypedDict(cls.__name__, {})  # pyright: ignore[reportArgumentType] - named at run time
+    made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
+    document = cls.__doc__
+    is_generated = document is None or document.startswith(f"{cls.__name__}(")
+    made.__doc__ = None if is_generated else document
+    if (config := getattr(cls, "__pydantic_config__", None)) is not None:
+        made.__pydantic_config__ = config
+    return made
+
+
+def filled(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 - a class that is made at run time
+    """Give a TypedDict its entries, each `Required[...]` or `NotRequired[...]`."""
+    made.__annotations__ = dict(entries)
+    made.__required_keys__ = frozenset(name for name, hint in entries.items() if typing.get_origin(hint) is Required)
+    made.__optional_keys__ = frozenset(entries) - made.__required_keys__
+
+
+def record_twin(record: Record) -> tuple[Any, Callable[[_Change], None]]:
+    """Return the twin of a class, and what fills it with the types of its fields, each changed.
+
+    What the twin validates is passed to the class, as far as it was sent: defaults are the class's own.
+    """
+    made = _empty_named_tuple(record) if record.is_array else empty_typed_dict(record.cls)
+    if is_foreign(record.cls):  # the settings of a class around it are nothing to it
+        made.__pydantic_config__ = ConfigDict(extra="forbid") if record.is_closed else ConfigDict()
+
+    def fill(change: _Change) -> None:
+        if record.is_array:
+            hints = [_entry(field, change) for field in _all_fields(record)]
+            made.__annotations__ = dict(zip(made._fields, hints, strict=True))
+        else:
+            filled(made, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
+
+    return Annotated[made, WrapValidator(_Builder(record))], fill
+
+
+class _Builder:
+    """Turns the fields that a twin has validated into a value of the class."""
+
+    keeps_keys: Final = True
+    """Whether it leaves the keys of a record as they are, unlike other validators around one may do."""
+
+    def __init__(self, record: Record) -> None:
+        self._cls = record.cls
+        self._keys = {field.key: field.argument for field in record.fields}
+        self._places = [field.argument for field in record.fields] if record.is_array else []
+        attributes = {field.attribute or field.argument: field.key for field in record.fields}
+        self._names = {name: key for name, key in attributes.items() if name not in self._keys}
+        self._made = record.made - self._keys.keys()
+        self._skipped = len(_all_fields(record)) - len(record.fields)
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return self._cls.__name__
+
+    def __call__(self, value: object, validate: Callable[[object], Any]) -> object:
+        if isinstance(value, self._cls):
+            return value
+        if (self._names or self._made) and isinstance(value, dict):
+            value = renamed(cast("dict[object, object]", value), self._names, self._made)
+        validated = validate(value)
+        if self._places:
+            given = zip(self._places, validated[self._skipped :], strict=True)
+        else:
+            given = ((self._keys[key], each) for key, each in validated.items() if key in self._keys)
+        try:
+            return self._cls(**{name: each for name, each in given if each is not _LEFT_OUT})
+        except (TypeError, ValueError) as error:
+            # Validators of attrs raise both, with their words first; pydantic expects a ValueError.
+            words: object = error.args[0] if error.args else error
+            raise ValueError(str(words)) from error
+
+
+def _all_fields(record: Record) -> tuple[RecordField, ...]:
+    """Return the fields, after the tag where there is one."""
+    if record.tag is None:
+        return record.fields
+    key, value = record.tag
+    return (RecordField(key, key, Literal[value]), *record.fields)
+
+
+def _empty_named_tuple(record: Record) -> Any:  # noqa: ANN401 - a class that is made at run time
+    fields = _all_fields(record)
+    given = [field.default for field in fields if field.default is not EMPTY]
+    defaults = [_LEFT_OUT if default is UNKNOWN else default for default in given]
+    names = [field.argument for field in fields]
+    make: Callable[..., Any] = collections.namedtuple  # noqa: PYI024 - its fields are known at run time only
+    made = make(record.cls.__name__, names, rename=True, defaults=defaults)
+    made.__module__, made.__qualname__ = record.cls.__module__, record.cls.__qualname__
+    return made
+
+
+def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
+    entry = _entry(field, change)
+    if field.default is EMPTY:
+        return Required[entry]
+    default = json_default(field.default)
+    if isinstance(field.default, FieldInfo):
+        entry = Annotated[entry, field.default]
+        return Required[entry] if field.default.is_required() else NotRequired[entry]
+    extra = {"default": default}
+    return NotRequired[
+        entry if default is NO_DEFAULT else Annotated[entry, Field(json_schema_extra=cast("dict[str, Any]", extra))]
+    ]
+
+
+def _entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
+    changed = change(field.hint)
+    return Annotated[changed, WrapValidator(_checked)] if field.converts else changed
+
+
+def _checked(value: object, validate: Callable[[object], object]) -> object:
+    # The class converts it itself, and expects what it was sent.
+    validate(value)
+    return value

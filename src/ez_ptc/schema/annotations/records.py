@@ -1,0 +1,208 @@
+"""Classes with named fields, read without importing the libraries that make them, attrs and msgspec among them."""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import InitVar, dataclass
+from typing import Any, Final, NotRequired, Required, cast
+
+import typing_extensions
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+__all__ = [
+    "EMPTY",
+    "READ_ONLY",
+    "UNKNOWN",
+    "Record",
+    "RecordField",
+    "field_info",
+    "is_foreign",
+    "is_named_tuple",
+    "is_plain_dataclass",
+    "is_struct_meta",
+    "record_of",
+    "renamed",
+    "typed_dict_entry",
+]
+
+EMPTY: Final = inspect.Parameter.empty
+"""Stands where a field has no default."""
+
+READ_ONLY: Final = (typing_extensions.ReadOnly, getattr(typing, "ReadOnly", typing_extensions.ReadOnly))
+
+UNKNOWN: Final = object()
+"""Stands where a field has a default that is made anew for each value."""
+
+# What msgspec's constraints are called in pydantic.
+_CONSTRAINTS: Final = (
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "multiple_of",
+    "pattern",
+    "min_length",
+    "max_length",
+    "title",
+    "description",
+    "examples",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordField:
+    """A field: `key` is its name in JSON, `argument` the constructor's, `attribute` an object's where it is another.
+
+    `converts` says that the class converts it.
+    """
+
+    key: str
+    argument: str
+    hint: Any
+    default: object = EMPTY
+    converts: bool = False
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A class by its fields.
+
+    `tag` is a further key with the value that it must have. `is_closed` says that its schema names no other keys,
+    `is_array` that its JSON is an array of the fields in their order. `made` are those that the class fills.
+    """
+
+    cls: type
+    fields: tuple[RecordField, ...]
+    tag: tuple[str, object] | None = None
+    is_closed: bool = False
+    is_array: bool = False
+    made: frozenset[str] = frozenset()
+
+
+def is_foreign(kind: object) -> bool:
+    """Whether a type is a class of attrs or msgspec."""
+    return isinstance(kind, type) and (hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__struct_config__"))
+
+
+def is_named_tuple(kind: object) -> bool:
+    """Whether a type is a named tuple class."""
+    fields: object = getattr(kind, "_fields", None)
+    return isinstance(kind, type) and issubclass(kind, tuple) and fields is not None
+
+
+def is_plain_dataclass(kind: object) -> bool:
+    """Whether a type is a dataclass, and not one of pydantic's."""
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind) and not hasattr(kind, "__pydantic_fields__")
+
+
+def typed_dict_entry(cls: Any, name: str, hint: Any) -> tuple[Any, bool]:  # noqa: ANN401 - any form of type
+    """Return the type of a TypedDict's entry without qualifiers, and whether it is required."""
+    is_required = name in cls.__required_keys__
+    while (qualifier := typing.get_origin(hint)) in (Required, NotRequired, *READ_ONLY):
+        # The class has not seen those that are postponed.
+        is_required = {Required: True, NotRequired: False}.get(cast("Any", qualifier), is_required)
+        hint = typing.get_args(hint)[0]
+    return hint, is_required
+
+
+def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
+    """Read a class; `hints` are the types of its fields, resolved."""
+    if hasattr(cls, "__struct_config__"):
+        return _struct(cls, hints)
+    if hasattr(cls, "__attrs_attrs__"):
+        made = frozenset(each.name for each in cls.__attrs_attrs__ if not each.init)
+        return Record(cls, tuple(_attribute(cls, each, hints) for each in cls.__attrs_attrs__ if each.init), made=made)
+    if is_named_tuple(cls):
+        defaults: Mapping[str, object] = cls._field_defaults
+        names = cast("tuple[str, ...]", cls._fields)
+        fields = (RecordField(each, each, hints.get(each, Any), defaults.get(each, EMPTY)) for each in names)
+        return Record(cls, tuple(fields), is_array=True)
+    made = frozenset(each.name for each in dataclasses.fields(cls) if not each.init)
+    return Record(cls, tuple(_dataclass_fields(cls, hints)), made=made)
+
+
+def _struct(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of msgspec
+    names, keys = cls.__struct_fields__, cls.__struct_encode_fields__
+    given = cls.__struct_defaults__
+    defaults = (EMPTY,) * (len(names) - len(given)) + tuple(map(_struct_default, given))
+    config = cls.__struct_config__
+    return Record(
+        cls,
+        tuple(
+            RecordField(key, name, hints.get(name, Any), default)
+            for name, key, default in zip(names, keys, defaults, strict=True)
+        ),
+        tag=None if config.tag is None else (config.tag_field, config.tag),
+        is_closed=config.forbid_unknown_fields,
+        is_array=config.array_like,
+    )
+
+
+def _struct_default(default: object) -> object:
+    """Return a default; msgspec has stand-ins where there is none and where one is made anew."""
+    name = type(default).__name__ if type(default).__module__.startswith("msgspec") else ""
+    return {"NoDefaultType": EMPTY, "Factory": UNKNOWN, "UnsetType": UNKNOWN}.get(name, default)
+
+
+def is_struct_meta(metadata: object) -> bool:
+    """Whether something in an `Annotated` is a constraint of msgspec's."""
+    return type(metadata).__module__.startswith("msgspec") and type(metadata).__name__ == "Meta"
+
+
+def field_info(meta: object) -> FieldInfo:
+    """Return a constraint of msgspec's as one of pydantic's."""
+    given: dict[str, Any] = {name: getattr(meta, name, None) for name in _CONSTRAINTS}
+    given["json_schema_extra"] = getattr(meta, "extra_json_schema", None)
+    return Field(**{name: each for name, each in given.items() if each is not None})
+
+
+def _attribute(cls: Any, attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa: ANN401 - of attrs
+    name: str = attribute.name
+    argument: str = getattr(attribute, "alias", None) or name.lstrip("_")
+    hint = hints.get(name, Any if attribute.type is None else attribute.type)
+    converts = attribute.converter is not None
+    if converts and (taken := _taken_by_converter(cls, argument)) is not EMPTY:
+        hint, converts = taken, False
+    default = attribute.default
+    if type(default).__module__.startswith("attr"):
+        default = UNKNOWN if hasattr(default, "factory") else EMPTY
+    return RecordField(argument, argument, hint, default, converts, None if name == argument else name)
+
+
+def _taken_by_converter(cls: Any, argument: str) -> Any:  # noqa: ANN401 - any form of type
+    """Return the type that a field's converter takes, which attrs puts on the constructor where it knows it."""
+    try:
+        return typing.get_type_hints(cls.__init__, include_extras=True).get(argument, EMPTY)
+    except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
+        return EMPTY
+
+
+def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass
+    fields = {each.name: each for each in dataclasses.fields(cls)}
+    found: list[RecordField] = []
+    for name, hint in hints.items():
+        field = fields.get(name)
+        if field is not None and field.init:
+            found.append(RecordField(name, name, hint, _dataclass_default(field)))
+        elif isinstance(hint, InitVar):
+            inner = cast("Any", hint).type
+            found.append(RecordField(name, name, inner, getattr(cls, name, EMPTY)))
+    return found
+
+
+def _dataclass_default(field: "dataclasses.Field[object]") -> object:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    made: Callable[[], object] | object = field.default_factory
+    return EMPTY if made is dataclasses.MISSING else UNKNOWN
+
+
+def renamed(
+    given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
+) -> dict[object, object]:
+    """Return a dict with other names for some keys, where it has none of those yet, and without those in `made`."""
+    others = {key: names.get(cast("str", key), key) for key in given if key not in made}
+    return {key if others[key] in given else others[key]: given[key] for key in others}

@@ -1,0 +1,296 @@
+"""A function's signature: its parameters with their types resolved, and the line of Python that a model reads."""
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Annotated, Any, Final, ForwardRef, Literal, NewType, TypeVar, Union, cast, get_args, get_origin
+
+import typing_extensions
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.context import Context, is_context
+from ez_ptc.schema.annotations.generics import given_by_arguments, given_by_owner, is_hashable, substituted
+from ez_ptc.schema.annotations.records import typed_dict_entry
+from ez_ptc.schema.annotations.resolution import innermost, names_around, resolved, resolved_leniently
+
+__all__ = [
+    "EMPTY",
+    "LEFT_OUT",
+    "Parameter",
+    "Signature",
+    "TypeText",
+    "annotation_text",
+    "innermost",
+    "read_signature",
+    "signature_text",
+]
+
+EMPTY: Final = inspect.Parameter.empty
+"""Stands where there is no annotation or no default."""
+
+LEFT_OUT: Final = object()
+"""Stands for the default of what may be left out and has none."""
+
+_UNPACKS: Final = (typing.Unpack, typing_extensions.Unpack)
+_DEFAULT_WIDTH: Final = 80
+_MODULE_PREFIX: Final = re.compile(r"\b(?:\w+\.)+(?=\w)")
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+_SPELLED: Final[dict[object, str]] = {None: "None", types.NoneType: "None", Ellipsis: "..."}
+_WRAPPERS: Final = (Annotated, typing.Required, typing.NotRequired)
+
+_AnyCallable = Callable[..., object]
+
+
+class TypeText(str):
+    """A type that is written already, as `type_text` does."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: `annotation` and `default` are `EMPTY` where there is none.
+
+    No model may pass a `hidden` one, whose annotation names a type that is not there, nor one that the host fills
+    (`is_context`).
+    """
+
+    name: str
+    annotation: object
+    default: object
+    positional: bool
+    by_name: bool
+    hidden: bool = False
+
+    @property
+    def is_context(self) -> bool:
+        """Whether the host fills it."""
+        return not self.hidden and is_context(self.annotation)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function's parameters without `*args` and `**kwargs`, and its return annotation.
+
+    `namespace` has the names that annotations inside the annotated types may refer to.
+    """
+
+    parameters: tuple[Parameter, ...]
+    returns: object
+    namespace: dict[str, Any]
+
+    def spelled(self, spellings: Mapping[str, str]) -> "Signature":
+        """Return the same with other names for some parameters."""
+        if not spellings:
+            return self
+        parameters = (replace(each, name=spellings.get(each.name, each.name)) for each in self.parameters)
+        return replace(self, parameters=tuple(parameters))
+
+
+def read_signature(function: _AnyCallable, *, name: str) -> Signature:
+    """Read the signature of anything that can be called, with postponed annotations and forward references resolved.
+
+    Names are looked up where the function was defined: its module, the variables it closes over, and the functions and
+    classes around it that are running now. Raises `SchemaError`, which speaks of the function as `name`, for what has
+    no signature, for an annotation that cannot be resolved and for a method without its object. A return annotation
+    that cannot be resolved stays as it is written.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
+        raise SchemaError(message) from error
+    _refuse_unbound(function, signature, name=name)
+    reader = _Reader(name, names_around(innermost(function), owner=getattr(function, "__self__", None)), function)
+    return Signature(
+        tuple(found for each in signature.parameters.values() for found in reader.parameters(each)),
+        reader.returned(signature.return_annotation),
+        reader.names,
+    )
+
+
+def signature_text(name: str, signature: Signature) -> str:
+    """Write a signature as the Python that a model reads: `get_weather(location: str, unit: str = 'celsius') -> dict`.
+
+    Types have no module in front of them, and postponed annotations read like others. A default that is no plain value
+    is `...`.
+    """
+    parts: list[str] = []
+    by_position_only = False
+    by_name_only = False
+    for parameter in signature.parameters:
+        if parameter.hidden or parameter.is_context:
+            continue
+        if by_position_only and parameter.by_name:
+            parts.append("/")
+        if not parameter.positional and not by_name_only:
+            parts.append("*")
+        by_position_only = not parameter.by_name
+        by_name_only = not parameter.positional
+        parts.append(_parameter_text(parameter))
+    if by_position_only:
+        parts.append("/")
+    returns = "" if signature.returns is EMPTY else f" -> {annotation_text(signature.returns)}"
+    return f"{name}({', '.join(parts)}){returns}"
+
+
+def annotation_text(annotation: object) -> str:
+    """Write a type as Python does, without modules: `list[dict]`, `str | None`, `Literal['a', 'b']`.
+
+    A `NewType` is what it stands for, since its name is known to nobody who reads the text, and so is a type variable
+    with a bound.
+    """
+    annotation = _unwrapped(annotation)
+    if (text := _SPELLED.get(annotation) if is_hashable(annotation) else None) is not None:
+        return text
+    if isinstance(annotation, list):
+        return f"[{', '.join(map(annotation_text, cast('list[object]', annotation)))}]"
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return " | ".join(map(annotation_text, arguments))
+    if origin is not None and arguments:
+        write = _literal_text if origin is Literal else annotation_text
+        return f"{_name_text(origin)}[{', '.join(map(write, arguments))}]"
+    return _name_text(annotation if origin is None else origin)
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    typed = parameter.annotation is not EMPTY
+    text = f"{parameter.name}: {annotation_text(parameter.annotation)}" if typed else parameter.name
+    if parameter.default is EMPTY:
+        return text
+    return f"{text}{' = ' if typed else '='}{_default_text(parameter.default)}"
+
+
+def _default_text(default: object) -> str:
+    value = cast("object", default.value) if isinstance(default, Enum) else default
+    text = repr(value) if _is_plain(value) else "..."
+    return text if len(text) <= _DEFAULT_WIDTH else "..."
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) in (list, tuple, set, frozenset):
+        return all(map(_is_plain, cast("list[object]", value)))
+    if type(value) is dict:
+        pairs = cast("dict[object, object]", value).items()
+        return all(_is_plain(key) and _is_plain(inner) for key, inner in pairs)
+    return value is None or type(value) in (str, bytes, bool, int, float)
+
+
+def _unwrapped(annotation: object) -> object:
+    while True:
+        if isinstance(annotation, NewType):
+            annotation = annotation.__supertype__
+        elif isinstance(annotation, TypeVar) and annotation.__bound__ is not None:
+            annotation = cast("object", annotation.__bound__)
+        elif isinstance(annotation, TypeVar) and annotation.__constraints__:
+            annotation = Union[annotation.__constraints__]  # noqa: UP007 - the members are known at run time only
+        elif get_origin(annotation) in _WRAPPERS:
+            annotation = get_args(annotation)[0]
+        else:
+            return annotation
+
+
+def _name_text(annotation: object) -> str:
+    if isinstance(annotation, TypeText):
+        return annotation
+    if isinstance(annotation, str | ForwardRef):
+        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+        return _MODULE_PREFIX.sub("", text)
+    name = getattr(annotation, "__name__", None)
+    return name if isinstance(name, str) else _MODULE_PREFIX.sub("", repr(annotation))
+
+
+def _literal_text(value: object) -> str:
+    return repr(cast("object", value.value) if isinstance(value, Enum) else value)
+
+
+def _refuse_unbound(function: _AnyCallable, signature: inspect.Signature, *, name: str) -> None:
+    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
+    first = next(iter(signature.parameters.values()), None)
+    if not inspect.isfunction(function) or not outer or outer.endswith("<locals>") or first is None:
+        return
+    if first.name in ("self", "cls") and first.annotation is EMPTY:
+        message = (
+            f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "
+            f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
+        )
+        raise SchemaError(message)
+
+
+class _Reader:
+    """Reads the parameters of one function."""
+
+    def __init__(self, tool: str, names: dict[str, Any], function: _AnyCallable) -> None:
+        self._tool = tool
+        self.names = names
+        self._given = given_by_owner(function)
+        self._is_by_position = _passes_by_position(function)
+
+    def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
+        """Return what a parameter is to a caller: itself, the entries of a TypedDict, or nothing for other `**more`."""
+        if parameter.kind in _VARIADIC:
+            return self._entries(parameter)
+        annotation, hidden = self._resolved(parameter)
+        positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+        by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+        if self._is_by_position and positional:
+            by_name = False
+        return [Parameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
+
+    def returned(self, annotation: object) -> object:
+        try:
+            return substituted(resolved(annotation, self.names), self._given)
+        except Exception:  # noqa: BLE001 - an expression may raise anything, and what is returned can do without a schema
+            return annotation
+
+    def _entries(self, parameter: inspect.Parameter) -> list[Parameter]:
+        lenient = resolved_leniently(parameter.annotation, self.names, {})
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL or get_origin(lenient) not in _UNPACKS:
+            return []
+        kind: Any = get_args(lenient)[0]
+        cls = get_origin(kind) or kind
+        entries = {
+            name: typed_dict_entry(cls, name, substituted(hint, given_by_arguments(kind)))
+            for name, hint in typing.get_type_hints(cls, localns=self.names, include_extras=True).items()
+        }
+        return [
+            Parameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
+            for name, (hint, is_required) in entries.items()
+        ]
+
+    def _resolved(self, parameter: inspect.Parameter) -> tuple[object, bool]:
+        """Return the type of a parameter, and whether it is unknown and kept from the model for that."""
+        try:
+            return substituted(resolved(parameter.annotation, self.names), self._given), False
+        except Exception as error:  # the text of an annotation is an expression and may raise anything
+            lenient = resolved_leniently(parameter.annotation, self.names, {"Context": Context})
+            if is_context(lenient):
+                return lenient, False
+            if parameter.default is not EMPTY:
+                return parameter.annotation, True
+            message = (
+                f"{self._tool}: the annotation {annotation_text(parameter.annotation)!r} of parameter "
+                f"{parameter.name!r} cannot be resolved ({type(error).__name__}: {error}): define or import the type "
+                f"above the function, not only under TYPE_CHECKING"
+            )
+            raise SchemaError(message) from error
+
+
+def _passes_by_position(function: _AnyCallable) -> bool:
+    """Whether a wrapper takes by position only what the function in it takes by name as well."""
+    if not hasattr(function, "__wrapped__"):
+        return False
+    if hasattr(function, "dispatch") and hasattr(function, "registry"):  # `singledispatch` looks at the first one
+        return True
+    try:
+        own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = {each.kind for each in own}
+    return inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD not in kinds

@@ -1,0 +1,248 @@
+"""Twins: types that pydantic takes, in place of types that it refuses or describes otherwise than we do.
+
+Pydantic knows nothing of attrs and msgspec, of `Collection` and of bytearrays, and before Python 3.12 it refuses
+`typing.TypedDict`, which most people use. Their twins validate the same, and what contains one of them (a generic, a
+dataclass, a named tuple) has a twin then as well. What a twin validates becomes a value of the type itself.
+"""
+
+import collections
+import collections.abc
+import dataclasses
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union
+
+import typing_extensions
+from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
+
+from ez_ptc.schema.annotations.generics import given_by_arguments, is_alias, is_hashable, rebuilt, substituted
+from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, filled, record_twin
+from ez_ptc.schema.annotations.records import (
+    READ_ONLY,
+    field_info,
+    is_foreign,
+    is_named_tuple,
+    is_plain_dataclass,
+    is_struct_meta,
+    record_of,
+    typed_dict_entry,
+)
+
+__all__ = ["is_named_tuple", "is_record", "is_typed_dict", "own_text", "twin", "twin_maker"]
+
+_TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
+
+
+def _without_factory(value: dict[Any, Any]) -> dict[Any, Any]:
+    return collections.defaultdict(None, value)
+
+
+# What a type is described and validated as, and what makes its value of that.
+_SUBSTITUTES: Final[Mapping[object, Any]] = {
+    typing.LiteralString: str,
+    typing_extensions.LiteralString: str,
+    bytearray: Annotated[bytes, AfterValidator(bytearray)],
+    memoryview: Annotated[bytes, AfterValidator(memoryview)],
+    collections.defaultdict: Annotated[dict[Any, Any], AfterValidator(_without_factory)],
+}
+_LISTS: Final = (collections.abc.Collection, collections.abc.Container, collections.abc.Reversible)
+_STREAMS: Final = (collections.abc.Iterator, collections.abc.Generator)
+
+
+def twin(annotation: object, *, namespace: dict[str, Any], records: bool = False) -> Any:  # noqa: ANN401 - any form of type
+    """Return the annotation, or its twin where pydantic would not take it as it is.
+
+    With `records`, each class with named fields has a twin: the dict that a reader sees, good for describing only.
+    `namespace` has names that annotations within classes may use where their modules do not know them. Raises what the
+    annotations of a class do that cannot be resolved.
+    """
+    return _Twins(namespace, records=records).of(annotation)
+
+
+def twin_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
+    """Return what does the same for several annotations, each class with one twin for all of them."""
+    return _Twins(namespace, records=False).of
+
+
+def is_typed_dict(kind: object) -> bool:
+    """Whether a type is a TypedDict class, by `typing` or by typing_extensions."""
+    return typing.is_typeddict(kind) or typing_extensions.is_typeddict(kind)
+
+
+def is_record(kind: object) -> bool:
+    """Whether a type has named fields: a TypedDict, a dataclass, a named tuple or a pydantic model."""
+    cls: object = typing.get_origin(kind) or kind
+    tests = (is_typed_dict, dataclasses.is_dataclass, is_named_tuple, _is_model)
+    return isinstance(cls, type) and any(test(cls) for test in tests)
+
+
+def own_text(annotation: object) -> str | None:
+    """Return what an annotation says of itself: as text, in a `Field` or in a `Doc`."""
+    if typing.get_origin(annotation) is not Annotated:
+        return None
+    texts = [_text_of(each) for each in typing.get_args(annotation)[1:]]
+    return next((text for text in reversed(texts) if text), None)
+
+
+def _text_of(metadata: object) -> str | None:
+    if isinstance(metadata, str):
+        return metadata
+    text = getattr(metadata, "description" if isinstance(metadata, FieldInfo) else "documentation", None)
+    return text if isinstance(text, str) else None
+
+
+def _is_model(kind: object) -> bool:
+    return hasattr(kind, "model_fields")
+
+
+def _is_unset(kind: object) -> bool:
+    # Stands for a field of msgspec's that was left out, which JSON has no value for.
+    return isinstance(kind, type) and (kind.__module__, kind.__name__) == ("msgspec", "UnsetType")
+
+
+def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+    """Return what stands for a type that pydantic does not know or that is no type of values; None for others."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    kind = origin or annotation
+    item = arguments[0] if arguments else Any
+    if kind in _LISTS or (kind is collections.abc.Sequence and item is Any):  # pydantic takes text for the latter
+        return list[item]
+    if kind in _STREAMS:
+        return Annotated[list[item], AfterValidator(iter)]
+    if kind is typing.Final or kind in READ_ONLY:
+        return item
+    return _SUBSTITUTES.get(kind) if not arguments and is_hashable(kind) else None
+
+
+class _Twins:
+    def __init__(self, namespace: dict[str, Any], *, records: bool) -> None:
+        self._namespace = namespace
+        self._records = records
+        self._known: dict[object, Any] = {}
+        self._hints_of: dict[object, dict[str, Any]] = {}
+
+    def of(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+        kind: Any = typing.get_origin(annotation) or annotation
+        if self._has_fields(kind):
+            return self._of_class(annotation, kind)
+        if is_alias(kind):
+            return self._of_alias(annotation, kind)
+        instead = _substitute(annotation)
+        return self._of_parts(annotation) if instead is None else self.of(instead)
+
+    def _of_parts(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+        arguments = typing.get_args(annotation)
+        if any(map(_is_unset, arguments)):
+            left = tuple(each for each in arguments if not _is_unset(each))
+            return self.of(Union[left])  # noqa: UP007 - the members are known at run time only
+        changed = _constrained(rebuilt(annotation, self.of))
+        text = own_text(annotation)
+        return changed if text is None or _is_said(annotation) else Annotated[changed, Field(description=text)]
+
+    def _has_fields(self, kind: object) -> bool:
+        if is_foreign(kind):
+            return not self._records
+        return is_typed_dict(kind) or is_named_tuple(kind) or is_plain_dataclass(kind)
+
+    def _of_alias(self, annotation: Any, alias: Any) -> Any:  # noqa: ANN401 - any form of type
+        if annotation not in self._known:
+            self._known[annotation] = annotation  # where it refers to itself
+            given = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
+            value = substituted(alias.__value__, given)
+            changed = self.of(value)
+            self._known[annotation] = annotation if changed is value else changed
+        return self._known[annotation]
+
+    def _of_class(self, annotation: Any, cls: Any) -> Any:  # noqa: ANN401 - any form of type
+        if annotation in self._known:
+            return self._known[annotation]
+        if not self._reaches(annotation, set()):
+            return annotation
+        hints = self._hints(annotation)
+        if is_typed_dict(cls):
+            made = self._known[annotation] = empty_typed_dict(cls)
+            filled(made, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
+        elif self._records:
+            made = self._known[annotation] = empty_typed_dict(cls)
+            filled(made, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
+        else:
+            self._known[annotation], fill = record_twin(record_of(cls, hints))
+            fill(self.of)
+        return self._known[annotation]
+
+    def _entry(self, cls: Any, name: str, hint: Any) -> Any:  # noqa: ANN401 - any form of type
+        inner, is_required = typed_dict_entry(cls, name, hint)
+        changed = self.of(inner)
+        return Required[changed] if is_required else NotRequired[changed]
+
+    def _reaches(self, annotation: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
+        """Whether there is something in a type that has a twin."""
+        if is_hashable(annotation):
+            if annotation in seen:
+                return False
+            seen.add(annotation)
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        kind: Any = origin or annotation
+        if self._has_fields(kind):
+            return self._class_reaches(annotation, kind, seen)
+        if origin is Literal:
+            return False
+        if _is_unset(annotation) or _substitute(annotation) is not None:
+            return True
+        if _is_meant_for_others(annotation):
+            return True
+        inner = [*arguments[:1]] if origin is Annotated else [*arguments]
+        if is_alias(kind):
+            inner.append(kind.__value__)
+        return any(self._reaches(each, seen) for each in inner)
+
+    def _class_reaches(self, annotation: Any, kind: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
+        is_refused = typing.is_typeddict(kind) and not _TYPED_DICT_IS_TAKEN
+        if self._records or is_foreign(kind) or is_refused:
+            return True
+        try:
+            hints = self._hints(annotation)
+        except Exception:  # noqa: BLE001 - an annotation may raise anything, and pydantic says what is wrong with it
+            return False
+        return any(self._reaches(hint, seen) for hint in hints.values())
+
+    def _hints(self, annotation: Any) -> dict[str, Any]:  # noqa: ANN401 - any form of type
+        if annotation not in self._hints_of:
+            cls = typing.get_origin(annotation) or annotation
+            try:
+                hints = typing.get_type_hints(cls, include_extras=True)
+            except NameError:  # a class that is local to a function: its module does not know its neighbours
+                names = {**self._namespace, cls.__name__: cls}
+                hints = typing.get_type_hints(cls, localns=names, include_extras=True)
+            given = given_by_arguments(annotation)
+            self._hints_of[annotation] = {name: substituted(hint, given) for name, hint in hints.items()}
+        return self._hints_of[annotation]
+
+
+def _is_meant_for_others(annotation: object) -> bool:
+    """Whether an `Annotated` has something to say that pydantic does not read."""
+    if typing.get_origin(annotation) is not Annotated:
+        return False
+    is_untold = own_text(annotation) is not None and not _is_said(annotation)
+    return is_untold or any(map(is_struct_meta, typing.get_args(annotation)[1:]))
+
+
+def _constrained(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+    """Return an `Annotated` with msgspec's constraints as pydantic's."""
+    metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+    if not any(map(is_struct_meta, metadata)):
+        return annotation
+    changed = [field_info(each) if is_struct_meta(each) else each for each in metadata]
+    return Annotated[typing.get_args(annotation)[0], *changed]
+
+
+def _is_said(annotation: object) -> bool:
+    """Whether an annotation's text is in a `Field` already, where pydantic finds it."""
+    metadata = typing.get_args(annotation)[1:]
+    return any(isinstance(each, FieldInfo) and each.description == own_text(annotation) for each in metadata)
+
+
+def _field_names(cls: Any) -> list[str]:  # noqa: ANN401 - a dataclass or a named tuple
+    return [each.name for each in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(cls._fields)

@@ -1,0 +1,1 @@
+"""Binding a call's arguments: budgets, repairs, conversion and error messages."""

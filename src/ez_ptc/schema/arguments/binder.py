@@ -1,0 +1,130 @@
+"""The arguments of one call, checked against a function's parameters and made into the types that it asks for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn, cast
+
+from pydantic import ValidationError
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.annotations.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.arguments.core_paths import Places
+from ez_ptc.schema.arguments.errors import Complaints, Field
+from ez_ptc.schema.arguments.repair import Mended, mended
+from ez_ptc.schema.arguments.validation import TooCostlyError, Validation
+from ez_ptc.schema.arguments.value_sizes import is_little
+
+__all__ = ["ArgumentBinder", "BoundCall"]
+
+_TOO_COSTLY: Final = (
+    "the arguments take too long to check for their size: send fewer values at a time, or nest them less deeply"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """What to call the function with: `function(*call.args, **call.kwargs)`.
+
+    `mended` has a sentence for each slip of the model that was put right.
+    """
+
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    mended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentBinder:
+    """Binds the arguments of a call to the parameters of one function.
+
+    `fields` are its parameters in order, `positional` the names of those that may be passed by position, `nullable`
+    those that become None when they are left out although they have no default. `contexts` has those that the host
+    fills, with what they get from a host that passes no context, `by_position_only` those that must be passed by
+    position, with their defaults. `validation` checks and converts a dict of all arguments, `places` says what it
+    wants where.
+    """
+
+    tool: str
+    fields: Mapping[str, Field]
+    positional: tuple[str, ...]
+    contexts: Mapping[str, object]
+    by_position_only: Mapping[str, object]
+    nullable: tuple[str, ...]
+    validation: Validation
+    places: Places
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
+        """Check and convert what a caller passed by position and by name, and add the host's context.
+
+        Every parameter may be passed by name. Raises `ArgumentsError` that names everything that is wrong at once, and
+        TypeError for a host that passes no context where one is needed.
+        """
+        given = self._joined(args, kwargs) if args else cast("dict[str, object]", kwargs)
+        sentences: tuple[str, ...] = ()
+        if given is not None and given.keys() <= self.fields.keys():
+            try:
+                values = self.validation.quick(given)
+            except ValidationError as error:
+                values, sentences = self._mended(args, kwargs, error)
+            except TooCostlyError:
+                self._refuse(_TOO_COSTLY)
+            except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+                values, sentences = self._mended(args, kwargs, None)
+        else:
+            values, sentences = self._mended(args, kwargs, None)
+        for name in self.nullable:
+            values.setdefault(name, None)
+        if self.contexts:
+            values.update(filled_contexts(self.tool, self.contexts, context))
+        return self._bound(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
+
+    def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        return self.validation.is_ready and is_little(args, kwargs) and not self.validation.runs_code
+
+    def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
+        """Return all arguments by name; None where there are too many, or one is given twice."""
+        joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+        return joined if len(joined) == len(args) + len(kwargs) else None
+
+    def _bound(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
+        last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
+        names = list(self.by_position_only)[: last + 1]
+        args = tuple(values.pop(name, self.by_position_only[name]) for name in names)
+        return BoundCall(args, values, sentences)
+
+    def _mended(
+        self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
+    ) -> tuple[dict[str, object], tuple[str, ...]]:
+        """Put right what can be. Raises ArgumentsError that says everything that is wrong."""
+        complaints = Complaints(self.fields, self.places.names_at)
+        values = complaints.of_names(self.positional, args, kwargs)
+        mending: Mended | None = None
+        try:
+            mending = self.validation.within(lambda given: mended(given, error, self.validation, self.places), values)
+            if mending.error is not None:
+                complaints.of_values(mending.error, mending.values)
+        except TooCostlyError:
+            self._refuse(*complaints.problems(), _TOO_COSTLY)
+        except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+            self._complain_of_each(complaints, values)
+        problems = complaints.problems()
+        if problems or mending is None or mending.result is None:
+            self._refuse(*problems)
+        return mending.result, mending.sentences
+
+    def _refuse(self, *problems: str) -> NoReturn:
+        message = f"{self.tool}: {'; '.join(problems)}"
+        raise ArgumentsError(message, problems=problems) from None
+
+    def _complain_of_each(self, complaints: Complaints, values: Mapping[str, object]) -> None:
+        # Missing arguments have been told of, and those of pydantic's errors that are about them are left out.
+        for name, value in values.items():
+            try:
+                mending = mended({name: value}, None, self.validation, self.places)
+                if mending.error is not None:
+                    complaints.of_values(mending.error, mending.values)
+            except TooCostlyError:
+                self._refuse(*complaints.problems(), _TOO_COSTLY)
+            except Exception as error:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
+                complaints.of_raised(name, value, error)

@@ -1,0 +1,399 @@
+"""Core schemas whose validation takes time and memory in proportion to the value.
+
+Theory of operation. Pydantic tries every branch of a union at every level, so where unions lie within unions the cost
+of a value grows exponentially with its depth: 140 characters can take hours, and there is an error for each path. Three
+things bound it, and a limit of CPU time (`run_within`) ends what is left over:
+
+- A union within another one (or within itself) is validated once for each value. `_Repeated` stands in its place, keeps
+  the outcome, and hands it to every branch that asks. It has a validator of its own, so that an inner value does not
+  count when pydantic compares the branches around it. Where many errors say that a value fits no branch, they become
+  one.
+- A list or a dict stops at its first wrong item (`fail_fast`). All errors are asked for again where they are few.
+- What becomes a set or the key of a dict is looked at before pydantic adds it. Hashes of numbers are known in advance,
+  and adding thousands of equal ones takes the square of their number.
+"""
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import thread_time
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError, SchemaValidator, core_schema
+
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, mapped, mapped_inside
+
+__all__ = ["Bounds", "TooCostlyError", "run_within"]
+
+R = TypeVar("R")
+
+_MAX_LEVELS: Final = 32
+"""Levels of unions within one another; each takes about 15 KB of the thread's stack."""
+_STEPS: Final = 8
+"""Steps from one look at the clock to the next."""
+_MAX_ERRORS: Final = 10
+_MAX_COLLISIONS: Final = 50
+_METERED: Final = frozenset({"dataclass", "model", "tagged-union", "typed-dict", "union"})
+_UNIONS: Final = frozenset({"tagged-union", "union"})
+_FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
+_HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
+"""Kinds of values whose hashes nobody can choose."""
+_SCALARS: Final = _HASHED_AT_RANDOM | {
+    "any",
+    "complex",
+    "decimal",
+    "enum",
+    "float",
+    "fraction",
+    "int",
+    "is-instance",
+    "is-subclass",
+    "literal",
+    "multi-host-url",
+    "uuid",
+}
+_INNER: Final = ("schema", "lax_schema", "python_schema")
+"""Where a schema that stands around another one has that."""
+_CONTAINERS: Final = (dict, list, tuple)
+
+
+class TooCostlyError(Exception):
+    """Validating a value took more time than its size justifies."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """One validation: how long it may take, and the outcomes for values that several branches ask for.
+
+    `ends_at` is on the clock of `time.thread_time`, which counts what this thread computes and no waiting. It counts a
+    full garbage collection, too, which is not the value's fault: a run that meets one gets its `seconds` again, once.
+    """
+
+    ends_at: float
+    seconds: float
+    collections: int
+    known: dict[tuple[int, int], tuple[object, object, Exception | None]] = field(
+        default_factory=dict[tuple[int, int], tuple[object, object, Exception | None]]
+    )
+    level: int = 0
+    steps: int = 0
+
+    def step(self) -> None:
+        """Count a step. Raises TooCostlyError, which no union takes for a wrong branch, when the time is over."""
+        self.steps += 1
+        if self.steps % _STEPS == 0 and thread_time() > self.ends_at:
+            if self.seconds == 0 or _full_collections() == self.collections:
+                raise TooCostlyError
+            self.ends_at, self.seconds = thread_time() + self.seconds, 0
+
+
+_RUN: Final[ContextVar[_Run | None]] = ContextVar("ez_ptc_validation", default=None)
+
+
+def run_within(seconds: float, function: Callable[[Any], R], value: object) -> R:
+    """Call a function that validates, within so many seconds of CPU time, or less where a call around it has less.
+
+    Raises TooCostlyError when the time is over.
+    """
+    outer = _RUN.get()
+    ends_at = thread_time() + seconds
+    if outer is not None:
+        ends_at, seconds = min(ends_at, outer.ends_at), min(seconds, outer.seconds)
+    token = _RUN.set(_Run(ends_at, seconds, _full_collections()))
+    try:
+        return function(value)
+    finally:
+        _RUN.reset(token)
+
+
+def _full_collections() -> int:
+    return gc.get_stats()[-1]["collections"]
+
+
+def _run() -> _Run:
+    run = _RUN.get()
+    if run is None:
+        message = "validators that repeat or are metered are called by run_within"
+        raise RuntimeError(message)
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """A union within another one: its schema, and the names of its branches."""
+
+    union: Node
+    expected: str
+
+
+class _Repeated:
+    """Validates a value once for all branches that ask for it."""
+
+    def __init__(self, nested: _Nested) -> None:
+        self.nested = nested
+        self.validate: Callable[[object], object] | None = None
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return self.nested.expected
+
+    def __call__(self, value: object) -> object:
+        validate = cast("Callable[[object], object]", self.validate)
+        if type(value) not in _CONTAINERS:
+            return validate(value)
+        known = _run().known
+        found = known.get((id(self), id(value)))
+        if found is None:
+            # The value is kept, so that no other object gets its id.
+            found = known[id(self), id(value)] = (value, *self._tried(validate, value))
+        _, outcome, refusal = found
+        if refusal is not None:
+            raise refusal.with_traceback(None)
+        return outcome
+
+    def _tried(self, validate: Callable[[object], object], value: object) -> tuple[object, Exception | None]:
+        run = _run()
+        run.step()
+        if run.level == _MAX_LEVELS:
+            return None, PydanticCustomError("too_deep", "should not be nested so deeply")
+        run.level += 1
+        try:
+            return validate(value), None
+        except ValidationError as error:
+            if error.error_count() <= _MAX_ERRORS:
+                return None, error
+            return None, PydanticCustomError("no_branch", "fits no type", {"expected": self.nested.expected})
+        finally:
+            run.level -= 1
+
+
+class Bounds:
+    """Makes bounded validators of one core schema, and says what values cost them.
+
+    `weight` is what a list or a dict costs at most and `branches` what any other value does, both without the values
+    within and in microseconds, roughly. `repeats` says whether all validators need `run_within`.
+    """
+
+    def __init__(self, schema: CoreSchema) -> None:
+        self._root = cast("Node", schema)
+        self._definitions: dict[str, Node] = {each["ref"]: each for each in self._root.get("definitions", ())}
+        nodes = list(self._everything())
+        unions = [node for node in nodes if self._is_branching(node)]
+        self._nested = self._within_others(unions)
+        self.repeats = bool(self._nested)
+        most = max((len(node["choices"]) for node in unions), default=1)
+        repeated = max(1, len({id(each) for each in self._nested.values()}))
+        self.weight = repeated * max(map(self._cost, nodes), default=1)
+        self.branches = max(most * repeated, max(map(_members, nodes), default=1))
+
+    def validator(self, *, fail_fast: bool, metered: bool = False) -> Callable[[Any], Any]:
+        """Return a bounded validation.
+
+        `run_within` calls it where it is metered, so that its time is limited, or where the schema `repeats`.
+        `fail_fast` is as pydantic's.
+        """
+        changer = _Changer(self._nested, self._definitions, fail_fast=fail_fast, metered=metered)
+        return changer.validator(self._root)
+
+    def _everything(self) -> Iterator[Node]:
+        """Yield all schemas of values: not that of all arguments together, which is validated once."""
+        record = self._root["schema"] if self._root["type"] == "definitions" else self._root
+        pending = [*inner_schemas(record), *self._definitions.values()]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(inner_schemas(node))
+
+    def _is_branching(self, node: Node) -> bool:
+        if node["type"] != "union":
+            return False
+        choices = map(_schema_of, node["choices"])
+        return sum(any(inner["type"] not in _SCALARS for inner in self._opened(choice)) for choice in choices) > 1
+
+    def _opened(self, node: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
+        """Yield the schemas of values behind references, defaults, validators and unions."""
+        kind = node["type"]
+        if kind == "definition-ref":
+            ref = node["schema_ref"]
+            if ref not in seen and ref in self._definitions:
+                yield from self._opened(self._definitions[ref], seen | {ref})
+        elif kind in _UNIONS:
+            choices: Any = node["choices"]
+            for choice in choices.values() if kind == "tagged-union" else choices:
+                yield from self._opened(_schema_of(choice), seen)
+        elif kind == "chain":
+            yield from self._opened(node["steps"][0], seen)
+        elif "fields" not in node and (inner := next((node[key] for key in _INNER if key in node), None)) is not None:
+            yield from self._opened(inner, seen)
+        else:
+            yield node
+
+    def _cost(self, node: Node) -> int:
+        # What stands around a schema costs no more than that, which is looked at by itself.
+        opened = self._opened(node) if node["type"] in _UNIONS else (node,)
+        return sum(_members(each) + len(each.get("fields", ())) for each in opened)
+
+    def _within_others(self, unions: list[Node]) -> dict[int, _Nested]:
+        """Return the unions that lie within others, by the ids of their schemas; equal ones are one."""
+        if len(unions) < (1 if self._definitions else 2):
+            return {}
+        below = set[int]().union(*map(self._below, unions))
+        made: list[_Nested] = []
+        found: dict[int, _Nested] = {}
+        for union in unions:
+            if id(union) not in below:
+                continue
+            same = next((each for each in made if each.union["choices"] == union["choices"]), None)
+            if same is None:
+                same = _Nested(union, self._expected(union))
+                made.append(same)
+            found[id(union)] = same
+        return found
+
+    def _below(self, node: Node) -> set[int]:
+        """Return the ids of all schemas within a schema, also behind references."""
+        found: set[int] = set()
+        pending = list(inner_schemas(node))
+        while pending:
+            inner = pending.pop()
+            if id(inner) in found:
+                continue
+            found.add(id(inner))
+            pending.extend(inner_schemas(inner))
+            if inner["type"] == "definition-ref" and inner["schema_ref"] in self._definitions:
+                pending.append(self._definitions[inner["schema_ref"]])
+        return found
+
+    def _expected(self, union: Node) -> str:
+        return " | ".join(dict.fromkeys(map(_name, self._opened(union))))
+
+
+class _Changer:
+    """Changes one core schema so that its validation is bounded."""
+
+    def __init__(
+        self, nested: Mapping[int, _Nested], definitions: Mapping[str, Node], *, fail_fast: bool, metered: bool
+    ) -> None:
+        made = {id(each): _Repeated(each) for each in nested.values()}
+        self._repeated = {number: made[id(each)] for number, each in nested.items()}
+        self._definitions = definitions
+        self._fail_fast = fail_fast
+        self._metered = metered
+        self._changed: list[Node] = [mapped(each, self._change) for each in definitions.values()]
+
+    def validator(self, root: Node) -> Callable[[Any], Any]:
+        """Return the validation of the whole schema."""
+        for repeated in set(self._repeated.values()):
+            union = {key: value for key, value in repeated.nested.union.items() if key != "ref"}
+            repeated.validate = self._made(self._union(union))
+        return self._made(mapped(root["schema"] if root["type"] == "definitions" else root, self._change))
+
+    def _made(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
+        whole = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema
+        try:
+            # Else pydantic uses the validators that nested models were built with, which are not bounded.
+            return SchemaValidator(whole, _use_prebuilt=False).validate_python
+        except TypeError:  # pydantic-core before 2.30 has no such validators
+            return SchemaValidator(whole).validate_python
+
+    def _change(self, node: Node) -> Node:
+        if self._metered and node["type"] in _METERED and id(node) not in self._repeated:
+            inner = self._bounded({key: value for key, value in node.items() if key != "ref"})
+            return _before(_counted, inner, node.get("ref"))
+        return self._bounded(node)
+
+    def _bounded(self, node: Node) -> Node:
+        if (repeated := self._repeated.get(id(node))) is not None:
+            return cast("Node", core_schema.no_info_plain_validator_function(repeated, ref=node.get("ref")))
+        if node["type"] == "union":
+            return self._union(node)
+        hashed = node.get("items_schema") if node["type"] in ("set", "frozenset") else node.get("keys_schema")
+        if hashed is not None and not self._is_hashed_at_random(hashed):
+            return self._guarded(node, hashed)
+        return mapped_inside(self._stopping(node), self._change)
+
+    def _stopping(self, node: Node) -> Node:
+        return {**node, "fail_fast": True} if self._fail_fast and node["type"] in _FAIL_FAST else node
+
+    def _union(self, node: Node) -> Node:
+        return mapped_inside({**node, "choices": list(self._choices(node))}, self._change)
+
+    def _choices(self, union: Node, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
+        """Yield the choices of a union; where one is a nested union, its choices, to be compared with the others."""
+        for choice in union["choices"]:
+            schema = _schema_of(choice)
+            ref: str = schema.get("schema_ref", "")
+            target = self._definitions.get(ref, schema)
+            if id(target) in self._repeated and ref not in seen:
+                yield from self._choices(target, seen | {ref})
+            else:
+                yield choice
+
+    def _is_hashed_at_random(self, schema: Node) -> bool:
+        while schema["type"].startswith("function-") and "schema" in schema:
+            schema = schema["schema"]
+        return schema["type"] in _HASHED_AT_RANDOM or schema["type"] in ("enum", "literal")
+
+    def _guarded(self, node: Node, hashed: Node) -> Node:
+        """Return a schema of a set or a dict that looks at the hashes first."""
+        inner = mapped_inside({key: value for key, value in self._stopping(node).items() if key != "ref"}, self._change)
+        keys = _Keys(lambda: self._made(core_schema.list_schema(mapped(hashed, self._change), fail_fast=True)))
+        return _before(keys, inner, node.get("ref"))
+
+
+class _Keys:
+    """Refuses what would become so many keys of one hash that adding them takes long."""
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        self._make = make
+        self._made: Callable[[Any], Any] | None = None
+
+    def __repr__(self) -> str:  # what pydantic calls it in an error
+        return "keys"
+
+    def __call__(self, value: object) -> object:
+        if isinstance(value, dict | list | tuple | set | frozenset):
+            keys = list(cast("Iterable[object]", value))
+            if len(keys) > _MAX_COLLISIONS:
+                self._check(keys)
+        return cast("object", value)
+
+    def _check(self, keys: list[object]) -> None:
+        if self._made is None:
+            self._made = self._make()
+        try:
+            hashes = list(map(hash, self._made(keys)))
+        except (ValidationError, TypeError):  # a key is wrong or has no hash, and is told of as such
+            return
+        ((_, most),) = Counter(hashes).most_common(1)
+        if most > _MAX_COLLISIONS:
+            message = "should have fewer values that Python's dicts and sets cannot tell apart by their hashes"
+            msg = "hash_collisions"
+            raise PydanticCustomError(msg, message)
+
+
+def _counted(value: object) -> object:
+    _run().step()
+    return value
+
+
+def _before(function: Callable[[object], object], schema: Node, ref: str | None) -> Node:
+    """Return a schema that calls a function with each value first."""
+    before = core_schema.no_info_before_validator_function(function, cast("CoreSchema", schema), ref=ref)
+    return cast("Node", before)
+
+
+def _members(node: Node) -> int:
+    """Return what a value costs that is none of an enumeration's: its members are all named in the error."""
+    return 1 + len(node.get("members", node.get("expected", ()))) // 2
+
+
+def _schema_of(choice: Any) -> Node:  # noqa: ANN401 - a core schema, or one with its name
+    return cast("Node", choice[0] if isinstance(choice, tuple) else choice)
+
+
+def _name(node: Node) -> str:
+    cls = node.get("cls")
+    return cls.__name__ if isinstance(cls, type) else str(node["type"])

@@ -1,0 +1,293 @@
+"""Core schemas that validate what came as JSON, also where pydantic expects Python's own values.
+
+Pydantic knows two modes. Its JSON mode wants text, but arguments come as values: a provider's SDK has parsed them, and
+a program passes Python's own. So the Python mode is used, and changed where it would refuse what the schema says.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Flag
+from typing import Any, Final, cast
+
+from pydantic import EncodedBytes
+from pydantic_core import CoreSchema, core_schema
+
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, mapped, mapped_inside
+from ez_ptc.schema.arguments.decoders import (
+    Chosen,
+    ErrorType,
+    FromText,
+    JsonKey,
+    Number,
+    Ratio,
+    Renamed,
+    Sum,
+    chosen,
+    finite,
+    from_base64,
+    no_number,
+)
+from ez_ptc.schema.arguments.json_text import check_value
+from ez_ptc.schema.arguments.patterns import check_expression, linear_pattern
+
+__all__ = ["decoded"]
+
+# To Python a truth value is a number, to JSON it is none.
+_NUMBERS: Final[Mapping[str, ErrorType]] = {
+    "int": "int_type",
+    "float": "float_type",
+    "complex": "complex_type",
+    "timedelta": "time_delta_type",
+}
+_TIMES: Final = frozenset({"date", "datetime", "time", "timedelta"})
+_STRICT_IN_JSON: Final = frozenset(
+    {"any", "bool", "dict", "float", "int", "list", "literal", "model", "model-fields", "none", "str", "typed-dict"}
+)
+"""Kinds that JSON has; of others even strict mode takes what stands for them in JSON."""
+_KEYS_AS_TEXT: Final = frozenset(
+    {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
+)
+"""Kinds of keys that pydantic reads from text."""
+_TEXT_IN_JSON: Final = _TIMES | {"complex", "decimal", "fraction", "lax-or-strict", "uuid"}
+"""Kinds that are text in JSON, and of which text is as good as a value is to Python."""
+_RECORDS: Final = frozenset({"dataclass", "model", "typed-dict"})
+_FIELDS: Final = frozenset({"dataclass-args", "model-fields", "typed-dict"})
+_ANYTHING_GOES: Final = ("function-before", "function-wrap")
+# What pydantic compiles a regular expression with.
+_EXPRESSIONS: Final = ("pattern_str_validator", "pattern_bytes_validator", "pattern_either_validator")
+
+
+def decoded(schema: CoreSchema) -> CoreSchema:
+    """Return the core schema of a type so that it takes what its JSON Schema says.
+
+    - Text where bytes are wanted is decoded as base64; bytes stay what they are.
+    - An iterable becomes a list, so that its items are checked before the function runs and not while it does.
+    - A `Literal` with members of an Enum takes their values, and an Enum the JSON of values that are not plain.
+    - Keys of dicts are text in JSON, whatever they are in Python.
+    - Strict mode is what pydantic's JSON mode makes of it: text for a date, a list for a set.
+    - In a union, text that is in JSON what a branch wants counts as much for it as for a branch that wants any text.
+    - A record takes its fields by their names in JSON and in Python, and no other keys where its class does not say so.
+    - A truth value is no number, NaN and infinity are none unless the annotation allows them, and half a surrogate pair
+      is no text. What may be anything is still no deeper than JSON may be.
+
+    Raises UnboundedPatternError for a pattern that may take exponential time.
+    """
+    return cast("CoreSchema", mapped(schema, _Change()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Changes the schemas within one class, whose settings these are."""
+
+    is_strict: bool = False
+    has_python_patterns: bool = False
+    allows_infinity: bool | None = None
+    allows_other_keys: bool = False
+    is_key: bool = False
+    is_chosen: bool = False
+    """Whether a union has to choose between what is within it and something else."""
+
+    def __call__(self, node: Node) -> Node | None:
+        """Return what validates in place of a schema, or None where it stays."""
+        ref: str | None = node.get("ref")
+        changed = self._of_kind(node)
+        before = self._before(node)
+        from_text = self.is_chosen and node["type"] in _TEXT_IN_JSON
+        if before is None and not from_text:
+            return changed
+        # What refers to the schema is to find what is called first.
+        inner = cast("CoreSchema", _without_ref(changed or mapped_inside(node, self)))
+        if not from_text:
+            return cast("Node", core_schema.no_info_before_validator_function(cast("Any", before), inner, ref=ref))
+        if before is not None:
+            inner = core_schema.no_info_before_validator_function(before, inner)
+        first = FromText(cast("CoreSchema", _without_ref(changed or node)))
+        return cast("Node", core_schema.no_info_wrap_validator_function(first, inner, ref=ref))
+
+    def _before(self, node: Node) -> Callable[[object], object] | None:
+        """Return what is to be done with a value before pydantic sees it."""
+        kind: str = node["type"]
+        is_strict = self._is_strict(node)
+        before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(kind)
+        if kind in _TIMES and is_strict:
+            before = no_number
+        elif kind == "fraction":
+            before = Ratio("fraction_type")
+        elif kind in _NUMBERS and not is_strict:
+            before = Number(_NUMBERS[kind])
+        elif kind == "literal":
+            before = chosen(cast("list[object]", node["expected"]), "literal_error")
+        elif kind == "enum":
+            before = _member(node, is_strict=is_strict)
+        elif kind == "function-plain" and _function_name(node) in _EXPRESSIONS:
+            before = check_expression
+        elif kind in _RECORDS:
+            before = _renamed(node)
+        return before
+
+    def _of_kind(self, node: Node) -> Node | None:
+        kind: str = node["type"]
+        if kind == "lax-or-strict" and self._is_strict(node):
+            lax = mapped(node["lax_schema"], self)
+            return {**lax, "ref": node["ref"]} if "ref" in node else lax
+        if kind == "union":
+            choices = mapped(node["choices"], replace(self, is_chosen=True))
+            return {**node, "choices": sorted(choices, key=_rank)}
+        if kind == "definitions":
+            # What they are is not known of the definitions: a union may refer to any of them.
+            return mapped_inside(node, replace(self, is_chosen=_has_union(node)))
+        if kind == "complex" and self.allows_infinity is None:
+            number = cast("CoreSchema", self._lax(node))
+            return cast("Node", core_schema.no_info_after_validator_function(finite, number))
+        if "keys_schema" in node:
+            return self._lax(self._with_keys(node))
+        node = self._of_simple_kind(node)
+        return node if _decodes_itself(node) else self._of_class(node)
+
+    def _of_simple_kind(self, node: Node) -> Node:
+        kind: str = node["type"]
+        if kind == "str":
+            # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
+            return {"min_length": 0, **self._with_linear_pattern(node)}
+        if kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
+            return {**node, "allow_inf_nan": False}
+        return {**node, "type": "list"} if kind == "generator" else node
+
+    def _of_class(self, node: Node) -> Node:
+        """Return a schema with those in it changed by the settings of its class, if it is one of a class."""
+        kind: str = node["type"]
+        config: Node | None = node.get("config")
+        within = self
+        if kind in _ANYTHING_GOES and not getattr(node["function"]["function"], "keeps_keys", False):
+            # It may take other keys, and make those of the class of them.
+            within = replace(self, allows_other_keys=True)
+        elif config is not None:
+            within = _Change(
+                is_strict=config.get("strict", False),
+                has_python_patterns=config.get("regex_engine") == "python-re",
+                allows_infinity=config.get("allow_inf_nan"),
+                allows_other_keys=self.allows_other_keys or "extra_fields_behavior" in config,
+                is_chosen=self.is_chosen,
+            )
+            node = {**node, "config": {key: value for key, value in config.items() if key != "regex_engine"}}
+            if kind == "dataclass" and within.is_strict:
+                node["strict"] = False
+        if kind not in _FIELDS:
+            return self._lax(mapped_inside(node, within))
+        if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
+            node = {**node, "extra_behavior": "forbid"}
+        return mapped_inside(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
+
+    def _with_keys(self, node: Node) -> Node:
+        keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=True))
+        if not _is_read_from_text(node["keys_schema"]):
+            keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
+        return {**mapped_inside(node, self), "keys_schema": keys}
+
+    def _with_linear_pattern(self, node: Node) -> Node:
+        pattern: str | re.Pattern[str] | None = node.get("pattern")
+        engine = node.get("regex_engine", "python-re" if self.has_python_patterns else None)
+        if isinstance(pattern, re.Pattern) or (pattern is not None and engine == "python-re"):
+            return {**node, "pattern": linear_pattern(pattern), "regex_engine": "rust-regex"}
+        return node
+
+    def _is_strict(self, node: Node) -> bool:
+        return node.get("strict", self.is_strict)
+
+    def _lax(self, node: Node) -> Node:
+        """Return a schema that is not strict where JSON has no such kind."""
+        stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
+        is_strict = self.is_key or (self._is_strict(node) and not stays)
+        return {**node, "strict": False} if is_strict else node
+
+
+def _without_ref(node: Node) -> Node:
+    return {key: value for key, value in node.items() if key != "ref"}
+
+
+def _has_union(node: Node) -> bool:
+    return node["type"] == "union" or any(map(_has_union, inner_schemas(node)))
+
+
+def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None:
+    cls: object = node.get("cls")
+    if isinstance(cls, type) and issubclass(cls, Flag):
+        return Sum(cls)
+    members = cast("list[object]", node["members"])
+    return Chosen(members, "enum") if is_strict else chosen(members, "enum")
+
+
+def _is_closed_enumeration(node: Node) -> bool:
+    # Its values are made members before pydantic sees them.
+    return node["type"] == "enum" and not issubclass(node["cls"], Flag)
+
+
+def _renamed(node: Node) -> Renamed | None:
+    """Return what puts right the names in a record that was a result, or None where there is nothing to do."""
+    inner: Node = node
+    while "fields" not in inner or inner["type"] == "dataclass":
+        if not isinstance(inner.get("schema"), dict):
+            return None
+        inner = inner["schema"]
+    fields: Any = inner["fields"]
+    named: list[tuple[str, Node]] = (
+        [*fields.items()] if isinstance(fields, dict) else [(each["name"], each) for each in fields]
+    )
+    computed: list[Node] = inner.get("computed_fields", [])
+    made: set[str] = {each.get("alias", each["property_name"]) for each in computed}
+    made |= {name for name, field in named if field.get("init", True) is False}
+    names = _other_names([(name, field) for name, field in named if name not in made])
+    return Renamed(names, frozenset(made) - names.keys()) if names or made else None
+
+
+def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
+    """Return the other names of a record's fields, in Python and where it is written, with those in JSON."""
+    names: dict[str, str] = {}
+    taken = {_json_name(name, field) for name, field in named}
+    for name, field in named:
+        json_name = _json_name(name, field)
+        others: set[Any] = {name, field.get("serialization_alias")} - taken - {None}
+        names.update((other, json_name) for other in others if isinstance(json_name, str))
+    return names
+
+
+def _json_name(name: str, field: Node) -> object:
+    """Return the one name that a field is read by, or the first of several; None where it is read from further in."""
+    alias: Any = field.get("validation_alias")
+    while isinstance(alias, list) and alias and isinstance(alias[0], list):
+        alias = cast("Any", alias[0])
+    if isinstance(alias, list):
+        steps = cast("list[object]", alias)
+        return steps[0] if len(steps) == 1 else None
+    return name if alias is None else alias
+
+
+def _is_read_from_text(schema: Node) -> bool:
+    while schema["type"].startswith("function-") and "schema" in schema:
+        schema = schema["schema"]
+    return schema["type"] in _KEYS_AS_TEXT
+
+
+def _function_name(node: Node) -> str:
+    return getattr(node["function"]["function"], "__name__", "")
+
+
+def _rank(choice: object) -> int:
+    """Return where a branch of a union comes: text that another branch wants is not for one that decodes text.
+
+    A UUID comes first, as in JSON, where a text that is one counts for more as a UUID than as text.
+    """
+    schema: Any = cast("tuple[object, str]", choice)[0] if isinstance(choice, tuple) else choice
+    function: object = schema.get("function")
+    if not isinstance(function, dict):
+        return 0
+    called = cast("dict[str, object]", function).get("function")
+    is_uuid = isinstance(called, FromText) and schema["schema"]["type"] == "uuid"
+    return 1 if called is from_base64 else -is_uuid
+
+
+def _decodes_itself(node: Node) -> bool:
+    function = node.get("function")
+    called = cast("dict[str, object]", function).get("function") if isinstance(function, dict) else None
+    return isinstance(getattr(called, "__self__", None), EncodedBytes)

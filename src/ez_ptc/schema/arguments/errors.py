@@ -1,0 +1,388 @@
+"""What is wrong with a call's arguments, as sentences that a model can act on."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Final, cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ez_ptc.schema.safe_repr import one_line, shown, shown_name, shown_names, shown_with_type
+
+__all__ = ["Complaints", "Field", "first_of", "located", "where"]
+
+_AT_MOST: Final = 10
+_MESSAGE_WIDTH: Final = 200
+_PATH_WIDTH: Final = 2 * _MESSAGE_WIDTH
+_NEAR: Final = 0.6
+# What pydantic calls a value of another type, and the type that was wanted.
+_WANTED: Final[Mapping[str, str]] = {
+    "bool_parsing": "bool",
+    "bool_type": "bool",
+    "bytes_type": "bytes",
+    "complex_str_parsing": "complex",
+    "complex_type": "complex",
+    "counter_type": "dict",
+    "date_from_datetime_parsing": "date",
+    "date_parsing": "date",
+    "date_type": "date",
+    "datetime_from_date_parsing": "datetime",
+    "datetime_parsing": "datetime",
+    "datetime_type": "datetime",
+    "decimal_parsing": "Decimal",
+    "decimal_type": "Decimal",
+    "deque_type": "list",
+    "dict_type": "dict",
+    "float_parsing": "float",
+    "float_type": "float",
+    "fraction_parsing": "Fraction",
+    "fraction_type": "Fraction",
+    "frozen_dict_type": "dict",
+    "frozen_set_type": "frozenset",
+    "int_from_float": "int",
+    "int_parsing": "int",
+    "int_parsing_size": "int",
+    "int_type": "int",
+    "iterable_type": "list",
+    "list_type": "list",
+    "mapping_type": "dict",
+    "none_required": "None",
+    "ordered_dict_type": "dict",
+    "path_type": "Path",
+    "sequence_str": "list",
+    "set_type": "set",
+    "string_type": "str",
+    "time_delta_parsing": "timedelta",
+    "time_delta_type": "timedelta",
+    "time_parsing": "time",
+    "time_type": "time",
+    "tuple_type": "tuple",
+    "url_parsing": "URL",
+    "url_type": "URL",
+    "uuid_parsing": "UUID",
+    "uuid_type": "UUID",
+}
+_WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
+# A validator of ours around a type, and of anybody's around the type that it ends in.
+_WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
+_ENUM: Final = re.compile(r"enum\[(\w+)\]")
+_MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
+_VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
+_KEYS: Final = 100
+_WORTH_DETAIL: Final = 2_000
+_MOST_WRAPPED: Final = 20
+_ITEMS: Final = (list, tuple, set, frozenset)
+
+_Path = tuple[int | str, ...]
+_ROOT: Final[_Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter as a complaint speaks of it: its type in Python, whether it must be passed, whether it takes many.
+
+    `spelling` stands for its name where a program cannot write that.
+    """
+
+    type_text: str
+    required: bool
+    many: bool
+    spelling: str | None = None
+
+
+class Complaints:
+    """Gathers what is wrong with one call's arguments, names first."""
+
+    def __init__(self, fields: Mapping[str, Field], names_at: Callable[[_Path], Sequence[str]] | None = None) -> None:
+        """Begin with none; `names_at` says which fields there are at a path within an argument."""
+        self._fields = fields
+        self._names_at = names_at
+        self._found: list[str] = []
+        self._more = 0
+
+    def problems(self) -> tuple[str, ...]:
+        """Return the sentences, at most ten and a word on the others."""
+        return (*self._found, f"and {self._more} more") if self._more else tuple(self._found)
+
+    def _add(self, write: Callable[[], str]) -> None:
+        # What is not shown is not written either: looking for near names takes its time.
+        if len(self._found) < _AT_MOST:
+            self._found.append(write())
+        else:
+            self._more += 1
+
+    def of_names(
+        self, positional: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Complain of unknown, repeated, surplus and missing arguments; return the others by name."""
+        values: dict[str, object] = dict(zip(positional, args, strict=False))
+        if len(args) > len(positional):
+            self._add(lambda: f"takes {_counted(len(positional), 'argument')} by position, got {len(args)}")
+        unknown = [name for name in kwargs if name not in self._fields]
+        for name in kwargs:
+            if name in values:
+                self._add(partial("{} is given twice, by position and by name".format, shown(self._spelled(name))))
+            elif name in self._fields:
+                values[name] = kwargs[name]
+        missing = [name for name, field in self._fields.items() if field.required and name not in values]
+        for name in unknown:
+            self._add(partial(self._unknown, name, values, unknown, missing))
+        for name in missing:
+            self._add(
+                partial("missing argument {} ({})".format, shown(self._spelled(name)), self._fields[name].type_text)
+            )
+        return values
+
+    def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:
+        """Complain of every value that pydantic refused; `values` are those it was given."""
+        if error.error_count() > _WORTH_DETAIL:
+            takes = ", ".join(
+                f"{shown_name(self._spelled(name))}: {self._fields[name].type_text}" for name in self._fields
+            )
+            self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {one_line(takes)}")
+            return
+        details = error.errors(include_url=False)
+        found = [(located(each, values), each) for each in details if not _is_missing_argument(each)]
+        unions = _Unions.of([places for places, _ in found])
+        by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
+        for places, each in found:
+            if (path := unions.meeting(places)) is not None:
+                by_path[path].append(each)
+        for path, errors in by_path.items():
+            self._add(partial(self._of_place, path, errors, unions, values))
+
+    def _of_place(
+        self, path: _Path, errors: Sequence[ErrorDetails], unions: "_Unions", values: Mapping[str, object]
+    ) -> str:
+        if unions.are_all_wrong(path):
+            wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
+            return self._other_type(path, wanted, _at(path, values))
+        return self._sentence(path, errors[0])
+
+    def of_raised(self, name: str, value: object, error: Exception) -> None:
+        """Complain of a value at which a type's own validation failed, and did not say what was wrong."""
+        words: object = error.args[0] if error.args else ""
+        said = f": {one_line(words)}" if type(words) is str and words else ""
+        reason = f"{type(error).__name__}{said}"
+        self._add(
+            lambda: (
+                f"{self._where((name,))} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})"
+            )
+        )
+
+    def _unknown(
+        self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
+    ) -> str:
+        return f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})"
+
+    def _instead(
+        self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
+    ) -> str:
+        if not isinstance(name, str):
+            return "names are text"
+        free = [self._spelled(each) for each in self._fields if each not in values]
+        is_renamed = len(unknown) == len(missing) == 1
+        near = (
+            [self._spelled(missing[0])]
+            if is_renamed
+            else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
+        )
+        if near:
+            return f"did you mean {near[0]!r}?"
+        return (
+            f"it takes {shown_names([*map(self._spelled, self._fields)])}" if self._fields else "it takes no arguments"
+        )
+
+    def _sentence(self, path: _Path, error: ErrorDetails) -> str:
+        place = self._where(path)
+        if error["type"] == "missing":
+            return f"{place} is missing{_misspelt(path[-1], error['input'])}"
+        if error["type"] == "string_unicode":
+            return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
+        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            return f"{place} is unknown{self._known_name(path)}"
+        wanted = self._wanted(path, error)
+        if wanted is None:
+            return f"{place}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
+        reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
+        return self._other_type(path, wanted, error["input"]) + (f" ({one_line(str(reason))})" if reason else "")
+
+    def _known_name(self, path: _Path) -> str:
+        *around, name = path
+        names = self._names_at(tuple(around)) if self._names_at is not None else ()
+        near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
+        if near:
+            return f" (did you mean {near[0]!r}?)"
+        return f" (it takes {shown_names(names)})" if names else ""
+
+    def _other_type(self, path: _Path, wanted: str, value: object) -> str:
+        if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
+            count = len(cast("Sequence[object]", value))
+            instead = "pass the item itself" if count == 1 else "call it once for each"
+            return (
+                f"{self._where(path)} wants one {one_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+            )
+        return f"{self._where(path)} wants {one_line(wanted)}, got {shown_with_type(value)}"
+
+    def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
+        wanted = _wanted_by(error)
+        if wanted is None or len(path) > 1 or "expected" in error.get("ctx", {}):
+            return wanted
+        text = self._field(path).type_text
+        is_dict = error["type"] in _WANTED_DICTS and not text.startswith("dict")
+        return f"{text} (a dict)" if is_dict else text
+
+    def _spelled(self, name: str) -> str:
+        field = self._fields.get(name)
+        return name if field is None or field.spelling is None else field.spelling
+
+    def _where(self, path: _Path) -> str:
+        return where(path, self._fields)
+
+    def _field(self, path: _Path) -> Field:
+        name, *_ = path
+        return self._fields[str(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unions:
+    """The places where several branches of a union refused a value, each with what pydantic calls them.
+
+    Of each branch it is known whether it refused the value itself, and not only something in it.
+    """
+
+    branches: Mapping[_Path, Mapping[str, bool]]
+
+    @classmethod
+    def of(cls, found: Sequence[list[tuple[_Path, int | str]]]) -> "_Unions":
+        branches: dict[_Path, dict[str, bool]] = defaultdict(dict)
+        for places in found:
+            for path, branch in places[:-1]:
+                at_root = places[-1][0] == path
+                branches[path][str(branch)] = branches[path].get(str(branch), False) or at_root
+        return cls(branches)
+
+    def are_all_wrong(self, path: _Path) -> bool:
+        """Whether the value as a whole is wrong there, as far as can be said."""
+        return len(self.branches.get(path, ())) > 1 and self._meant(path) is None
+
+    def meeting(self, places: list[tuple[_Path, int | str]]) -> _Path | None:
+        """Return where an error is to be told; None for one of a branch that was not meant."""
+        for path, branch in places[:-1]:
+            if self.are_all_wrong(path):
+                return path
+            if len(self.branches[path]) > 1 and self._meant(path) != str(branch):
+                return None
+        return places[-1][0]
+
+    def text(self, path: _Path) -> str:
+        """Return what is wanted there."""
+        return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
+
+    def _meant(self, path: _Path) -> str | None:
+        """Return the one branch that the value has the shape of."""
+        fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
+        return fitting[0] if len(fitting) == 1 else None
+
+
+def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return as many sentences as anybody reads, and how many more there are."""
+    more = len(sentences) - _AT_MOST
+    return (*sentences[:_AT_MOST], f"and {more} more") if more > 0 else tuple(sentences)
+
+
+def located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
+    """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
+
+    Pydantic mixes names of branches into the path; what the value at that place does not have is one of them.
+    """
+    path = _ROOT
+    value: object = values
+    branches: list[tuple[_Path, int | str]] = []
+    last = len(error["loc"]) - 1
+    for number, step in enumerate(error["loc"]):
+        is_absent_key = number == last and error["type"] == "missing"
+        if number == 0 or is_absent_key or _has(value, step) or (isinstance(step, int) and type(value) in _ITEMS):
+            path, value = (*path, step), _inner(value, step)
+        else:
+            branches.append((path, step))
+    return [*branches, (path, "")]
+
+
+def _has(value: object, step: int | str) -> bool:
+    if isinstance(value, Mapping):
+        return step in cast("Mapping[object, object]", value)
+    if isinstance(value, list | tuple):
+        return isinstance(step, int) and 0 <= step < len(cast("Sequence[object]", value))
+    return False
+
+
+def _inner(value: object, step: int | str) -> object:
+    return cast("Mapping[object, object]", value)[step] if _has(value, step) else None
+
+
+def _at(path: _Path, values: Mapping[str, object]) -> object:
+    value: object = values
+    for step in path:
+        value = _inner(value, step)
+    return value
+
+
+def _branch_text(branch: str) -> str:
+    """Return the type in the name that pydantic gives a branch, which names validators and constraints as well."""
+    while (found := _VALIDATED.fullmatch(branch)) is not None:
+        branch = found["inner"] or found["function"]
+    for _ in range(_MOST_WRAPPED):
+        branch, count = _WRAPPED.subn(r"\1", branch)
+        if not count:
+            break
+    return _ENUM.sub(r"\1", branch.replace("constrained-", "")).replace(",", ", ").replace(",  ", ", ")
+
+
+def _misspelt(key: object, siblings: object) -> str:
+    if not isinstance(key, str) or not isinstance(siblings, Mapping):
+        return ""
+    keys = [each for each in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(each) is str]
+    near = difflib.get_close_matches(key, [each for each in keys if len(each) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
+    return f" (did you write {near[0]!r} instead?)" if near else ""
+
+
+def _is_missing_argument(error: ErrorDetails) -> bool:
+    return error["type"] == "missing" and len(error["loc"]) == 1
+
+
+def _wanted_by(error: ErrorDetails) -> str | None:
+    context = error.get("ctx", {})
+    if "expected" in context:
+        return _MEMBER.sub(r"\g<value>", str(context["expected"]))
+    for key in ("class_name", "class"):
+        if key in context:
+            return str(context[key])
+    return _WANTED.get(error["type"])
+
+
+def _pydantic_words(error: ErrorDetails) -> str:
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if message.startswith("Input "):
+        return f" {one_line(message.removeprefix('Input '))}"
+    return f": {one_line(message)}"
+
+
+def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:
+    """Write a place as a quoted name, as in `'it.parts[0]'`; `fields` know how the name of the first is spelled."""
+    first, *others = path
+    field = fields.get(str(first)) if fields else None
+    text = str(first) if field is None or field.spelling is None else field.spelling
+    for step in others:
+        is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
+        text += f".{step}" if is_plain else f"[{shown(step)}]"
+    return repr(text if len(text) <= _PATH_WIDTH else f"{text[:_MESSAGE_WIDTH]}…{text[-_MESSAGE_WIDTH:]}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"at most {number} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"

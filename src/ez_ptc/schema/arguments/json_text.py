@@ -1,0 +1,173 @@
+"""The JSON text of a call's arguments, read with care: it comes from outside."""
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.arguments.nesting import nested_deeper
+from ez_ptc.schema.safe_repr import shown, shown_with_type
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "check_value",
+    "is_too_deep",
+    "parse_arguments",
+    "parse_value",
+    "read_json",
+]
+
+MAX_CHARACTERS: Final = 4 * 1024 * 1024
+MAX_DEPTH: Final = 100
+# So many are read, to be counted exactly: no stack is too small for them.
+_MOST_BRACKETS: Final = 2 * MAX_DEPTH
+
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_HALF_A_PAIR: Final = "there is half a surrogate pair in them, which is no character: send the character itself"
+
+
+class _RefusedError(Exception):
+    """What is wrong with a text that JSON itself would let pass."""
+
+
+def parse_arguments(tool: str, text: str) -> dict[str, object]:
+    """Read the JSON object that a model sent as the arguments of `tool`.
+
+    Empty text is no arguments, as some providers send it. Raises `ArgumentsError` for what is no JSON object, and for
+    what JSON leaves open: `NaN` and numbers that no float can hold, keys that come twice, lone surrogates, more than
+    `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. Takes time in proportion to the text at most.
+    """
+    if not text.strip():
+        return {}
+    try:
+        return _object(text)
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
+    except RecursionError:
+        problem = _too_deep()
+    except (_RefusedError, ValueError) as error:  # a ValueError is Python's own limit for the digits of an integer
+        problem = str(error)
+    message = f"{tool}: the arguments are not usable JSON: {problem}"
+    raise ArgumentsError(message, problems=[problem]) from None
+
+
+def parse_value(text: str) -> object:
+    """Read JSON text that came in place of a value, with the same care; None where it is none, as for `null`."""
+    try:
+        return _value(text)
+    except (_RefusedError, ValueError, RecursionError):
+        return None
+
+
+def check_value(value: object) -> object:
+    """Return a value that may be anything; raise ValueError for what JSON text would not be let pass with.
+
+    That is a dict or list that is too deep, as one that contains itself, and half a surrogate pair.
+    """
+    if type(value) not in (str, dict, list, tuple):
+        return value
+    try:
+        _check_depth(value)
+        if _has_surrogate(value):
+            _refuse(_HALF_A_PAIR)
+    except _RefusedError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+def _object(text: str) -> dict[str, object]:
+    value = _value(text)
+    if not isinstance(value, dict):
+        _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
+    return cast("dict[str, object]", value)
+
+
+def _value(text: str) -> object:
+    if len(text) > MAX_CHARACTERS:
+        _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
+    value: object = _followed(text, _DECODER)
+    _check_depth(value)
+    if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(value)):
+        _refuse(_HALF_A_PAIR)
+    return value
+
+
+def read_json(text: str, **options: Any) -> object:
+    """Do what `json.loads` does. Raises ValueError, and RecursionError for what is nested far too deeply."""
+    return _followed(text, json.JSONDecoder(**options))
+
+
+def _followed(text: str, decoder: json.JSONDecoder) -> object:
+    if nested_deeper(text.encode(errors="surrogatepass"), _MOST_BRACKETS):
+        raise RecursionError
+    return decoder.decode(text)
+
+
+def is_too_deep(value: object) -> bool:
+    """Return whether lists and dicts are nested more than `MAX_DEPTH` levels deep, as in one that contains itself."""
+    level, count = [value], 0
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _children(outer)]
+        count += len(level)
+        if not level:
+            return False
+        if count > MAX_CHARACTERS:  # no text has so many values: lists that several others share
+            break
+    return True
+
+
+def _check_depth(value: object) -> None:
+    if is_too_deep(value):
+        _refuse(_too_deep())
+
+
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _has_surrogate(value: object) -> bool:
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, str) and _SURROGATE.search(current):
+            return True
+        if isinstance(current, dict):
+            waiting.extend(cast("dict[str, object]", current))
+        waiting.extend(_children(cast("object", current)))
+    return False
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        key, times = Counter(key for key, _ in pairs).most_common(1)[0]
+        _refuse(f"the key {shown(key)} comes {times} times in one object: send it once")
+    return values
+
+
+def _no_constant(text: str) -> NoReturn:
+    _refuse(f"{text} is no JSON number: send null or a string")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        _refuse(f"the number {shown(text)} is too large for a float")
+    return number
+
+
+def _too_deep() -> str:
+    return f"they are nested more than {MAX_DEPTH} levels deep: send them flatter"
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise _RefusedError(problem)
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)

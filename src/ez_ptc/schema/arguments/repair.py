@@ -1,0 +1,135 @@
+"""What models are known to get wrong in a call's arguments, put right and recorded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from ez_ptc.schema.arguments.core_paths import Places
+from ez_ptc.schema.arguments.errors import first_of, located, where
+from ez_ptc.schema.arguments.json_text import parse_value
+from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
+from ez_ptc.schema.arguments.validation import Validation
+from ez_ptc.schema.safe_repr import shown
+
+__all__ = ["Mended", "mended"]
+
+_ROUNDS: Final = 5
+_ROUNDS_OF_MANY: Final = 2
+_WORTH_MENDING: Final = 2_000
+# What pydantic says of text where a list or a dict is wanted.
+_LISTS: Final = frozenset(
+    {
+        "deque_type",
+        "frozen_set_type",
+        "iterable_type",
+        "list_type",
+        "sequence_str",
+        "set_type",
+        "tuple_type",
+    }
+)
+_DICTS: Final = frozenset(
+    {
+        "counter_type",
+        "dataclass_exact_type",
+        "dataclass_type",
+        "dict_type",
+        "frozen_dict_type",
+        "mapping_type",
+        "model_attributes_type",
+        "model_type",
+        "ordered_dict_type",
+        "union_tag_not_found",
+    }
+)
+_EITHER: Final = frozenset({"is_instance_of", "named_tuple_type"})
+
+_Path = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Arguments after mending, what validation made of them or what it still refuses, and a sentence for each slip."""
+
+    values: dict[str, object]
+    result: dict[str, Any] | None
+    error: ValidationError | None
+    sentences: tuple[str, ...]
+
+
+def mended(values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places) -> Mended:
+    """Put right what can be, and validate again, until there is nothing left to put right.
+
+    `error` is how the arguments were refused, None where they were not validated yet. Raises TooCostlyError.
+
+    JSON text becomes the list or the dict that is wanted, null where there is a default is left out, and the name of an
+    Enum's member becomes the member. Text that is wanted as text stays as it is. The arguments themselves are not
+    changed, but copied where they are mended.
+    """
+    sentences: list[str] = []
+    for _ in range(_ROUNDS if validation.is_small(values) else _ROUNDS_OF_MANY):
+        if error is not None:
+            error = validation.in_detail(values, error, most=_WORTH_MENDING)
+            changes = list(_changes(values, error, places)) if error.error_count() <= _WORTH_MENDING else []
+            if not changes:
+                break
+            values = replaced(values, ((path, value) for path, value, _ in changes))
+            sentences += [f"{where(path)} {sentence}" for path, _, sentence in changes]
+        try:
+            return Mended(values, validation.quick(values), None, first_of(sentences))
+        except ValidationError as refused:
+            error = refused
+    return Mended(values, None, error, first_of(sentences))
+
+
+def _changes(
+    values: Mapping[str, object], error: ValidationError, places: Places
+) -> Iterator[tuple[_Path, object, str]]:
+    refused: dict[_Path, set[str]] = {}
+    for each in error.errors(include_url=False, include_context=False, include_input=False):
+        *_, (path, _) = located(each, values)
+        refused.setdefault(path, set()).add(each["type"])
+    for path, kinds in refused.items():
+        found, value = _at(values, path)
+        if not found:
+            continue
+        if value is None:
+            if isinstance(path[-1], str) and places.at(path).is_optional:
+                yield path, LEFT_OUT, "came as null and is left out"
+        elif (plainer := _plainer(value, kinds)) is not None:
+            yield path, *plainer
+        elif type(value) is str and (change := _change_of_text(value, path, kinds, places)) is not None:
+            yield path, *change
+
+
+def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
+    member = next((each for each in places.at(path).members if each.name == text), None)
+    if member is not None:
+        return member, f"came as the name {shown(text)} of a member, not as its value"
+    wanted = (
+        *((list,) if kinds & (_LISTS | _EITHER) else ()),
+        *((dict,) if kinds & (_DICTS | _EITHER) else ()),
+    )
+    if wanted and text.lstrip()[:1] in ("[", "{") and isinstance(value := parse_value(text), wanted):
+        return cast("object", value), "came as JSON text"
+    return None
+
+
+def _plainer(value: object, kinds: set[str]) -> tuple[object, str] | None:
+    """Return what a program's value is where its type is not wanted and a plainer one is."""
+    if "string_type" in kinds and hasattr(type(value), "__fspath__"):
+        return str(value), "came as a path"
+    if kinds & _DICTS and isinstance(value, tuple) and hasattr(cast("Any", value), "_asdict"):
+        return cast("Any", value)._asdict(), "came as a named tuple"
+    return None
+
+
+def _at(values: object, path: _Path) -> tuple[bool, object]:
+    for step in path:
+        try:
+            values = cast("Mapping[int | str, object]", values)[step]
+        except (LookupError, TypeError):
+            return False, None
+    return True, values

@@ -1,0 +1,139 @@
+"""The validation of a call's arguments, in time that their size justifies."""
+
+import marshal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+from pydantic_core import CoreSchema
+
+from ez_ptc.schema.arguments.bounds import Bounds, TooCostlyError, run_within
+from ez_ptc.schema.arguments.core_schemas import Node, has_pattern, runs_code
+from ez_ptc.schema.arguments.decoding import decoded
+
+__all__ = ["TooCostlyError", "Validation", "count_values"]
+
+_QUICK: Final = 100_000
+"""Values are validated without a look at the clock that cost so many microseconds at most, by a rough estimate."""
+_MIN_SECONDS: Final = 0.1
+_SECONDS_OF_A_VALUE: Final = 2.5e-6
+"""CPU time that a validation may take: `_MIN_SECONDS`, or more for many values."""
+_WORTH_DETAIL: Final = 20_000
+"""All errors are asked for where there can be so many at most, by the same estimate."""
+
+_MAX_LEVELS: Final = 128
+_MAX_COUNTED: Final = 2_000_000
+
+R = TypeVar("R")
+
+_COLLECTIONS: Final = (list, tuple, set, frozenset, deque)
+_Arguments = dict[str, Any]
+# What is there, whatever a class derived from dict says.
+_values: Final = dict[object, object].values
+
+
+class Validation:
+    """Validates all arguments of a function, as the core schema of a dict of them says.
+
+    Its validators are made when the first arguments come, which takes less than describing the function did: of many
+    tools few are called. Patterns are looked at when it is made. Raises UnboundedPatternError for one that may take
+    exponential time.
+    """
+
+    def __init__(self, schema: CoreSchema) -> None:
+        self._schema = schema
+        self._metered: Callable[[Any], Any] | None = None
+        self._all: Callable[[Any], Any] | None = None
+        self.is_ready = False
+        """Whether the validators are made; only then the other attributes are there."""
+        self.quick: Callable[[_Arguments], _Arguments] = self._at_first
+        """Returns the converted arguments.
+
+        Raises ValidationError, with the first error of each list and dict, and TooCostlyError.
+        """
+        if has_pattern(cast("Node", schema)):
+            self._get_ready()
+
+    def _get_ready(self) -> None:
+        self._bounds = Bounds(decoded(self._schema))
+        self._first = self._bounds.validator(fail_fast=True)
+        most = max(self._bounds.weight, self._bounds.branches)
+        self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
+        self.quick = self._first if most == 1 and not self._bounds.repeats else self._bounded
+        self.runs_code = runs_code(cast("Node", self._schema))
+        """Whether it calls functions of the types' authors."""
+        self.is_ready = True
+
+    def _at_first(self, values: _Arguments) -> _Arguments:
+        self._get_ready()
+        return self.quick(values)
+
+    def _bounded(self, values: _Arguments) -> _Arguments:
+        # There are no more values than they have bytes, and bytes are counted fast.
+        if self._few_bytes and _size(values) <= self._few_bytes:
+            return self._first(values)
+        lists, others = count_values(values)
+        is_quick = lists * self._bounds.weight + others * self._bounds.branches <= _QUICK
+        if is_quick and not self._bounds.repeats:
+            return self._first(values)
+        if not is_quick and self._metered is None:
+            self._metered = self._bounds.validator(fail_fast=True, metered=True)
+        validate = self._first if is_quick or self._metered is None else self._metered
+        return run_within(_seconds(lists + others), validate, values)
+
+    def within(self, function: Callable[[_Arguments], R], values: _Arguments) -> R:
+        """Call a function that validates some arguments several times, in the time that they may take once.
+
+        Raises TooCostlyError, and what the function raises.
+        """
+        return run_within(_seconds(sum(count_values(values))), function, values)
+
+    def is_small(self, values: _Arguments) -> bool:
+        """Whether all errors of these arguments can be asked for."""
+        if not self.is_ready:  # nothing was validated, as the names of the arguments are wrong
+            self._get_ready()
+        lists, others = count_values(values)
+        return lists * self._bounds.weight + others * self._bounds.branches <= _WORTH_DETAIL
+
+    def in_detail(self, values: _Arguments, error: ValidationError, *, most: int) -> ValidationError:
+        """Return all errors of arguments that were refused; where there are more than `most`, those of `error`."""
+        if not self.is_small(values):
+            return error
+        if self._all is None:
+            self._all = self._bounds.validator(fail_fast=False)
+        try:
+            run_within(_MIN_SECONDS, self._all, values)
+        except ValidationError as detailed:
+            return detailed if detailed.error_count() <= most else error
+        return error
+
+
+def _size(values: _Arguments) -> int:
+    try:
+        return len(marshal.dumps(values))
+    except ValueError:  # not all of them are plain
+        return sys.maxsize
+
+
+def _seconds(values: int) -> float:
+    return max(_MIN_SECONDS, values * _SECONDS_OF_A_VALUE)
+
+
+def count_values(value: object) -> tuple[int, int]:
+    """Return how many lists and dicts there are in a value, and how many other values, keys of dicts included.
+
+    What contains itself, or has more values than JSON of any permitted size, is not counted to its end.
+    """
+    containers, others, level = 0, 0, [value]
+    for _ in range(_MAX_LEVELS):
+        dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
+        lists = [cast("Iterable[object]", item) for item in level if isinstance(item, _COLLECTIONS)]
+        containers += len(dicts) + len(lists)
+        others += len(level) - len(dicts) - len(lists) + sum(map(len, dicts))
+        if (not dicts and not lists) or containers + others > _MAX_COUNTED:
+            break
+        level = [*chain.from_iterable(map(_values, dicts)), *chain.from_iterable(lists)]
+    return containers, others

@@ -1,0 +1,1 @@
+"""JSON Schemas given by the caller rather than read from a function."""

@@ -1,0 +1,225 @@
+"""The arguments of one call, checked against a JSON Schema that was given."""
+
+import copy
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, cast
+
+import jsonschema_rs
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.annotations.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.arguments.binder import BoundCall
+from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
+from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
+from ez_ptc.schema.arguments.value_sizes import has_more, is_little, json_containers
+from ez_ptc.schema.imported.costs import MAX_CHECKS
+from ez_ptc.schema.imported.failures import Failure, Failures
+from ez_ptc.schema.safe_repr import one_line, shown, shown_with_type
+from ez_ptc.schema.stubs import type_text
+
+__all__ = ["SchemaBinder"]
+
+_AT_MOST: Final = 10
+_CHOICES: Final = 8
+_MOST_FAILURES: Final = 500
+_MOST_MENDED: Final = 10_000
+_NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
+_TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
+_COMPARED: Final = 2
+"""Failures for which the nearest of the values that are allowed is looked for, which takes its time."""
+_COMPARED_LENGTH: Final = 200
+_MOST_COMPARED: Final = 300
+_ALIKE: Final = 2
+"""Of more values than are compared, those that begin with the same characters come first: the quote and one more."""
+_WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaBinder:
+    """Binds the arguments of a call to the properties of a JSON Schema.
+
+    `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that a
+    call may leave out, where they have a default of their own or the function cannot do without them; `contexts` those
+    that the host fills. `is_plain` says that no part of the schema takes long for a small value, and `checks_per_value`
+    how many checks a value may take. Values stay as they came: a JSON Schema says nothing of Python's types.
+    """
+
+    tool: str
+    fields: Mapping[str, Field]
+    contexts: Mapping[str, object]
+    fillers: Mapping[str, object]
+    takes_others: bool
+    is_plain: bool
+    checks_per_value: int
+    validator: jsonschema_rs.Validator
+    failures: Failures
+
+    @property
+    def positional(self) -> tuple[str, ...]:
+        """The names of the arguments that may be passed by position, in order."""
+        return tuple(self.fields)
+
+    @property
+    def by_position_only(self) -> Mapping[str, object]:
+        """None: what comes from JSON goes by name."""
+        return {}
+
+    def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        return self.is_plain and is_little(args, kwargs)
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
+        """Check what a caller passed by position and by name.
+
+        Raises `ArgumentsError` that names everything that is wrong at once.
+        """
+        complaints = Complaints(self.fields)
+        others = {name: each for name, each in kwargs.items() if name not in self.fields} if self.takes_others else {}
+        values = complaints.of_names(
+            self.positional, args, {name: each for name, each in kwargs.items() if name not in others}
+        )
+        values.update(others)
+        if not (is_little(values) or has_more(values, MAX_CHECKS)):
+            values = cast("dict[str, object]", json_containers(values, MAX_DEPTH))
+        problems, mended = list(complaints.problems()), ()
+        if (not_json := _why_no_json(values)) is not None:
+            self._refuse([*problems, not_json])
+        if has_more(values, MAX_CHECKS // self.checks_per_value):
+            self._refuse([*problems, _TOO_MANY])
+        if not self.validator.is_valid(values):
+            values, mended, failures = self._mended(values)
+            problems += self._problems_of(failures)
+        if problems:
+            self._refuse(problems)
+        for name, filler in self.fillers.items():
+            if name not in values:
+                values[name] = copy.deepcopy(filler)  # or else a call could change the default of the next
+        return BoundCall((), {**values, **filled_contexts(self.tool, self.contexts, context)}, mended)
+
+    def _refuse(self, problems: Sequence[str]) -> NoReturn:
+        message = f"{self.tool}: {'; '.join(problems)}"
+        raise ArgumentsError(message, problems=problems) from None
+
+    def _mended(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
+        """Put right what models are known to get wrong.
+
+        Return the arguments, a sentence for each slip, and the first failures that are left, None where none are.
+        """
+        mended: list[str] = []
+        changes: list[tuple[_Path, object]] = []
+        failures: list[Failure] = []
+        for failure, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
+            if sentence:
+                changes.append((failure.path, change))
+                mended.append(f"{where(failure.path, self.fields)} {sentence}")
+            else:
+                failures.append(failure)
+        if changes:
+            values = replaced(values, changes)
+            if self.validator.is_valid(values):
+                return values, first_of(mended), None
+            failures = list(self.failures.of(values, _MOST_FAILURES))
+        return values, first_of(mended), failures
+
+    def _changes(self, failures: Iterable[Failure]) -> Iterator[tuple[Failure, object, str]]:
+        """Yield failures, each with the value that puts it right and what to say of that, or "" where there is none."""
+        others = 0
+        for failure in failures:
+            is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
+            if is_type and failure.value is None and self._may_be_left_out(failure.path):
+                yield failure, LEFT_OUT, "was null and is left out"
+            elif is_type and type(parsed := _parsed(failure.value)) in (list, dict):
+                yield failure, parsed, "was JSON text and is read"
+            else:
+                yield failure, None, ""
+                others += 1
+                if others == _MOST_FAILURES:  # the call is refused anyway
+                    return
+
+    def _may_be_left_out(self, path: _Path) -> bool:
+        # Whether a key further in is required is seen when the rest is checked again.
+        *around, last = path
+        return isinstance(last, str) and (bool(around) or not self.fields[last].required)
+
+    def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
+        """Return a sentence for each of the first failures, and how many more there are."""
+        if found is None:
+            return []
+        failures = [each for each in found if not _is_missing_argument(each)]
+        problems: dict[str, None] = {}
+        for number, failure in enumerate(failures):
+            if len(problems) >= _AT_MOST:
+                return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
+            # Two keywords may refuse one value for one reason, as `type` and `enum` do.
+            problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
+        return list(problems) if found else [_NOT_FOUND]
+
+    def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
+        path, kind = failure.path, failure.kind
+        place = where(path or ["the arguments"], self.fields)
+        if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
+            return [f"{where([*path, kind.property], self.fields)} is missing"]
+        if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
+            return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
+        got = shown_with_type(failure.value)
+        if failure.keyword == "enum":
+            wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
+            return [f"{place} wants {wanted}, got {got}"]
+        if failure.keyword in _WRONG_TYPE:
+            return [f"{place} wants {one_line(self._wanted(failure))}, got {got}"]
+        if failure.keyword == "not":
+            return [f"{place} is of a form that is not allowed, got {got}"]
+        said = one_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        return [f"{place} {said}, got {got}"]
+
+    def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
+        properties = schema.get("properties")
+        names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
+        near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
+        suggestion = f" (did you mean {shown(near[0])}?)" if near else ""
+        return f"{where([*path, name], self.fields)} is unknown{suggestion}"
+
+    def _wanted(self, failure: Failure) -> str:
+        if len(failure.path) == 1:
+            return self.fields[str(failure.path[0])].type_text
+        if isinstance(failure.kind, jsonschema_rs.ValidationErrorKind.Type):
+            return type_text({"type": failure.kind.types})
+        return "another type"
+
+
+def _parsed(value: object) -> object:
+    return parse_value(value) if type(value) is str else None
+
+
+def _why_no_json(values: dict[str, object]) -> str | None:
+    if is_too_deep(values):
+        return f"the arguments are not what JSON can carry: they are nested more than {MAX_DEPTH} levels deep"
+    try:
+        json.dumps(values, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return f"the arguments are not what JSON can carry: {one_line(str(error))}"
+    return None
+
+
+def _is_missing_argument(failure: Failure) -> bool:
+    return not failure.path and failure.keyword in ("required", "additionalProperties")
+
+
+def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
+    """Write the values that are allowed; of many, the nearest or the first."""
+    more = len(options) - _CHOICES
+    listed = _nearest(options, shown(value)) if compare and more > 0 else map(shown, options[:_CHOICES])
+    return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")
+
+
+def _nearest(options: Sequence[object], value: str) -> list[str]:
+    texts = [shown(option) for option in options]
+    if len(texts) > _MOST_COMPARED:
+        alike = [text for text in texts if text[:_ALIKE] == value[:_ALIKE]]
+        texts = [*alike, *texts[:_MOST_COMPARED]][:_MOST_COMPARED]
+    return difflib.get_close_matches(value, list(dict.fromkeys(texts)), n=_CHOICES, cutoff=0)

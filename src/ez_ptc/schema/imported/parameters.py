@@ -1,0 +1,231 @@
+"""A parameters schema that was given and not read from a function: by hand, from MCP, OpenAPI or a data set."""
+
+import copy
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import jsonschema_rs
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.context import context_names
+from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, Signature, TypeText
+from ez_ptc.schema.arguments.errors import Field
+from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
+from ez_ptc.schema.imported.binder import SchemaBinder
+from ez_ptc.schema.imported.costs import checks_per_value
+from ez_ptc.schema.imported.failures import Compiler, Failures
+from ez_ptc.schema.safe_repr import one_line, shown
+from ez_ptc.schema.stubs import type_text
+
+__all__ = ["ImportedSchema", "imported_schema"]
+
+_SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
+"""Keywords whose checks may take long for a small value."""
+_QUICK_CHECKS: Final = 100
+"""Checks of each value that take no time worth mentioning for a small call."""
+_VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
+_NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Keywords with schemas by name: what lies there under `default` is a schema like any other."""
+# Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
+_DRAFTS: Final = (
+    (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),
+    (jsonschema_rs.Draft7Validator, "http://json-schema.org/draft-07/schema#"),
+    (jsonschema_rs.Draft4Validator, "http://json-schema.org/draft-04/schema#"),
+)
+# The first takes linear time. What it does not know is matched by the other, within so many steps for each character.
+_ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=200))
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSchema:
+    """What a model may pass by a given JSON Schema, in the forms of `schema.functions.FunctionSchema`.
+
+    `is_open` where the function takes arguments of any name, so that its own signature does not say which.
+    """
+
+    parameters: dict[str, Any]
+    signature: Signature
+    binder: SchemaBinder
+    is_open: bool
+
+
+def imported_schema(
+    tool: str, schema: Mapping[str, Any], function: Callable[..., object], *, filled: Collection[str] = ()
+) -> ImportedSchema:
+    """Check a JSON Schema of an object and prepare the checking of calls by it; the schema itself is kept as it is.
+
+    It may be of any draft, with OpenAPI's `nullable`; one that does not say is of draft 2020-12. Nothing is fetched: a
+    `$ref` must lead into the schema. Those of `filled` that a call leaves out get the schema's default, and so do those
+    that the function cannot do without. Raises SchemaError for what is no such schema, and for a function that cannot
+    be called by it.
+    """
+    parameters = _object(tool, schema)
+    properties: dict[str, Any] = parameters["properties"]
+    required: list[str] = parameters.get("required", [])
+    # Those that may be left out come last, as in Python, so that a call by position is possible.
+    names = (*required, *(name for name in properties if name not in required))
+    takes = _Takes.of(tool, function)
+    takes.check(tool, names)
+    texts = {name: _type_text(parameters, properties[name]) for name in names}
+    validator, failures = _compiled(tool, parameters)
+    checks = checks_per_value(parameters)
+    return ImportedSchema(
+        parameters,
+        Signature(
+            tuple(_parameter(name, texts[name], properties[name], is_required=name in required) for name in names),
+            EMPTY,
+            {},
+        ),
+        SchemaBinder(
+            tool=tool,
+            fields={name: Field(texts[name], name in required, many=True) for name in names},
+            contexts=takes.contexts,
+            fillers={
+                name: _filler(properties[name])
+                for name in names
+                if name not in required and (name in takes.needed or name in filled)
+            },
+            takes_others=_takes_others(parameters),
+            is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,
+            checks_per_value=checks,
+            validator=validator,
+            failures=failures,
+        ),
+        is_open=takes.names is None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Takes:
+    """What a function takes: `names` is None where it takes any; `needed` have no default."""
+
+    names: frozenset[str] | None
+    needed: frozenset[str]
+    contexts: Mapping[str, object]
+
+    @classmethod
+    def of(cls, tool: str, function: Callable[..., object]) -> "_Takes":
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):  # a built-in that does not say what it takes
+            return cls(None, frozenset(), {})
+        contexts = context_names(function)
+        by_position = [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_ONLY]
+        if by_position:
+            message = f"{tool}: its function takes {by_position[0]!r} by position only, and is called by name: wrap it"
+            raise SchemaError(message)
+        named = [each for each in parameters if each.kind not in _VARIADIC and each.name not in contexts]
+        takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+        needed = frozenset(each.name for each in named if each.default is EMPTY)
+        return cls(None if takes_any else frozenset(each.name for each in named), needed, contexts)
+
+    def check(self, tool: str, names: tuple[str, ...]) -> None:
+        surplus = [name for name in names if self.names is not None and name not in self.names]
+        if surplus:
+            name = shown(surplus[0])
+            message = f"{tool}: its schema has {name}, which its function does not take: add it, or take **kwargs"
+            raise SchemaError(message)
+        unknown = sorted(self.needed - set(names))
+        if unknown:
+            name = shown(unknown[0])
+            message = f"{tool}: its function needs {name}, which its schema does not have: add it to `properties`"
+            raise SchemaError(message)
+
+
+def _object(tool: str, schema: object) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        message = f"{tool}: its parameters are a JSON Schema as a dict, got {type(schema).__name__}"
+        raise SchemaError(message)
+    if is_too_deep(cast("object", schema)):
+        message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
+        raise SchemaError(message)
+    parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
+    kind = parameters.setdefault("type", "object")
+    if kind != "object":
+        message = (
+            f"{tool}: its parameters are the schema of an object with one key for each, got the type {shown(kind)}"
+        )
+        raise SchemaError(message)
+    if not isinstance(parameters.setdefault("properties", {}), dict):
+        message = f"{tool}: `properties` of its parameters is a dict of schemas by name"
+        raise SchemaError(message)
+    required = parameters.get("required", [])
+    if not isinstance(required, list):
+        message = f"{tool}: `required` of its parameters is a list of names, got {shown(required)}"
+        raise SchemaError(message)
+    for name in cast("list[str]", required):
+        parameters["properties"].setdefault(name, {})  # which says that it may be anything
+    return parameters
+
+
+def _compiled(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
+    """Return what validates by a schema, and what finds out where something is not valid."""
+    schema = _without_nullable(parameters)
+    drafts = [(jsonschema_rs.validator_cls_for(schema), "")] if "$schema" in schema else _DRAFTS
+    refusal: ValueError | None = None
+    for draft, uri in drafts:
+        for engine in _ENGINES:
+            compiler = Compiler(draft, uri, engine)
+            try:
+                return compiler.validator(schema), Failures(schema, compiler)
+            except ValueError as error:  # a ValidationError is one too
+                refusal = refusal or error
+    reason = one_line(_reason(refusal))
+    message = f"{tool}: its parameters are no JSON Schema: {reason}"
+    raise SchemaError(message) from refusal
+
+
+def _reason(error: ValueError | None) -> str:
+    if not isinstance(error, jsonschema_rs.ValidationError):
+        return one_line(str(error))
+    path = ".".join(str(step) for step in error.instance_path)
+    return one_line(f"{error.message} (at {shown(path)})" if path else error.message)
+
+
+def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
+    """Return a schema, or what lies within a keyword, with OpenAPI's `nullable` as JSON Schema says it."""
+    if isinstance(part, list):
+        return [_without_nullable(each) for each in cast("list[object]", part)]
+    if not isinstance(part, dict):
+        return part
+    fields = cast("dict[str, object]", part)
+    if within in _NAMED:
+        return {name: _without_nullable(each) for name, each in fields.items()}
+    changed = {key: each if key in _VALUES else _without_nullable(each, key) for key, each in fields.items()}
+    if changed.get("nullable") is True and isinstance(changed.get("type"), str):
+        del changed["nullable"]
+        return {"anyOf": [changed, {"type": "null"}]}
+    return changed
+
+
+def _has_any(part: object, keywords: frozenset[str]) -> bool:
+    if isinstance(part, list):
+        return any(_has_any(each, keywords) for each in cast("list[object]", part))
+    if not isinstance(part, dict):
+        return False
+    fields = cast("dict[str, object]", part)
+    return not keywords.isdisjoint(fields) or any(_has_any(each, keywords) for each in fields.values())
+
+
+def _takes_others(parameters: Mapping[str, Any]) -> bool:
+    """Whether arguments that the schema does not name are welcome: only where it says so, or names none at all."""
+    others = parameters.get("additionalProperties")
+    says_so = others is True or isinstance(others, dict) or "patternProperties" in parameters
+    return says_so or (others is None and not parameters["properties"])
+
+
+def _parameter(name: str, text: str, schema: object, *, is_required: bool) -> Parameter:
+    default = EMPTY if is_required else _filler(schema)
+    return Parameter(name, TypeText(text), default, positional=True, by_name=True)
+
+
+def _filler(schema: object) -> object:
+    return cast("dict[str, object]", schema).get("default") if isinstance(schema, dict) else None
+
+
+def _type_text(root: Mapping[str, Any], schema: object) -> str:
+    definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
+    return type_text({**definitions, **cast("dict[str, Any]", schema)}) if isinstance(schema, dict) else "Any"

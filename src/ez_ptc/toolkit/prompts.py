@@ -1,0 +1,319 @@
+"""What a model reads: how to write a program over the tools, and how the program ended.
+
+Each instruction is written once, for models as small as 1.5 billion parameters: short imperative lines, and a
+worked example to copy. `Guide` frames them for its three readers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.sandbox.output_text import encodable, shortened
+from ez_ptc.sandbox.worker.feedback.read_only import reads_only
+from ez_ptc.sandbox.worker.quoting import on_one_line
+from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.empty_output import unmet
+from ez_ptc.toolkit.read_only import seems_to_read
+from ez_ptc.toolkit.worked_example import example_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["Guide"]
+
+_NO_TOOLS: Final = "No tools are available."
+_READY: Final = "already available: do NOT import them"
+_TASK: Final = (
+    "To run a Python program, pass it to the tool `execute_tools` in its argument `code`.\n"
+    "IMPORTANT: Combine ALL operations into a SINGLE program and a SINGLE call; do NOT make several calls.\n"
+    f"In the program these functions are {_READY}:"
+)
+_DESCRIPTION: Final = (
+    "Run a Python program and return what it prints.\n"
+    "IMPORTANT: Combine ALL operations into a SINGLE program; do NOT make several calls.\n"
+    f"In the program these functions are {_READY}:"
+)
+_PREAMBLE: Final = f"You have access to the Python functions below. They are {_READY}."
+_SHAPES: Final = "The comment `# Returns:` shows what a function returns: use exactly these keys."
+_ANSWER: Final = "IMPORTANT: Combine ALL operations into a single code block: answer with ONE ```python block."
+_CHAINED: Final = (
+    "Chain results: store them in variables, loop over lists, and print only the final answer."
+    '\nRead a key of a result as r["key"] or r.key.'
+)
+_UNCHAINED: Final = (
+    "What the functions return is not documented: do NOT access keys of a result that you would have to guess.\n"
+    "Print each whole result: print(tool_a(...)), print(tool_b(...))."
+)
+_PARALLEL: Final = (
+    "Independent calls can run at once, each as a function and its arguments:\n"
+    "a, b = parallel((tool_a, x), (tool_b, x, y)); results = parallel(*[(tool_a, x) for x in xs])."
+)
+_PLACE: Final = (
+    "The standard library can be imported; no files, no network, no processes.\nALWAYS print() the final answer."
+)
+_ERROR_HINT: Final = "If a program fails, read its error, correct the program and try again."
+_EXAMPLE: Final = "A complete program (other functions and arguments as the task needs):"
+
+_PRINTED_NOTHING: Final = "[Done. The program printed nothing.]"
+_NOTHING_MET: Final = (
+    "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
+)
+_NOTHING_FOUND: Final = "[Done, but it printed nothing: {name}() returned an empty list for these arguments.{advice}]"
+# Less is asked of a reader only: what has an effect would have it on more.
+_ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
+# Small models copy a program after these words, and not after more.
+_MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program instead ({why}):"
+# No part of these can match over many lines: a program comes from a model, and may be all white space.
+_CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
+# As many values as a model must be told of a parameter, since it has to hit one of them.
+_MOST_CHOICES: Final = 50
+# Characters of a program that is told again with a line more.
+_MOST_REPEATED: Final = 5_000
+# A last line that only gives something a name.
+_KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
+# Enough of what was printed before an error to see how far the program came.
+_PRINTED: Final = 2_000
+_MAX_NAMED: Final = 10
+# Characters that may stand around what a program printed or raised.
+_MOST_AROUND: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guide:
+    """The texts that a model reads about some tools.
+
+    `preamble` and `postamble` replace what comes before and after the listing in `prompt()`, `tool_preamble` what comes
+    before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
+    `assist_tool_chaining` the shapes of results are told, where there are any.
+    """
+
+    tools: Sequence[Tool[..., Any]]
+    preamble: str | None = None
+    postamble: str | None = None
+    tool_preamble: str | None = None
+    error_hint: str | None = None
+    assist_tool_chaining: bool = False
+
+    def prompt(self) -> str:
+        """Return the system prompt for a model that answers with a program in its text."""
+        if not self.tools:
+            return _NO_TOOLS
+        preamble = self.preamble
+        if preamble is None:
+            preamble = f"{_PREAMBLE}\n{_SHAPES}" if self._has_shapes else _PREAMBLE
+        if self.postamble is None:
+            postamble = _joined(_ANSWER, self._rules, self._hint, self._example(fenced=True))
+        else:
+            postamble = _joined(self.postamble, self._hint)
+        definitions = [self._definition(tool) for tool in self.tools]
+        return encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
+
+    def tool_prompt(self) -> str:
+        """Return the system prompt for a model that is given the tool `execute_tools`."""
+        return self._framed(_TASK)
+
+    def description(self) -> str:
+        """Return the description of the tool `execute_tools`, which is its docstring too."""
+        return self._framed(_DESCRIPTION)
+
+    def answer(self, code: str, result: ExecutionResult) -> str:
+        """Return what a model reads after its program has run: what it printed, or what went wrong.
+
+        It has no more characters than the limits of the execution allow, and a sentence.
+        """
+        return encodable(shortened(self._answer(code, result), result.max_text + _MOST_AROUND))
+
+    def _answer(self, code: str, result: ExecutionResult) -> str:
+        if not result.success:
+            return self._failure(result)
+        pictures = result.pictures_text()
+        if result.output:
+            cut = result.truncated.get("output", 0)
+            return "\n".join(
+                filter(None, (result.output, f"[{cut} more bytes were cut: print less.]" if cut else "", pictures))
+            )
+        if pictures and not result.value_text():
+            return pictures
+        return "\n".join(filter(None, (self._unprinted_answer(code, result), pictures)))
+
+    def _unprinted_answer(self, code: str, result: ExecutionResult) -> str:
+        unprinted = bool(result.tool_calls) and "print(" not in code
+        if result.return_value is None and not result.described:
+            return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))
+        value = result.value_text()
+        if unprinted and not self._has_shapes:
+            value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
+        return value
+
+    def _unprinted(self, code: str, result: ExecutionResult) -> str:
+        """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
+        called = _called(result)
+        more = f" and {len(called) - _MAX_NAMED} others" if len(called) > _MAX_NAMED else ""
+        calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED]) + more
+        if not self._has_only_read(result):
+            return f"[Done. The program called {calls} and printed nothing: only what it print()s is seen.]"
+        told = (
+            f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
+        )
+        code = code.rstrip()
+        kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
+        return told + self._proposed(f"{code}\nprint({kept[1]})") if kept else told
+
+    def _unmet(self, code: str, result: ExecutionResult) -> str:
+        """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
+        called = _called(result)
+        if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
+            return ""
+        has_only_read = self._has_only_read(result)
+        found = unmet(code, (call.get("result") for call in result.tool_calls))
+        if found is None:
+            empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
+            name = next(empty, "")
+            return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "") if name else ""
+        proposed = self._proposed(found.program.strip()) if has_only_read and found.program else ""
+        if not proposed:
+            return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
+        return _MEANT.format(why=found.why) + proposed
+
+    def _has_only_read(self, result: ExecutionResult) -> bool:
+        called = _called(result)
+        return all(tool.read_only is True for tool in self.tools if tool.name in called)
+
+    def _proposed(self, program: str) -> str:
+        """Return a program in a block for a model to copy; "" where it may do more than read, or end the block."""
+        readers = {tool.name: tool.read_only is True for tool in self.tools}
+        is_harmless = "```" not in program and reads_only(program, readers)
+        return f"\n```python\n{program}\n```" if is_harmless else ""
+
+    @property
+    def _has_shapes(self) -> bool:
+        """Whether the model is told of any tool what it returns."""
+        return self.assist_tool_chaining and any(tool.return_schema is not None for tool in self.tools)
+
+    @property
+    def _hint(self) -> str:
+        return _ERROR_HINT if self.error_hint is None else self.error_hint
+
+    @property
+    def _rules(self) -> str:
+        usage = _CHAINED if self._has_shapes else _UNCHAINED
+        return f"{usage}\n{_PARALLEL}\n{_PLACE}"
+
+    def _framed(self, introduction: str) -> str:
+        introduction = introduction if self.tool_preamble is None else self.tool_preamble
+        listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
+        instructions = _joined(self._rules, self._hint, self._example(fenced=False))
+        return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
+
+    def _example(self, *, fenced: bool) -> str:
+        program = example_program(self.tools, with_shapes=self._has_shapes)
+        if not program:
+            return ""
+        body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
+        return f"{_EXAMPLE}\n{body}"
+
+    def _definition(self, tool: Tool[..., Any]) -> str:
+        """Return a tool as the head of a function with its docstring."""
+        lines = [f"def {on_one_line(tool.signature)}:"]
+        documentation = _documentation(tool).replace('"""', "'''")
+        if "\n" in documentation:
+            documentation += "\n"
+        elif documentation.endswith(('"', "\\")):
+            documentation += " "
+        if documentation:
+            lines.append(indent(f'"""{documentation}"""', "    "))
+        lines += [f"    # {text}" for text in (*_takes(tool), self._returns(tool)) if text]
+        return "\n".join(lines)
+
+    def _entry(self, tool: Tool[..., Any]) -> str:
+        """Return a tool as an item of a list: its signature, then what it does and returns."""
+        about = "" if _is_undescribed(tool) else _lines(tool.description)
+        about = " | ".join(filter(None, (about, self._returns(tool))))
+        return "\n".join(
+            [f"- {on_one_line(tool.signature)}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)]
+        )
+
+    def _returns(self, tool: Tool[..., Any]) -> str:
+        if not self.assist_tool_chaining or tool.return_schema is None:
+            return ""
+        return on_one_line(f"Returns: {type_text(tool.return_schema)}")
+
+    def _failure(self, result: ExecutionResult) -> str:
+        details = result.error_output.strip()
+        if result.error and result.error.rpartition("\n")[2] not in details:
+            details = _joined(details, result.error)
+        details = details or "The program failed."
+        if self.error_hint is None and details.endswith("\n```"):
+            # It ends with a program to copy, which small models do less often after more words. What is not ours has no
+            # fence at the beginning of a line.
+            parts = [f"ERROR: {details}"]
+        else:
+            parts = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
+        printed = result.output.strip()
+        if printed:
+            shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
+            parts.append(f"Printed before the error:\n{indent(shown, '    ')}")
+        return "\n\n".join(parts)
+
+
+def _nothing(code: str) -> str:
+    return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
+
+
+def _found_nothing(call: Mapping[str, Any]) -> bool:
+    return type(call.get("result")) is list and not call["result"] and bool(call.get("args") or call.get("kwargs"))
+
+
+def _called(result: ExecutionResult) -> list[str]:
+    return [*dict.fromkeys(call["name"] for call in result.tool_calls)]
+
+
+def _joined(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
+
+
+def _is_undescribed(tool: Tool[..., Any]) -> bool:
+    return tool.description in {"", f"Tool: {tool.name}"}
+
+
+def _documentation(tool: Tool[..., Any]) -> str:
+    """Return the docstring, after the description and before the parameters that it does not mention."""
+    text = _lines(tool.docstring)
+    if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
+        text = _lines(tool.description)
+    properties: dict[str, dict[str, object]] = tool.parameters.get("properties", {})
+    missing = [
+        f"    {tool.spellings.get(name, name)}: {_lines(about)}"
+        for name in tool.parameter_names
+        if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
+    ]
+    return "\n".join([*([text, ""] if text else []), "Args:", *missing]) if missing else text
+
+
+def _takes(tool: Tool[..., Any]) -> Iterator[str]:
+    """Yield what each parameter takes of whose type the signature has only a name, which no program knows."""
+    definitions = tool.parameters.get("$defs", {})
+    properties: dict[str, object] = tool.parameters.get("properties", {})
+    for name, schema in properties.items():
+        is_named = name in tool.definition.named or "'$ref'" in str(schema)
+        if not isinstance(schema, dict) or not is_named:
+            continue
+        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
+        spelling = tool.spellings.get(name, name)
+        if f"{spelling}: {text}" not in tool.signature and text != "Any":
+            yield on_one_line(f"Takes {spelling}: {text}")
+
+
+def _lines(text: str) -> str:
+    """Return a text with no ends of lines but newlines."""
+    return "\n".join(text.strip().splitlines())
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

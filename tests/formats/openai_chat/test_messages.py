@@ -1,0 +1,308 @@
+"""Turns of a conversation in Chat Completions: what is asked, what is answered."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+from ez_ptc.formats.openai_chat.messages import answer, request
+from ez_ptc.messages import (
+    Answer,
+    Entry,
+    ImageMessage,
+    MessageRole,
+    TextMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    Usage,
+)
+from tests.formats.openai_made import ELSEWHERE, HELLO, JSON, MESSAGES, SENT_NAME, SYSTEM, WEATHER, call, prompt
+from tests.formats.openai_types import check_chat
+from tests.providers.openai.replies import completion
+
+
+def answered(*calls: dict[str, Any], server: str = "api.openai.com", **message: Any) -> Answer:
+    body = completion(message.pop("text", None), tool_calls=[*calls], **message)
+    return answer(body, prompt(tools=(WEATHER,)), server=server)
+
+
+def messages_of(*entries: Entry, server: str = "api.openai.com") -> list[dict[str, Any]]:
+    body = request(prompt(*entries, tools=(WEATHER,)), server=server)
+    check_chat(body)
+    return body["messages"]
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_sent_that_was_not_chosen() -> None:
+    assert request(prompt()) == {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.mark.parametrize(
+    ("server", "name"),
+    [
+        ("api.openai.com", "max_completion_tokens"),
+        ("eu.api.openai.com", "max_completion_tokens"),
+        ("mine.openai.azure.com", "max_completion_tokens"),
+        ("localhost", "max_tokens"),
+        ("notopenai.com", "max_tokens"),
+        ("openai.com.example.org", "max_tokens"),
+    ],
+)
+def test_the_limit_has_the_name_that_the_server_knows(server: str, name: str) -> None:
+    body = request(prompt(max_tokens=5, temperature=0), server=server)
+    check_chat(body)
+    assert (body[name], body["temperature"]) == (5, 0)
+
+
+def test_elsewhere_the_instructions_are_one_message_and_the_first() -> None:
+    kind = TextMessage("Be kind.", role=MessageRole.SYSTEM)
+    assert messages_of(SYSTEM, HELLO, kind, server=ELSEWHERE) == [
+        {"role": "system", "content": "Be brief.\n\nBe kind."},
+        {"role": "user", "content": "Hello"},
+    ]
+
+
+def test_what_a_person_says_in_one_go_is_one_message_where_roles_must_alternate() -> None:
+    entries = (HELLO, TextMessage("Are you there?"))
+    assert [each["content"] for each in messages_of(*entries)] == ["Hello", "Are you there?"]
+    assert [each["content"] for each in messages_of(*entries, server=ELSEWHERE)] == ["Hello\n\nAre you there?"]
+
+
+@pytest.mark.parametrize("server", ["api.openai.com", ELSEWHERE])
+def test_images_stand_in_one_message_with_the_text_about_them(server: str) -> None:
+    images = (ImageMessage(b"GIF8", media_type="image/gif"), ImageMessage(url="https://example.org/a.png"))
+    [message] = messages_of(TextMessage("What is it?"), *images, server=server)
+    assert message["content"] == [
+        {"type": "text", "text": "What is it?"},
+        {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lGOA=="}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("auto", None),
+        ("none", "none"),
+        ("required", "required"),
+        (WEATHER.name, {"type": "function", "function": {"name": SENT_NAME}}),
+    ],
+)
+def test_the_tools_go_along_and_which_to_call(choice: str, sent: object) -> None:
+    body = request(prompt(tools=(WEATHER,), tool_choice=choice, strict=True))
+    check_chat(body)
+    assert body["tools"][0]["function"]["name"] == SENT_NAME
+    assert body["tools"][0]["function"]["strict"] is True
+    assert body.get("tool_choice") == sent
+
+
+def test_a_choice_that_is_no_tool_says_which_there_are() -> None:
+    with pytest.raises(ProviderError, match=f"'wether', which is neither a tool.*{WEATHER.name}"):
+        request(prompt(tools=(WEATHER,), tool_choice="wether"))
+
+
+def test_an_answer_is_wanted_in_a_form() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "free": {"type": "object"}}, "required": ["n"]}
+    strict = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    bodies = [request(prompt(output_schema=each)) for each in (schema, strict)]
+    for body in bodies:
+        check_chat(body)
+    formats = [body["response_format"]["json_schema"] for body in bodies]
+    assert [each["strict"] for each in formats] == [False, True]
+    assert formats[1]["schema"]["additionalProperties"] is False
+
+
+def test_options_are_sent_and_lists_and_objects_grow() -> None:
+    hosted = {"type": "custom", "custom": {"name": "run"}}
+    body = request(prompt(tools=(WEATHER,), temperature=1, options={"tools": [hosted], "temperature": 0, "seed": 7}))
+    check_chat(body)
+    assert [tool["type"] for tool in body["tools"]] == ["function", "custom"]
+    assert (body["temperature"], body["seed"]) == (0, 7)
+
+
+def test_half_a_character_does_not_reach_the_wire() -> None:
+    body = request(prompt(TextMessage("a\ud83d!"), options={"user": "\udc00"}))
+    assert json.dumps(body, ensure_ascii=False).encode()
+    assert body["messages"][0]["content"].startswith("a")
+
+
+def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(ProviderError, match="would refuse this conversation"):
+        request(prompt(HELLO, ToolResultMessage("call_1", "x")))
+    with pytest.raises(ProviderError, match="takes no ImageMessage from the assistant"):
+        request(prompt(HELLO, ImageMessage(b"GIF8", role=MessageRole.ASSISTANT)))
+
+
+# What is answered -----------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_its_text_and_what_it_took() -> None:
+    got = answer(completion("Hi."), prompt())
+    assert got.text == "Hi."
+    assert (got.stop_reason, got.provider, got.model, got.id) == ("end", "openai-chat", "model-1", "chatcmpl-1")
+    assert got.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=4, reasoning_tokens=1)
+    assert got.content == completion("Hi.")["choices"][0]["message"]
+
+
+def test_calls_have_the_tools_own_names_and_go_back_as_they_came() -> None:
+    got = answered(
+        call(extra={"signature": "x"}), call("call_2", arguments=""), text="I look.", reasoning_content="Hm."
+    )
+    assert [(each.name, each.arguments) for each in got.calls] == [
+        (WEATHER.name, '{"city": "Oslo"}'),
+        (WEATHER.name, ""),
+    ]
+    assert got.stop_reason == "tool_calls"
+    results = (ToolResultMessage("call_1", {"sky": "blue"}), ToolResultMessage("call_2", "no", success=False))
+    _, said, *told = request(prompt(HELLO, got, *results, tools=(WEATHER,)))["messages"]
+    assert said == {
+        "role": "assistant",
+        "content": "I look.",
+        "reasoning_content": "Hm.",
+        "tool_calls": [call(extra={"signature": "x"}), call("call_2", arguments="{}")],
+    }
+    assert told == [
+        {"role": "tool", "tool_call_id": "call_1", "content": '{"sky":"blue"}'},
+        {"role": "tool", "tool_call_id": "call_2", "content": "no"},
+    ]
+
+
+def test_calls_without_an_id_get_one_that_their_results_find() -> None:
+    got = answered(call(None), call(""), call("a"), call("a"))
+    identifiers = [each.id for each in got.calls]
+    assert len(set(identifiers)) == 4
+    results = [ToolResultMessage(each, "ok") for each in identifiers]
+    _, said, *told = messages_of(HELLO, got, *results)
+    assert [each["id"] for each in said["tool_calls"]] == [each["tool_call_id"] for each in told] == identifiers
+
+
+def test_arguments_that_are_no_json_are_put_into_some_before_they_go_back() -> None:
+    got = answered(call(arguments='{"city": "Os'))
+    assert got.calls[0].arguments == '{"city": "Os'
+    _, said, _ = messages_of(HELLO, got, ToolResultMessage("call_1", "that is no JSON", success=False))
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"not_json": '{"city": "Os'}
+
+
+def test_calls_as_they_were_before_there_were_tools_are_answered_in_kind() -> None:
+    body = completion(function_call={"name": SENT_NAME, "arguments": "{}"}, finish_reason="function_call")
+    got = answer(body, prompt(tools=(WEATHER,)))
+    assert got.stop_reason == "tool_calls"
+    result = ToolResultMessage(got.calls[0].id, "sunny", tool_name=WEATHER.name)
+    assert messages_of(HELLO, got, result)[2] == {"role": "function", "name": SENT_NAME, "content": "sunny"}
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ({"text": "Hi", "finish_reason": "length"}, "length"),
+        ({"text": "Hi", "finish_reason": "content_filter"}, "refusal"),
+        ({"refusal": "No.", "finish_reason": "stop"}, "refusal"),
+        ({"text": "Hi", "finish_reason": "eos"}, "eos"),
+        ({"text": "Hi", "finish_reason": None}, "end"),
+        ({"tool_calls": [call()], "finish_reason": "stop"}, "tool_calls"),
+    ],
+)
+def test_why_it_stopped_has_one_word_for_all_providers(message: dict[str, Any], reason: str) -> None:
+    assert answer(completion(message.pop("text", None), **message), prompt()).stop_reason == reason
+
+
+def test_a_refusal_is_read_and_goes_back() -> None:
+    got = answer(completion(refusal="I will not."), prompt())
+    assert got.text == "I will not."
+    assert messages_of(HELLO, got, HELLO)[1] == {"role": "assistant", "content": None, "refusal": "I will not."}
+
+
+def test_the_first_of_several_choices_is_the_answer() -> None:
+    body = completion("first")
+    body["choices"].append({"index": 1, "message": {"role": "assistant", "content": "second"}, "finish_reason": "stop"})
+    assert answer(body, prompt()).text == "first"
+
+
+def test_content_may_come_in_parts() -> None:
+    parts = [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Hi"}, {"type": "text", "text": "."}, 3]
+    body = completion()
+    body["choices"][0]["message"]["content"] = parts
+    assert answer(body, prompt()).text == "Hi."
+
+
+def test_what_the_filter_took_away_is_a_refusal_that_leaves_nothing_to_send() -> None:
+    got = answer({"choices": [{"finish_reason": "content_filter", "index": 0}]}, prompt())
+    assert (got.messages, got.stop_reason) == ((), "refusal")
+    assert [each["content"] for each in messages_of(HELLO, got, TextMessage("Well?"))] == ["Hello", "Well?"]
+
+
+def test_an_answer_that_says_nothing_can_go_back() -> None:
+    assert messages_of(HELLO, answer(completion(), prompt()), HELLO)[1] == {"role": "assistant", "content": ""}
+
+
+def test_an_answer_of_another_provider_or_server_is_made_anew() -> None:
+    said = (
+        TextMessage("I look.", role=MessageRole.ASSISTANT),
+        ToolCallMessage(WEATHER.name, "toolu_" + "x" * 60, {"city": "Ålesund"}),
+    )
+    foreign = Answer(messages=said, provider="anthropic", content=[{"type": "thinking"}])
+    _, made, told = messages_of(HELLO, foreign, ToolResultMessage("toolu_" + "x" * 60, "sunny"))
+    assert made["content"] == "I look."
+    assert json.loads(made["tool_calls"][0]["function"]["arguments"]) == {"city": "Ålesund"}
+    assert made["tool_calls"][0]["id"] == told["tool_call_id"]
+    assert len(told["tool_call_id"]) <= 40
+    local = answered(call(), server=ELSEWHERE, reasoning_content="Hm.")
+    result = ToolResultMessage("call_1", "sunny")
+    assert "reasoning_content" in messages_of(HELLO, local, result, server=ELSEWHERE)[1]
+    assert "reasoning_content" not in messages_of(HELLO, local, result)[1]
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "no choices"),
+    ({"choices": []}, "no choices"),
+    ({"choices": {}}, "choices"),
+    ({"choices": [{"index": 0}]}, r"no message at answer.choices\[0\]"),
+    ({"choices": [{"message": "Hi"}]}, r"answer.choices\[0\].message"),
+    ({"choices": [{"message": {"tool_calls": [{"id": "1", "function": {}}]}}]}, "name"),
+    ({"choices": [{"message": {"tool_calls": "x"}}]}, "tool_calls"),
+    ({"error": {"message": "overloaded", "code": "server_error"}}, r"overloaded \(server_error\)"),
+    ({"error": True}, "no reason is given"),
+]
+
+
+@pytest.mark.parametrize(("body", "complaint"), WRONG)
+def test_what_is_no_answer_says_what_is_wrong_where(body: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ProviderError, match=complaint):
+        answer(body, prompt())
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [("invalid_api_key", AuthenticationError), (429, RateLimitError), ("x", ProviderError)]
+)
+def test_errors_that_come_as_answers_have_their_kinds(code: object, kind: type[ProviderError]) -> None:
+    with pytest.raises(kind, match="oh no"):
+        answer({"error": {"message": "oh no", "code": code}}, prompt())
+
+
+@given(message=MESSAGES, usage=JSON, reason=JSON, name=JSON)
+def test_whatever_comes_is_an_answer_or_a_providers_error(
+    message: dict[str, Any], usage: object, reason: object, name: object
+) -> None:
+    body = {"id": name, "model": name, "choices": [{"message": message, "finish_reason": reason}], "usage": usage}
+    try:
+        got = answer(body, prompt())
+    except ProviderError:
+        return
+    results = [ToolResultMessage(each.id, "ok") for each in got.calls]
+    assert request(prompt(HELLO, got, *results, HELLO))
+
+
+@pytest.mark.parametrize("function", [{}, {"name": "", "arguments": ""}, {"name": None, "arguments": None}, ""])
+def test_a_function_call_with_nothing_in_it_is_no_call(function: object) -> None:
+    got = answer(completion("Hi.", function_call=function), prompt())
+    assert (got.text, got.calls, got.stop_reason) == ("Hi.", (), "end")
+    assert request(prompt(HELLO, got, HELLO))["messages"][1] == {"role": "assistant", "content": "Hi."}
+
+
+def test_a_function_call_with_arguments_and_no_name_is_refused() -> None:
+    with pytest.raises(ProviderError, match="name, where text is wanted"):
+        answer(completion("Hi.", function_call={"name": "", "arguments": "{}"}), prompt())

@@ -1,0 +1,151 @@
+"""`OpenAIChatProvider`, through the official SDK, against a server on loopback."""
+
+import sys
+
+import pytest
+
+from ez_ptc._sync import run_coroutine
+from ez_ptc.conversation.builder import llm
+from ez_ptc.conversation.loop.structured_output import ask_for_type
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExtraError, ProviderError
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage, Usage
+from ez_ptc.providers.openai_chat import OpenAIChatProvider, list_models
+from tests.providers.loopback import LoopbackServer, Reply, nowhere, sse
+from tests.providers.openai.chat_server import ChatServer
+from tests.providers.openai.replies import completion, completion_chunks
+
+CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+ANOTHER = {"id": "call_2", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Rome"}'}}
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing about OpenAI in the environment."""
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def get_weather(city: str) -> str:
+    """Tell the weather of a city."""
+    return f"{city}: sunny"
+
+
+def asking(server: LoopbackServer, api_key: str | None = None) -> OpenAIChatProvider:
+    return OpenAIChatProvider("scripted", base_url=server.url, api_key=api_key)
+
+
+def test_the_conversation_goes_out_as_it_is() -> None:
+    with LoopbackServer(Reply(body=completion("Good bye"))) as server:
+        asked = llm().provider(asking(server, api_key="secret")).agent("Be brief.")
+        messages, asked = asked.context("Hello").assistant("Yes?").converse("Bye", temperature=0, max_tokens=50)
+    assert server.bodies == [
+        {
+            "model": "scripted",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "Yes?"},
+                {"role": "user", "content": "Bye"},
+            ],
+            "temperature": 0,
+            "max_tokens": 50,
+        }
+    ]
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
+    assert str(messages[-1]) == "Good bye"
+    assert asked.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=4, reasoning_tokens=1)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
+def test_calls_run_and_their_results_go_back_in_one_turn(is_streamed: bool) -> None:
+    deltas = [{"role": "assistant", "tool_calls": [{"index": at, **call}]} for at, call in enumerate([CALL, ANOTHER])]
+    chunks = [completion_chunks(*deltas, finish_reason="tool_calls"), completion_chunks("Both ", "are sunny.")]
+    wholes = [completion(tool_calls=[CALL, ANOTHER]), completion("Both are sunny.")]
+    replies = [Reply(body=sse(*each)) for each in chunks] if is_streamed else [Reply(body=each) for each in wholes]
+    with LoopbackServer(*replies) as server:
+        asked = llm().provider(asking(server)).tools(get_weather)
+        if is_streamed:
+            stream = asked.stream("Oslo and Rome?")
+            told = list(stream)
+            continuation = stream.continuation
+        else:
+            told, continuation = asked.converse("Oslo and Rome?")
+    assert [each.tool_call_id for each in told if isinstance(each, ToolCallMessage)] == ["call_1", "call_2"]
+    assert [each.result for each in told if isinstance(each, ToolResultMessage)] == ["Oslo: sunny", "Rome: sunny"]
+    assert continuation.text == "Both are sunny."
+    assert [message["role"] for message in server.bodies[1]["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert server.bodies[1]["messages"][1]["tool_calls"] == [CALL, ANOTHER]
+    assert ("stream_options" in server.bodies[0]) is is_streamed
+
+
+def test_a_stream_asks_for_its_usage_unless_it_may_not() -> None:
+    with LoopbackServer(*[Reply(body=sse(*completion_chunks("ok")))] * 2) as server:
+        [*_, answer] = llm().provider(asking(server)).stream("Hello")
+        list(llm().provider(asking(server)).options(stream_options=None).stream("Hello"))
+    assert isinstance(answer, Answer)
+    assert answer.usage.input_tokens == 12
+    assert [body["stream_options"] for body in server.bodies] == [{"include_usage": True}, None]
+
+
+def test_an_answer_without_usage_has_taken_nothing_that_is_known() -> None:
+    with LoopbackServer(Reply(body={**completion("ok"), "usage": None})) as server:
+        _, asked = llm().provider(asking(server)).converse("Hello")
+    assert asked.usage == Usage()
+
+
+def test_openai_itself_wants_a_key() -> None:
+    with pytest.raises(AuthenticationError, match="set OPENAI_API_KEY"):
+        OpenAIChatProvider("gpt")
+    OpenAIChatProvider("gpt", api_key="k")
+
+
+def test_the_usual_environment_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert OpenAIChatProvider().model
+    with LoopbackServer(Reply(body=completion("ok"))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert llm().provider(OpenAIChatProvider("m")).prompt("Hello") == "ok"
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
+
+
+def test_the_key_in_the_environment_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with LoopbackServer(Reply(body=completion("ok"))) as server:
+        llm().provider(OpenAIChatProvider("m", base_url=server.url)).prompt("Hello")
+    assert "secret" not in str(server.requests)
+
+
+def test_an_answer_of_a_form_is_asked_for_with_its_schema() -> None:
+    with LoopbackServer(Reply(body=completion('{"answer": 4}'))) as server:
+        assert asking(server).supports_output_schema()
+        asked = llm().provider(asking(server)).request("2 + 2?")
+        assert run_coroutine(ask_for_type, asked, int)[0] == 4
+    assert server.bodies[0]["response_format"]["json_schema"]["strict"] is True
+
+
+@pytest.mark.anyio
+async def test_a_prompt_may_name_the_model(anyio_backend: str) -> None:
+    with LoopbackServer(*[Reply(body=completion("ok"))] * 2) as server:
+        async with asking(server).connect() as connection:
+            for model in ("", "another"):
+                await connection.answer(Prompt(model=model, entries=(TextMessage("Hello"),)))
+    assert [body["model"] for body in server.bodies] == ["scripted", "another"]
+
+
+def test_the_models_of_a_server_are_listed() -> None:
+    with ChatServer(models=("small", "large")) as server:
+        assert list_models(base_url=server.url) == ["small", "large"]
+
+
+def test_the_models_of_a_server_that_is_not_there_are_not() -> None:
+    with pytest.raises(ConnectionFailedError, match="cannot be reached"):
+        list_models(base_url=nowhere())
+    with LoopbackServer() as server, pytest.raises(ProviderError, match="404"):
+        list_models(base_url=server.url)
+
+
+def test_a_missing_sdk_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[openai\]"'):
+        OpenAIChatProvider("m", base_url="http://127.0.0.1:1/v1")

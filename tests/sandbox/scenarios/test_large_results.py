@@ -1,0 +1,217 @@
+"""Results that are too large, or slow to write out: what it costs, and what is said."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, computed_field
+
+from ez_ptc import Limits, ScriptedProvider, ToolCall, Toolkit, llm
+from ez_ptc.formats import mcp
+from ez_ptc.formats.anthropic import tools as anthropic
+from ez_ptc.formats.content import as_text
+from ez_ptc.formats.encoding import MAX_DEPTH, MAX_ELEMENTS, plain_value
+from ez_ptc.formats.gemini import tools as gemini
+from ez_ptc.formats.openai_chat import tools as openai
+from ez_ptc.formats.openai_responses import tools as responses
+from ez_ptc.messages import ToolResult, ToolResultMessage
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+from ez_ptc.sandbox.replies import payload
+from ez_ptc.sandbox.worker.values import codec as values
+from tests.sandbox.giving import (
+    TO_GIVE,
+    Spot,
+    from_a_conversation,
+    give,
+)
+
+
+@pytest.fixture(scope="module")
+def giving(sandbox: ProcessSandbox) -> Toolkit:
+    return Toolkit([give], sandbox=sandbox)
+
+
+class Node(BaseModel):
+    children: list[Node] = []
+    name: str = ""
+
+
+@dataclasses.dataclass
+class Branch:
+    children: list[Any] = dataclasses.field(default_factory=list[Any])
+
+
+def unfolding(around: Callable[[list[Any]], object], levels: int = 9) -> object:
+    """Return few objects that are many once they are written out, as a file of YAML with anchors has them."""
+    value: object = around([])
+    for _ in range(levels):
+        value = around([value] * 9)
+    return value
+
+
+def looping() -> list[object]:
+    loop: list[object] = []
+    loop.append(loop)
+    return loop
+
+
+def looping_model() -> Node:
+    node = Node()
+    node.children.append(node)
+    return node
+
+
+def nested(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+class Endless(collections.UserList[int]):
+    """A sequence that never comes to an end."""
+
+    def __iter__(self) -> Any:  # noqa: ANN401 - of a foreign class
+        while True:
+            yield 1
+
+
+TOO_MUCH: dict[str, tuple[Callable[[], object], str]] = {
+    "lists": (lambda: unfolding(list), "500,000 elements"),
+    "models": (lambda: unfolding(lambda items: Node.model_construct(children=items)), "500,000 elements"),
+    "dataclasses": (lambda: unfolding(Branch), "500,000 elements"),
+    "one long text": (lambda: ["x" * 1_000_000] * 100, "characters"),
+    "one long key": (lambda: [{"x" * 1_000_000: 1}] * 100, "characters"),
+    "one long number": (lambda: [10**3_000] * 100_000, "characters"),
+    "a loop": (looping, "refers to itself or is nested deeper than 100 levels"),
+    "a model in a loop": (looping_model, "refers to itself or is nested deeper than 100 levels"),
+    "many levels": (lambda: nested(1_000), "nested deeper than 100 levels"),
+    "a sequence without end": (Endless, "500,000 elements"),
+}
+
+
+@pytest.mark.parametrize(("make", "says"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
+@pytest.mark.sampled(every=3)
+def test_what_is_too_much_is_an_error_that_says_that_the_tool_has_run(
+    giving: Toolkit, make: Callable[[], object], says: str
+) -> None:
+    TO_GIVE[0] = make()
+    program = giving.execute("give()").error or ""
+    provider = ScriptedProvider(ToolCall("1", "give", {}), "Sorry.")
+    messages, continuation = llm().tool(give).provider(provider).converse("Give.")
+    [message] = [each for each in messages if isinstance(each, ToolResultMessage)]
+    assert continuation.entries
+    for text in (program, str(message.result)):
+        assert says in text
+        assert "'give' has run, but what it returned cannot be passed on: " in text
+        assert "do not call it again for the result" in text
+    assert not message.success
+
+
+LONG: dict[str, object] = {
+    "texts": ["x" * 100] * 20,
+    "keys": [{"x" * 100: 1}] * 20,
+    "keys in many rows": [{"x" * 100: 1, "y": 2}] * 40,
+    "keys of another kind": [{Spot(10**100): 1}] * 20,
+    "bytes": [b"x" * 100] * 20,
+    "numbers": [10**100] * 20,
+    "numbers one by one": [[10**100]] * 20,
+    "decimals": [Decimal("1" * 100)] * 20,
+    "texts of paths": [pathlib.PurePosixPath("x" * 100)] * 20,
+}
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG.keys())
+def test_all_that_is_long_counts(value: object) -> None:
+    """A value of few objects may be long without taking memory, as long as nobody writes it out."""
+    assert payload("give", value, 100).problem is not None
+    with pytest.raises(values.CannotCrossError, match="characters and bytes"):
+        values.encode(value, plain_value, most_text=1_000, plain_members=lambda items: {as_text(*items): 1})
+
+
+def test_both_ways_have_the_same_budget() -> None:
+    assert (MAX_DEPTH, MAX_ELEMENTS) == (values.MAX_DEPTH, values.MAX_NODES)
+
+
+@pytest.mark.parametrize("format_", [anthropic, gemini, mcp, openai, responses], ids=lambda each: each.__name__)
+def test_every_format_says_that_a_result_cannot_be_passed_on(format_: Any) -> None:  # noqa: ANN401 - modules alike
+    [sent] = format_.results([(ToolCall("1", "give", {}), ToolResult(success=True, output=looping()))])
+    assert "'give' has run" in str(sent)
+
+
+# What a model reads ---------------------------------------------------------------------------------------------------
+
+
+def test_a_long_result_of_a_call_is_cut_and_says_so() -> None:
+    TO_GIVE[0] = ["word " * 10] * 100_000
+    read = str(from_a_conversation(TO_GIVE[0]))
+    assert len(read) <= 1 << 20
+    assert read.endswith("characters in all, of which this is the beginning: ask for less.]")
+
+
+def test_a_toolkits_limit_of_output_holds_for_single_calls_too(sandbox: ProcessSandbox) -> None:
+    TO_GIVE[0] = "x" * 100_000
+    toolkit = Toolkit([give], sandbox=sandbox, limits=Limits(output=2_000))
+    provider = ScriptedProvider(ToolCall("1", "give", {}), "Thanks.")
+    messages, _ = llm().toolkit(toolkit).tool(give).provider(provider).converse("Give.")
+    [message] = [each for each in messages if isinstance(each, ToolResultMessage)]
+    assert len(message.result) <= 4_000
+    assert "100,000 characters in all" in message.result
+
+
+def test_what_a_tool_changes_later_changes_nothing_that_was_said() -> None:
+    kept: list[int] = [1]
+    said = from_a_conversation(kept)
+    kept.append(2)
+    assert said == [1]
+
+
+# Time -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Wait:
+    """What became of one attempt to write a result out."""
+
+    threads: list[threading.Thread] = dataclasses.field(default_factory=list[threading.Thread])
+    released: threading.Event = dataclasses.field(default_factory=threading.Event)
+    has_ended: bool = False
+
+
+WAITS: list[Wait] = []
+
+
+class Slow(BaseModel):
+    """A model that is written out only once it may be."""
+
+    @computed_field
+    @property
+    def late(self) -> bool:
+        wait = WAITS[-1]
+        wait.threads.append(threading.current_thread())
+        wait.released.wait(30)
+        wait.has_ended = True
+        return True
+
+
+def test_a_result_that_is_slow_to_write_out_does_not_hold_its_caller(
+    execute: Callable[..., ExecutionResult], giving: Toolkit
+) -> None:
+    TO_GIVE[0] = Slow()
+    WAITS.append(wait := Wait())
+    try:
+        result = execute(giving, "give()", 0.3)
+        assert result.error == "TimeoutError: the program timed out after 0.3 s"
+        assert wait.threads
+        assert threading.main_thread() not in wait.threads
+        assert not wait.has_ended
+    finally:
+        wait.released.set()

@@ -1,0 +1,160 @@
+"""What a model reads of an execution: it can be encoded and printed, and it is bounded, whatever the worker sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc import Limits, Toolkit, ez_tool
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.output_text import encodable, shortened
+from ez_ptc.sandbox.process.backend import ProcessSandbox
+
+_OUTPUT = 1_000
+_HALF = "\ud800"
+_SAID = 1_000
+"""Characters that may stand around what is bounded: a hint, and what says that something is left out."""
+
+SEND = """
+import json, os
+def send(frame):
+    data = json.dumps(frame).encode()
+    left = memoryview(len(data).to_bytes(4, "big") + data)
+    while left:
+        left = left[os.write(3, left):]
+"""
+HUGE = {"$": ["i", "0x" + "f" * 6_000]}
+LONG: dict[str, str] = {
+    "a value": "'z' * 10_000_000",
+    "a value in a value": "{'a': ['z' * 1_000_000]}",
+    "an error": "raise ValueError('x' * 10_000_000)",
+    "an error after much was printed": (
+        "import sys\nsys.stderr.write('y' * 50_000)\nprint('o' * 50_000)\nraise ValueError('x')"
+    ),
+    "a forged error": f"{SEND}send({{'t': 'done', 'value': None, 'dropped': 0, 'error': 'E' * 7_000_000}})",
+    "a forged traceback": (
+        f"{SEND}send({{'t': 'done', 'value': None, 'dropped': 0, 'error': 'E' * 4_000_000, 'trace': 'T' * 4_000_000}})"
+    ),
+    "output": "print('x' * 10_000_000)",
+}
+
+
+@ez_tool
+def noop(x: object = 0) -> int:
+    """Do nothing."""
+    return 0 if x else 1
+
+
+@pytest.fixture(scope="module")
+def toolkit(sandbox: ProcessSandbox) -> Toolkit:
+    return Toolkit([noop], sandbox=sandbox, limits=Limits(output=_OUTPUT))
+
+
+def texts_of(toolkit: Toolkit, result: ExecutionResult) -> list[str]:
+    own = [result.output, result.error_output, result.error or "", result.to_string(), result.value_text()]
+    return [*own, toolkit.answer("x", result)]
+
+
+@pytest.mark.parametrize("code", LONG.values(), ids=LONG.keys())
+def test_nothing_that_a_model_reads_is_longer_than_the_limit(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    assert max(map(len, (result.to_string(), result.value_text()))) <= _OUTPUT + 100
+    assert len(toolkit.answer(code, result)) <= _OUTPUT + _SAID
+    assert len(toolkit.as_tool()(code)) <= _OUTPUT + _SAID
+    assert len(result.error or "") <= _OUTPUT + 100
+    assert len(result.error_output) <= 2 * _OUTPUT + 100
+
+
+def test_what_is_left_out_is_said_and_the_end_is_kept() -> None:
+    result = ExecutionResult(success=False, error="E", error_output="T" * 5_000 + "ValueError: x", max_text=_OUTPUT)
+    assert "4,013 characters are left out here" in result.to_string()
+    assert result.to_string().endswith("ValueError: x")
+
+
+@given(st.text(max_size=300), st.integers(0, 200))
+def test_a_shortened_text_is_whole_or_says_what_is_missing(text: str, most: int) -> None:
+    short = shortened(text, most)
+    if len(text) <= most:
+        assert short == text
+    else:
+        assert f"{len(text) - most:,} characters are left out" in short
+        assert len(short) <= most + 80
+
+
+HALVES: dict[str, str] = {
+    "printed": "print('\\ud800')",
+    "raised": "raise ValueError('\\ud800')",
+    "a value": "['\\ud800', {'\\udfff': 1}]",
+    "a key": "{'\\ud800': 1}['a']",
+    "an argument": "noop('\\ud800')\nnoop(x={'\\ud800': '\\udfff'}, y='\\ud800')",
+    "forged output": f"{SEND}send({{'t': 'output', 'stream': 1, 'text': 'a\\ud800'}})",
+    "a forged end": (
+        f"{SEND}send({{'t': 'done', 'value': '\\ud800', 'dropped': 0, 'error': '\\ud800', 'trace': '\\ud800'}})"
+    ),
+    "the program's own text": "x = noop('\ud800')",
+}
+
+
+@pytest.mark.parametrize("code", HALVES.values(), ids=HALVES.keys())
+def test_all_text_of_an_execution_can_be_encoded(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    for text in (*texts_of(toolkit, result), toolkit.answer(code, result), repr(result), str(result.tool_calls)):
+        text.encode()
+    for record in result.tool_calls:
+        (record["error"] or "").encode()
+
+
+def test_an_error_of_a_tool_can_be_encoded(sandbox: ProcessSandbox) -> None:
+    @ez_tool
+    def fail() -> None:
+        """Fail."""
+        raise ValueError(_HALF)
+
+    result = Toolkit([fail], sandbox=sandbox).execute("fail()")
+    assert result.tool_calls[0]["error"] == "\\ud800"
+    result.to_string().encode()
+
+
+@given(st.text(st.characters()) | st.text(st.characters(categories=["Cs"])))
+def test_encodable_text_is_the_text_where_that_can_be_encoded(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        assert "\\ud" in encodable(text)
+        encodable(text).encode()
+    else:
+        assert encodable(text) == text
+
+
+@pytest.mark.parametrize("dropped", [HUGE, 1 << 63, {"$": ["i", "-0x1"]}, {"$": ["dec", "1"]}, True])
+def test_a_forged_number_of_dropped_bytes_ends_the_worker(toolkit: Toolkit, dropped: object) -> None:
+    frame = json.dumps({"t": "done", "value": None, "error": None, "dropped": dropped})
+    code = f"{SEND}send(json.loads({frame!r}))"
+    result = toolkit.execute(code)
+    assert "broke the sandbox's protocol" in (result.error or "")
+    assert toolkit.as_tool()(code)
+
+
+def test_the_records_of_calls_can_be_printed_whatever_integers_they_hold(sandbox: ProcessSandbox) -> None:
+    printed: list[str] = []
+
+    def listen(record: object) -> None:
+        printed.extend((str(record), f"{record}", repr([record])))
+
+    result = Toolkit([noop], sandbox=sandbox, on_tool_call=listen).execute("noop([10**5000])\n10**5000")
+    assert result.success
+    assert all("an integer of 16610 bits" in text for text in [*printed, repr(result), str(result.tool_calls)])
+
+
+@pytest.mark.parametrize(
+    "code", ["10**5000", "[10**5000]", "{10**5000: {-10**5000}}", "(10**5000,)"], ids=["bare", "list", "dict", "tuple"]
+)
+def test_a_result_can_be_printed_whatever_integers_it_holds(toolkit: Toolkit, code: str) -> None:
+    result = toolkit.execute(code)
+    writers: list[Callable[[ExecutionResult], str]] = [repr, str, "{}".format, ExecutionResult.to_string]
+    assert all(writer(result) for writer in writers)
+    assert toolkit.answer(code, result)

@@ -1,0 +1,155 @@
+"""Parameters that the host fills: found in every form, and no model knows of them."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NewType, Optional
+
+import pytest
+import typing_extensions
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.annotations.context import (
+    NO_CONTEXT,
+    Context,
+    context_names,
+    filled_contexts,
+    is_context,
+    takes_none,
+)
+from ez_ptc.schema.annotations.signatures import EMPTY, read_signature, signature_text
+from ez_ptc.schema.functions import FunctionSchema, function_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import ez_ptc.schema.annotations.context as hidden
+
+
+class Session:
+    """Something of this process alone."""
+
+
+Own = NewType("Own", Context[Session])
+Alias = typing_extensions.TypeAliasType("Alias", Context[Session])
+SESSION = Session()
+
+FORMS: list[object] = [
+    Context,
+    Context[Session],
+    Context[Session] | None,
+    Optional[Context[Session]],  # noqa: UP045 - its old spelling works too
+    Context[Session | None],
+    Annotated[Context[Session], "which"],
+    Annotated[Context[Session] | None, "which"],
+    Context[Session] | int,
+    typing.Final[Context[Session]],
+    Annotated[Session, Context],
+    Alias,
+    Own,
+]
+
+
+@pytest.mark.parametrize("annotation", FORMS, ids=str)
+def test_a_context_is_one_in_every_form(annotation: object) -> None:
+    assert is_context(annotation)
+
+
+@pytest.mark.parametrize(
+    "annotation", [Session, int, None, EMPTY, Any, list[Context[Session]], "Context", Annotated[int, "Context"]]
+)
+def test_what_is_not_marked_is_no_context(annotation: object) -> None:
+    assert not is_context(annotation)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answer"),
+    [(int | None, True), (None, True), (Annotated[int | None, "x"], True), (int, False), (Any, False), (EMPTY, False)],
+)
+def test_none_is_a_value_of_what_says_so(annotation: object, answer: bool) -> None:
+    assert takes_none(annotation) is answer
+
+
+def described(function: Callable[..., object]) -> FunctionSchema:
+    return function_schema("buy", read_signature(function, name="buy"), {})
+
+
+def buy(item: str, session: Context[Session], cups: int = 1) -> object:
+    return item, session, cups
+
+
+def test_nobody_but_the_host_knows_of_it() -> None:
+    schema = described(buy)
+
+    assert list(schema.parameters["properties"]) == ["item", "cups"]
+    assert list(schema.binder.fields) == ["item", "cups"]
+    assert signature_text("buy", schema.signature) == "buy(item: str, cups: int = 1) -> object"
+    assert signature_text("buy", read_signature(buy, name="buy")) == "buy(item: str, cups: int = 1) -> object"
+
+
+def test_the_host_fills_it_with_the_very_object() -> None:
+    call = described(buy).binder.bind(("tea", 2), {}, context=SESSION)
+
+    assert call.kwargs == {"item": "tea", "session": SESSION, "cups": 2}
+    assert call.kwargs["session"] is SESSION
+    assert described(buy).binder.bind(("tea",), {}, context=None).kwargs["session"] is None
+
+
+def test_a_model_that_sends_one_is_refused_and_not_told_of_it() -> None:
+    for name in ("session", "sesion"):
+        with pytest.raises(ArgumentsError) as caught:
+            described(buy).binder.bind(("tea",), {name: 1}, context=SESSION)
+        assert str(caught.value) == f"buy: unknown argument '{name}' (it takes item, cups)"
+
+
+def test_a_host_that_passes_none_is_told_what_to_do() -> None:
+    with pytest.raises(
+        TypeError, match=r"buy: its parameter 'session' is filled by the host.*pass context=\.\.\. where"
+    ):
+        described(buy).binder.bind(("tea",), {})
+
+
+def test_it_does_without_where_it_has_a_default_or_may_be_none() -> None:
+    def sell(a: Context[Session] | None, b: Context[Session] = SESSION, *, c: Context[Session | None]) -> None: ...
+
+    binder = described(sell).binder
+
+    assert binder.bind((), {}).kwargs == {"a": None, "b": SESSION, "c": None}
+    assert binder.bind((), {}, context=5).kwargs == {"a": 5, "b": 5, "c": 5}
+
+
+def test_it_is_passed_by_position_where_it_must_be() -> None:
+    def sell(session: Context[Session], item: str, later: Context[Session] = SESSION, /, cups: int = 1) -> None: ...
+
+    call = described(sell).binder.bind(("tea", 2), {}, context=5)
+
+    assert (call.args, call.kwargs) == ((5, "tea", 5), {"cups": 2})
+
+
+def typed_for_checkers(
+    item: str,
+    a: Context[Mapping[str, int]],
+    b: hidden.Context[Mapping[str, int]] | None,
+    *,
+    c: hidden.Context[hidden.Mapping[str, hidden.NewType]] | None = None,
+    d: Mapping[str, int] | None = None,
+) -> None: ...
+
+
+def test_a_type_that_only_type_checkers_have_is_no_obstacle() -> None:
+    schema = described(typed_for_checkers)
+
+    assert list(schema.parameters["properties"]) == ["item"]
+    assert schema.binder.bind(("tea",), {}, context=5).kwargs == {"item": "tea", "a": 5, "b": 5, "c": 5}
+
+
+def test_a_functions_contexts_are_found_without_describing_it() -> None:
+    assert context_names(typed_for_checkers) == {"a": EMPTY, "b": None, "c": None}
+    assert context_names(int) == {}
+
+
+def test_contexts_are_filled_by_name() -> None:
+    assert filled_contexts("buy", {"a": EMPTY, "b": 1}, 5) == {"a": 5, "b": 5}
+    assert filled_contexts("buy", {"b": 1}, NO_CONTEXT) == {"b": 1}
+    assert repr(NO_CONTEXT) == "NO_CONTEXT"

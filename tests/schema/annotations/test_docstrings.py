@@ -1,0 +1,153 @@
+"""What a docstring says of a function and of its parameters, in three styles."""
+
+from inspect import cleandoc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.schema.annotations.docstrings import parameter_texts, prose
+
+GOOGLE = """
+    Weigh a parcel.
+
+    The scale is tared first,
+    and again afterwards.
+
+    Args:
+        number: Where it is, e.g. "A-17"
+        unit (str, optional): Unit of weight - "g" or "kg".
+            Defaults to "g".
+
+    Returns:
+        dict: weight and unit
+
+    Raises:
+        ValueError: when there is none
+"""
+NUMPY = """
+    Weigh a parcel.
+
+    The scale is tared first, and again afterwards.
+
+    Parameters
+    ----------
+    number : str
+        Where it is, e.g. "A-17"
+    unit : str, optional
+        Unit of weight - "g" or "kg".
+        Defaults to "g".
+
+    Returns
+    -------
+    dict
+        weight and unit
+
+    Notes
+    -----
+    Not for live animals.
+"""
+SPHINX = """
+    Weigh a parcel.
+
+    The scale is tared first, and again afterwards.
+
+    :param number: Where it is, e.g. "A-17"
+    :param str unit: Unit of weight - "g" or "kg".
+        Defaults to "g".
+    :returns: weight and unit
+    :raises ValueError: when there is none
+"""
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+def test_each_style_gives_prose_and_parameters(docstring: str) -> None:
+    docstring = cleandoc(docstring)
+
+    assert prose(docstring) == "Weigh a parcel.\n\nThe scale is tared first, and again afterwards."
+    assert parameter_texts(docstring) == {
+        "number": 'Where it is, e.g. "A-17"',
+        "unit": 'Unit of weight - "g" or "kg". Defaults to "g".',
+    }
+
+
+def test_one_paragraph_is_itself() -> None:
+    assert prose("Weigh a parcel.") == "Weigh a parcel."
+    assert parameter_texts("Weigh a parcel.") == {}
+
+
+def test_no_docstring_says_nothing() -> None:
+    assert prose("") == ""
+    assert parameter_texts("") == {}
+
+
+def test_a_paragraph_over_several_lines_is_joined() -> None:
+    assert prose("Weigh a parcel\nthat is in store.\n\nTwice.") == "Weigh a parcel that is in store.\n\nTwice."
+
+
+def test_lists_and_code_keep_their_lines() -> None:
+    docstring = "Ship it.\n\n- by air\n- by sea\n\n    ship(1)\n    ship(2)"
+
+    assert prose(docstring) == docstring
+
+
+def test_prose_after_a_section_is_kept() -> None:
+    assert prose("Ship it.\n\nArgs:\n    to: where\n\nTakes a week.") == "Ship it.\n\nTakes a week."
+
+
+@pytest.mark.parametrize("title", ["Example", "Examples", "Note", "Yields", "See Also", "Todo", "Warning"])
+def test_sections_that_are_not_about_parameters_are_cut_too(title: str) -> None:
+    assert prose(f"Ship it.\n\n{title}:\n    something else\n") == "Ship it."
+
+
+def test_a_word_before_a_colon_is_no_section() -> None:
+    assert prose("Returns: the number of boxes") == "Returns: the number of boxes"
+
+
+def test_several_names_of_one_entry_share_its_text() -> None:
+    docstring = "Add.\n\nParameters\n----------\na, b : int\n    What to add.\n*rest\n    More."
+
+    assert parameter_texts(docstring) == {"a": "What to add.", "b": "What to add.", "rest": "More."}
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Add.\n\nArgs:\n    a: one\n    b: two\n\nRaises:\n    If there is none.",
+        "Add.\n\nArgs:\n    a: one\n    c\n    b: two\n",
+        "Add.\n\nArgs:\n    a: one\n    c - three\n    b: two\n",
+        "Add.\n\nargs:\n    - a: one\n    - `b` (int): two\n",
+        "Add.\n\nArgs:\n    a: one\n\nKeyword Args:\n  b: two\n",
+        "Add.\n\n```\nArgs:\n    a: never\n```\n\nArgs:\n    a: one\n    b: two\n",
+        "Add.\n\nParameters\n-----\na : int\n    one\nb\n    two\n",
+        "Add.\n\n:param a: one\n:param c\n:param b: two\n:returns three\n",
+    ],
+    ids=["a section", "a bare entry", "a dash", "bullets", "two sections", "code", "a short line", "a bare field"],
+)
+def test_what_is_not_written_as_its_style_asks_for_spoils_nothing_else(docstring: str) -> None:
+    assert parameter_texts(docstring) == {"a": "one", "b": "two"}
+
+
+PIECES = st.sampled_from(
+    [
+        "Args:",
+        "Parameters",
+        "----------",
+        ":param x:",
+        ":param",
+        "@param y: z",
+        "Returns:",
+        "    x: a",
+        "    x (int): b",
+        "",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=8).map("\n".join))
+def test_any_text_can_be_a_docstring(text: str) -> None:
+    """Nothing of the prose is made up: every word of it is in the docstring."""
+    docstring = cleandoc(text)
+
+    assert [word for word in prose(docstring).split() if word not in docstring] == []
+    assert all(parameter_texts(docstring).values())

@@ -1,0 +1,78 @@
+"""Types with something within them replaced."""
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+import pytest
+
+from ez_ptc.schema.annotations.generics import given_by_arguments, given_by_owner, is_hashable, rebuilt, substituted
+
+T = TypeVar("T")
+S = TypeVar("S")
+ANY_T: Any = T
+
+
+class Shelf(Generic[T]):
+    def put(self, item: T) -> T: ...
+
+    @classmethod
+    def made(cls, item: T) -> Self: ...
+
+
+class Pair(Shelf[S], Generic[S, T]):
+    def other(self, item: T) -> S: ...
+
+
+class Numbers(Pair[int, str]):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("annotation", "changed"),
+    [
+        (int, int),
+        (list[ANY_T], list[int]),
+        (dict[str, list[ANY_T]], dict[str, list[int]]),
+        (ANY_T | None, int | None),
+        (Annotated[ANY_T, "how many"], Annotated[int, "how many"]),
+        (tuple[ANY_T, ...], tuple[int, ...]),
+        (Literal["T"], Literal["T"]),
+        (Shelf[ANY_T], Shelf[int]),
+        (S, S),
+    ],
+)
+def test_a_type_variable_is_replaced_wherever_it_is(annotation: object, changed: object) -> None:
+    assert substituted(annotation, {T: int}) == changed
+
+
+@pytest.mark.parametrize(
+    "annotation", [int, list[int], Callable[[int], str], Annotated[int, ["x"]], Literal[1], "text", 5]
+)
+def test_where_nothing_changes_the_type_is_the_same(annotation: object) -> None:
+    def same(inner: Any) -> Any:  # noqa: ANN401 - any form of type
+        return inner
+
+    assert rebuilt(annotation, same) is annotation
+    assert substituted(annotation, {}) is annotation
+
+
+def test_an_object_says_what_its_classs_variables_are() -> None:
+    assert given_by_owner(Shelf[int]().put)[T] is int
+    assert given_by_owner(Numbers().put)[T] is int
+    assert given_by_owner(Numbers().put)[Self] is Numbers
+    assert given_by_owner(Numbers.made)[Self] is Numbers
+    assert given_by_owner(Pair[int, str]().other)[T] is str
+    assert given_by_owner(Pair[Any, str]().put)[T] is Any
+
+
+def test_what_is_no_method_says_nothing() -> None:
+    assert given_by_owner(math.sin) == {}
+    assert given_by_owner(lambda: None) == {}
+    assert given_by_arguments(Shelf[int]) == {T: int}
+    assert given_by_arguments(Shelf) == {}
+
+
+def test_a_type_with_a_list_in_it_cannot_be_looked_up() -> None:
+    assert not is_hashable(list[Annotated[int, ["x"]]])
+    assert is_hashable(list[Annotated[int, "x"]])

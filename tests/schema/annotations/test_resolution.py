@@ -1,0 +1,84 @@
+"""Annotations as the types that they name."""
+
+import functools
+from typing import Any, ClassVar, Final
+
+import pytest
+
+from ez_ptc.schema.annotations.resolution import innermost, names_around, resolved, resolved_leniently
+
+
+class Depot:
+    class Slot:
+        pass
+
+    def put(self, slot: "Slot") -> None: ...
+    def __call__(self, slot: "Slot") -> None: ...
+
+
+class Branch(Depot):
+    pass
+
+
+def ship(number: str) -> None: ...
+
+
+@functools.wraps(ship)
+def logged(*args: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "function", [ship, logged, functools.partial(logged), functools.partial(functools.partial(ship))]
+)
+def test_the_function_with_the_code_is_found(function: Any) -> None:  # noqa: ANN401 - any value may come
+    assert innermost(function) is ship
+
+
+def test_the_code_of_a_method_and_of_an_object_is_found() -> None:
+    assert innermost(Branch().put) is Depot.put
+    assert innermost(Branch()) is Depot.__call__
+    assert innermost(Depot) is Depot
+
+
+def test_a_method_knows_the_classes_within_its_class() -> None:
+    names = names_around(Depot.put, owner=Branch())
+
+    assert names["Slot"] is Depot.Slot
+    assert names["Depot"] is Depot
+    assert "Slot" not in names_around(Depot.put)
+    assert "Slot" not in names_around(Depot.put, owner=pytest)
+
+
+def test_a_class_knows_the_names_of_its_module() -> None:
+    assert names_around(Depot)["Branch"] is Branch
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        ("int", int),
+        ("list[int]", list[int]),
+        ("Final[int]", Final[int]),
+        ("ClassVar[int]", ClassVar[int]),
+        (None, None),
+    ],
+)
+def test_text_becomes_what_it_names(annotation: object, found: object) -> None:
+    assert resolved(annotation, {"Final": Final, "ClassVar": ClassVar}) == found
+
+
+@pytest.mark.parametrize("text", ["Nowhere", "nowhere.Thing", "nowhere.Thing[int]", "list[Nowhere] | None"])
+def test_what_is_not_there_is_stood_in_for(text: str) -> None:
+    with pytest.raises(NameError):
+        resolved(text, {})
+    assert resolved_leniently(text, {}, {}) != text
+
+
+def test_what_is_not_there_may_be_known() -> None:
+    assert resolved_leniently("nowhere.Thing", {}, {"Thing": int}) is int
+    assert resolved_leniently("Thing", {"Thing": str}, {"Thing": int}) is str
+
+
+@pytest.mark.parametrize("text", ["1 +", "1 / 0", "nowhere.__name__ / 0"])
+def test_what_helps_nobody_stays_as_it_is(text: str) -> None:
+    assert resolved_leniently(text, {}, {}) == text

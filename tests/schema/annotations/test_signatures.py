@@ -1,0 +1,226 @@
+"""Signatures: types resolved where the function was defined, and the line that a model reads."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import math
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Annotated, Any, ForwardRef, Literal, NewType, Optional, TypeVar, Union
+
+import pytest
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.annotations.signatures import EMPTY, annotation_text, read_signature, signature_text
+
+T = TypeVar("T")
+PLAIN = {"a": [1]}
+ODD = {"a": object()}
+OrderNumber = NewType("OrderNumber", str)
+
+
+class Route(Enum):
+    AIR = "air"
+    SEA = "sea"
+
+
+@dataclass
+class Parcel:
+    grams: int
+
+
+def text_of(function: Callable[..., object]) -> str:
+    return signature_text("ship", read_signature(function, name="ship"))
+
+
+def test_a_signature_reads_as_python() -> None:
+    def ship(number: str, cups: int = 2, note: str = "with care") -> dict[str, Any]: ...
+
+    assert text_of(ship) == "ship(number: str, cups: int = 2, note: str = 'with care') -> dict[str, Any]"
+
+
+def test_postponed_annotations_read_like_others() -> None:
+    """This module postpones all of its annotations; a function made at run time has real ones."""
+
+    def ship(to: list[Parcel], by: Route | None = None) -> list[bytes]: ...
+    def now(to: object, by: object = None) -> object: ...
+
+    now.__annotations__ = {"to": list[Parcel], "by": Route | None, "return": list[bytes]}
+
+    assert ship.__annotations__["to"] == "list[Parcel]"
+    assert text_of(ship) == text_of(now) == "ship(to: list[Parcel], by: Route | None = None) -> list[bytes]"
+
+
+def test_kinds_of_parameters_are_marked_as_in_python() -> None:
+    def ship(a: int, /, b: int, *, c: int = 1) -> None: ...
+    def send(a: int, b: int = 0, /) -> None: ...
+    def collect(a: int, *rest: int, c: int, **more: int) -> None: ...
+
+    assert text_of(ship) == "ship(a: int, /, b: int, *, c: int = 1) -> None"
+    assert text_of(send) == "ship(a: int, b: int = 0, /) -> None"
+    assert text_of(collect) == "ship(a: int, *, c: int) -> None"
+
+
+def test_parameters_without_annotation_have_none_in_the_text() -> None:
+    def ship(number: object, cups: object = 2) -> None: ...
+
+    ship.__annotations__ = {}
+    assert text_of(ship) == "ship(number, cups=2)"
+    assert read_signature(ship, name="ship").parameters[0].annotation is EMPTY
+
+
+def test_a_default_that_is_no_plain_value_is_left_open() -> None:
+    def ship(
+        at: datetime = datetime(2024, 1, 1),
+        how: Callable[[int], str] = str,
+        by: Route = Route.SEA,
+        tags: Sequence[str] = ("a", "b"),
+        long: str = "x" * 100,
+    ) -> None: ...
+    def pack(marks: Mapping[str, Sequence[int]] = PLAIN, odd: Mapping[str, object] = ODD) -> None: ...
+
+    assert text_of(ship) == (
+        "ship(at: datetime = ..., how: Callable[[int], str] = ..., by: Route = 'sea', "
+        "tags: Sequence[str] = ('a', 'b'), long: str = ...) -> None"
+    )
+    assert (
+        text_of(pack)
+        == "ship(marks: Mapping[str, Sequence[int]] = {'a': [1]}, odd: Mapping[str, object] = ...) -> None"
+    )
+
+
+SPELLED: list[tuple[object, str]] = [
+    (int, "int"),
+    (None, "None"),
+    (Any, "Any"),
+    (Optional[int], "int | None"),  # noqa: UP045 - the older spelling is the case
+    (Union[int, str], "int | str"),  # noqa: UP007 - the older spelling is the case
+    (typing.List[int], "list[int]"),  # noqa: UP006 - the older spelling is the case
+    (typing.Dict, "dict"),  # noqa: UP006 - the older spelling is the case
+    (collections.abc.Mapping[str, int], "Mapping[str, int]"),
+    (tuple[int, ...], "tuple[int, ...]"),
+    (Callable[..., int], "Callable[..., int]"),
+    (Callable[[int, str], bool], "Callable[[int, str], bool]"),
+    (Literal["a", 1, Route.AIR], "Literal['a', 1, 'air']"),
+    (Annotated[int, "how many"], "int"),
+    (list[Annotated[Parcel, "which"]], "list[Parcel]"),
+    (OrderNumber, "str"),
+    (T, "T"),
+    (list[TypeVar("N", bound=OrderNumber)], "list[str]"),
+    (TypeVar("Few", int, str), "int | str"),
+    (T, "T"),
+    (type[int], "type[int]"),
+    (ForwardRef("shop.orders.Order"), "Order"),
+    ("list[shop.Order]", "list[Order]"),
+    (datetime, "datetime"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "text"), SPELLED)
+def test_a_type_is_spelled_without_modules(annotation: object, text: str) -> None:
+    assert annotation_text(annotation) == text
+
+
+def test_classes_local_to_the_enclosing_functions_are_found() -> None:
+    class Crate:
+        pass
+
+    def inner() -> str:
+        class Box:
+            pass
+
+        def ship(crate: Crate, box: list[Box], other: dict[str, Box]) -> Crate: ...
+
+        return text_of(ship)
+
+    assert inner() == "ship(crate: Crate, box: list[Box], other: dict[str, Box]) -> Crate"
+
+
+def test_a_nearer_class_hides_one_of_the_same_name() -> None:
+    class Parcel:
+        pass
+
+    def ship(parcel: Parcel) -> None: ...
+
+    assert read_signature(ship, name="ship").parameters[0].annotation is Parcel
+
+
+def test_a_variable_around_the_function_that_has_no_value_yet_is_no_obstacle() -> None:
+    def ship(parcel: Parcel) -> str:
+        return later
+
+    text = text_of(ship)
+    later = "sent"
+
+    assert (text, ship(Parcel(1))) == ("ship(parcel: Parcel) -> str", "sent")
+
+
+class Depot:
+    """A shop's back door."""
+
+    class Slot:
+        pass
+
+    def ship(self, number: str, slot: Slot) -> Parcel: ...
+
+    @classmethod
+    def open(cls, number: str) -> Depot: ...
+
+    @staticmethod
+    def weigh(grams: int) -> int: ...
+
+    def __call__(self, number: str) -> None: ...
+
+
+def test_a_bound_method_has_no_self() -> None:
+    assert text_of(Depot.open) == "ship(number: str) -> Depot"
+    assert text_of(Depot()) == "ship(number: str) -> None"
+    assert text_of(Depot.weigh) == "ship(grams: int) -> int"
+
+
+def test_a_method_without_its_object_is_refused() -> None:
+    with pytest.raises(SchemaError, match=r"ship: parameter 'self' .*bound method.*ez_tool\(thing.ship\)"):
+        read_signature(Depot.ship, name="ship")
+
+
+def test_wrapped_and_partial_functions_keep_what_is_left_of_their_signature() -> None:
+    def ship(number: str, cups: int, parcel: Parcel) -> Parcel: ...
+
+    @functools.wraps(ship)
+    def logged(*args: object, **kwargs: object) -> object: ...
+
+    assert text_of(logged) == text_of(ship) == "ship(number: str, cups: int, parcel: Parcel) -> Parcel"
+    assert text_of(functools.partial(ship, "A-17")) == "ship(cups: int, parcel: Parcel) -> Parcel"
+    assert text_of(functools.partial(logged, cups=3)) == "ship(number: str, *, cups: int = 3, parcel: Parcel) -> Parcel"
+
+
+def test_a_function_of_c_has_its_signature() -> None:
+    assert text_of(math.sin) == "ship(x, /)"
+
+
+def test_what_has_no_signature_is_refused() -> None:
+    with pytest.raises(SchemaError, match=r"ship: its parameters cannot be read .*wrap it in a Python function"):
+        read_signature(int, name="ship")
+
+
+@pytest.mark.parametrize("annotation", ["Nowhere", "list[Nowhere]", "datetime.nowhere", "1 +", "1 / 0"])
+def test_an_annotation_that_cannot_be_resolved_is_refused_by_name(annotation: str) -> None:
+    def ship(number: str, parcel: object) -> None: ...
+
+    ship.__annotations__["parcel"] = annotation
+    with pytest.raises(
+        SchemaError, match=r"^ship: the annotation .* of parameter 'parcel' cannot be resolved"
+    ) as caught:
+        read_signature(ship, name="ship")
+    assert "define or import the type above the function" in str(caught.value)
+
+
+def test_a_return_annotation_that_cannot_be_resolved_stays_as_written() -> None:
+    def ship(number: str) -> object: ...
+
+    ship.__annotations__["return"] = "shop.Nowhere"
+    assert text_of(ship) == "ship(number: str) -> Nowhere"

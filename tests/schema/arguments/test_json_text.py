@@ -1,0 +1,83 @@
+"""The JSON text of arguments: what is read, and what is refused with a message."""
+
+import json
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.errors import ArgumentsError
+from ez_ptc.schema.arguments.json_text import MAX_CHARACTERS, MAX_DEPTH, parse_arguments
+
+REFUSED = {
+    "no JSON": ("{'q': 1}", "Expecting property name enclosed in double quotes at line 1, column 2"),
+    "cut off": ('{"q": [1, 2', "Expecting"),
+    "followed by more": ('{"q": 1} {"q": 2}', "Extra data"),
+    "a list": ("[1]", "an object with one key for each argument is wanted, got list of 1 [1]"),
+    "a number": ("3", "got int 3"),
+    "null": ("null", "got None"),
+    "not a number": ('{"q": NaN}', "NaN is no JSON number"),
+    "infinity": ('{"q": [-Infinity]}', "-Infinity is no JSON number"),
+    "a number beyond floats": ('{"q": 1e999}', "'1e999' is too large"),
+    "an endless integer": ('{"q": ' + "1" * 5000 + "}", "digits"),
+    "a key twice": ('{"q": 1, "p": 2, "q": 3}', "the key 'q' comes 2 times"),
+    "a key twice within": ('{"q": {"a": 1, "a": 1}}', "the key 'a' comes 2 times"),
+    "half a character": (r'{"q": ["\ud83d"]}', "half a surrogate pair"),
+    "half a character in a key": (r'{"\udc00": 1}', "half a surrogate pair"),
+    "half a character as it is": ('{"q": "\ud83d"}', "half a surrogate pair"),
+    "ten thousand levels": ('{"q": ' + "[" * 10_000 + "]" * 10_000 + "}", f"more than {MAX_DEPTH} levels"),
+    "one level too many": ('{"q": ' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}", f"more than {MAX_DEPTH} levels"),
+    "ten megabytes": ('{"q": "' + "x" * 10_000_000 + '"}', f"at most {MAX_CHARACTERS} are allowed"),
+}
+
+
+@pytest.mark.parametrize(("text", "complaint"), REFUSED.values(), ids=REFUSED.keys())
+def test_unusable_text_is_refused_with_a_message(text: str, complaint: str) -> None:
+    with pytest.raises(ArgumentsError) as caught:
+        parse_arguments("find", text)
+
+    assert str(caught.value).startswith("find: the arguments are not usable JSON: ")
+    assert complaint in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert caught.value.problems != ()
+
+
+def test_the_deepest_and_the_longest_that_is_allowed_is_read() -> None:
+    deep = '{"q": ' + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1) + "}"
+    long = '{"q": "' + "x" * (MAX_CHARACTERS - 9) + '"}'
+
+    assert parse_arguments("find", deep)["q"] == json.loads(deep)["q"]
+    assert len(str(parse_arguments("find", long)["q"])) == MAX_CHARACTERS - 9
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "{}"])
+def test_no_text_is_no_arguments(text: str) -> None:
+    assert parse_arguments("find", text) == {}
+
+
+def test_a_whole_surrogate_pair_is_a_character() -> None:
+    assert parse_arguments("find", r'{"q": "\ud83d\ude00"}') == {"q": "\N{GRINNING FACE}"}
+
+
+LIMIT = 10 ** (sys.get_int_max_str_digits() - 1)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-LIMIT, LIMIT) | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+)
+
+
+@given(st.dictionaries(TEXT, JSON), st.booleans())
+def test_what_was_written_is_read(arguments: dict[str, object], escaped: bool) -> None:
+    assert parse_arguments("find", json.dumps(arguments, ensure_ascii=escaped)) == arguments
+
+
+@given(st.text() | st.text(alphabet='{}[]",:0eE+-\\u d8NanIfity'))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Nothing but `ArgumentsError` comes out of it, and what is read is what JSON means."""
+    try:
+        arguments = parse_arguments("find", text)
+    except ArgumentsError:
+        return
+    assert arguments == (json.loads(text) if text.strip() else {})

@@ -1,0 +1,64 @@
+"""Values in error messages: short, and without running anybody's code."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.schema.safe_repr import shown, shown_with_type
+
+
+class Trap(str):
+    """A text that must not be asked how it looks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        message = "this must not run"
+        raise AssertionError(message)
+
+    __str__ = __repr__
+
+
+TEXTS = [
+    ("tea", "str 'tea'"),
+    (5, "int 5"),
+    (5.5, "float 5.5"),
+    (None, "None"),
+    (True, "bool True"),
+    (b"ab", "bytes b'ab'"),
+    ([1, "a"], "list of 2 [1, 'a']"),
+    ((), "tuple of 0 ()"),
+    ({"a": [1]}, "dict of 1 {'a': [1]}"),
+    ({1}, "set of 1 {1}"),
+    (object(), "object"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), TEXTS)
+def test_a_value_is_shown_after_its_type(value: object, text: str) -> None:
+    assert shown_with_type(value) == text
+
+
+def test_what_is_deep_or_long_is_cut() -> None:
+    assert shown([[[[[1]]]]]) == "[[[[…]]]]"
+    assert shown(list(range(100))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert shown({number: number for number in range(7)}) == "{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, …}"
+    assert shown("x" * 10_000_000) == "'" + "x" * 78 + "…"
+    assert shown(10**100_000) == "<an int of 332193 bits>"
+
+
+def test_no_code_of_the_value_runs() -> None:
+    assert shown_with_type(Trap("tea")) == "Trap"
+    assert shown([Trap("tea")]) == "[<Trap>]"
+    assert shown({"key": Trap("tea")}) == "{'key': <Trap>}"
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text() | st.binary() | st.floats(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+)
+
+
+@given(VALUES)
+def test_any_value_fits_into_eighty_characters(value: object) -> None:
+    assert 0 < len(shown(value)) <= 80

@@ -1,0 +1,164 @@
+import ast
+import textwrap
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ez_ptc.toolkit.program_extraction import extract_code
+
+FENCES = ("```", "````", "~~~", "~~~~~")
+TAGS = ("python", "py", "Python", "python3", "python3.11", "ipython", "{.python}", 'python title="shop.py"', "py {1,3}")
+STATEMENTS = (
+    "total = 0",
+    "for order in find_orders(limit=3):\n    total += order['price']",
+    'print(f"{total:.2f} € it\'s all")',
+    'report = """\n```python\nprint(1)\n```\n"""',
+    "page = '''\n~~~\n'quoted' \\'''\n~~~\n'''",
+    "x = 'a`b```c'  # it's ``` in a comment",
+    "y = ~~~x",
+    "",
+    "def f(a: int) -> int:\n    '''Say \"it\".'''\n\n    return a",
+    "path = 'C:\\\\'",
+)
+programs = st.lists(st.sampled_from(STATEMENTS), min_size=1).map("\n".join).filter(str.strip)
+
+
+@given(program=programs, fence=st.sampled_from(FENCES), tag=st.sampled_from(TAGS), end=st.sampled_from(("\n", "\r\n")))
+def test_a_fenced_program_comes_back_as_it_was(program: str, fence: str, tag: str, end: str) -> None:
+    answer = f"Here is the program:\n\n{fence}{tag}\n{program}\n{fence}\n\nIt's done."
+
+    assert extract_code(answer.replace("\n", end)) == program.strip("\n")
+
+
+@given(program=programs, tag=st.sampled_from(TAGS))
+def test_a_program_whose_fence_never_closes_comes_back(program: str, tag: str) -> None:
+    assert extract_code(f"Sure!\n```{tag}\n{program}") == program.strip("\n")
+
+
+@given(program=programs, bullet=st.sampled_from(("1. ", "- ", "* ", "    ")))
+def test_a_fence_in_a_list_is_indented_with_its_program(program: str, bullet: str) -> None:
+    indented = textwrap.indent(f"```python\n{program}\n```", " " * len(bullet)).removeprefix(" " * len(bullet))
+
+    code = extract_code(f"Steps:\n\n{bullet}{indented}\n\n{bullet}Read it.")
+
+    assert code is not None
+    assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(program.strip("\n")))
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("`~'\"#\\\n ()=py"))))
+@example("```python\n```")
+@example("`" * 100)
+@example("```\n'''\n```\n\"\"\"\n```python")
+@example("\ud800 = f()")
+@example("f(" * 1000)
+@example("-" * 9000 + "f()")
+@example("x = '\0'")
+def test_no_text_makes_it_raise(text: str) -> None:
+    code = extract_code(text)
+
+    assert code is None or code.strip()
+
+
+@pytest.mark.parametrize(
+    ("answer", "program"),
+    [
+        ("```python\nf(1)\n```\nthen\n```python\ng(2)\n```", "f(1)"),
+        ("```\nf(1)\n```\nthen\n```\ng(2)\n```", "f(1)"),
+        ("```\n3 rows\n```\nfrom\n```py\ng(2)\n```", "g(2)"),
+        ('```json\n{"a": 1}\n```\nand\n```\ng(2)\n```', "g(2)"),
+        ("```python\n```\nagain:\n```python\ng(2)\n```", "g(2)"),
+        ("~~~\n3 rows\n~~~\n```python\ng(2)", "g(2)"),
+        ("````json\n```\n````\n```python\ng(2)\n```", "g(2)"),
+    ],
+    ids=[
+        "first-python",
+        "first-plain",
+        "python-before-plain",
+        "no-other-language",
+        "no-empty",
+        "tildes-and-unclosed",
+        "short-fence-inside",
+    ],
+)
+def test_of_several_blocks_the_first_python_one_counts(answer: str, program: str) -> None:
+    assert extract_code(answer) == program
+
+
+@pytest.mark.parametrize(
+    ("answer", "program"),
+    [
+        ("Here: ```python\nf(1)\n```", "f(1)"),
+        ("```python\nf(1)```", "f(1)"),
+        ("Run ```python f(1)``` now.", "f(1)"),
+        ("```python\nf(1)\n```python\ng(2)\n```", "f(1)"),
+        ("```json\n{}\n```python\ng(2)\n```", "g(2)"),
+        ("```markdown\n# Plan\n```python\nf(1)\n```\n```", "f(1)"),
+        ("I put it in ``` fences:\n```python\nf(1)\n```", "f(1)"),
+        ('```python\nx = """never closed\n```\nSorry!', 'x = """never closed'),
+        ("f(1)\nprint(2)\n```\nThat prints 2.", "f(1)\nprint(2)"),
+        ("```\nf(1)", "f(1)"),
+        ("\tx = 1\n\tf(x)", "x = 1\nf(x)"),
+    ],
+    ids=[
+        "behind-words",
+        "closed-on-the-last-line",
+        "on-one-line",
+        "next-opens-before-this-closes",
+        "other-language-never-closed",
+        "inside-markdown",
+        "fences-talked-about",
+        "string-never-closed",
+        "only-a-closing-fence",
+        "plain-and-never-closed",
+        "indented",
+    ],
+)
+def test_careless_fences_are_read_as_they_were_meant(answer: str, program: str) -> None:
+    assert extract_code(answer) == program
+
+
+@pytest.mark.parametrize("program", ["print(get_weather('Paris'))", "x = 1", "x: int = 1", "x += 1", "print('\\d')\n"])
+def test_an_answer_that_is_nothing_but_a_program_is_one(program: str) -> None:
+    assert extract_code(program) == program.strip()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "Hello",
+        "Just a regular text response with no code.",
+        "Answer: yes",
+        "Paris (France)",
+        "Use f(1) = 2, then stop.",
+        '{"name": "f", "arguments": {}}',
+        "Call ```f(1)``` next.\nThen stop.",
+        "Look:\n```\n3 rows and then the answer was cut",
+        "```bash\nls -l\n```",
+        "```pycon\n>>> f(1)\n```",
+        "x = 1\n" * 10_000,
+    ],
+)
+def test_an_answer_without_a_program_gives_none(answer: str) -> None:
+    assert extract_code(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("`" * 10_000_000, False),
+        ("`" * 10_000_000 + "x`", False),
+        ("```a" * 500_000, False),
+        ("```\n'''\n" * 100_000, True),
+        ("```json\n" * 200_000, False),
+        ("```python\n'" + "\\" * 2_000_000, True),
+        (" " * 2_000_000 + "```", False),
+        ("-" * 2_000_000, False),
+    ],
+    ids=["backticks", "span", "one-line", "strings", "openings", "escapes", "blanks", "bullets"],
+)
+@pytest.mark.sampled(every=3)
+def test_megabytes_of_fences_cost_time_in_proportion(answer: str, found: bool) -> None:
+    """With the square of their length any of these would take hours."""
+    assert (extract_code(answer) is not None) == found

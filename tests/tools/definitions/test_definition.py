@@ -1,0 +1,213 @@
+"""What a function is as a tool: its name, its words, and whether it is asynchronous."""
+
+import functools
+import math
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, cast
+
+import pytest
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.definitions.definition import Definition, Options, define
+from ez_ptc.tools.tool import Tool
+
+
+def definition_of(function: Callable[..., object], **options: Any) -> Definition:
+    return define(function, Options(**options), stacklevel=1)
+
+
+def brew(cups: int) -> str:
+    """Brew tea.
+
+    It takes three minutes.
+
+    Args:
+        cups: How many
+    """
+    return "tea" * cups
+
+
+class Kitchen:
+    """Where tea is made."""
+
+    def brew(self, cups: int) -> str:
+        """Brew in the kitchen."""
+        return "tea" * cups
+
+    @classmethod
+    def build(cls, size: int) -> str:
+        """Build a kitchen."""
+        return cls.__name__ * size
+
+    @staticmethod
+    def boil(liters: int) -> int:
+        """Boil water."""
+        return liters
+
+    def __call__(self, cups: int) -> str:
+        return self.brew(cups)
+
+
+class Bar(Kitchen):
+    """Where tea is sold."""
+
+    def brew(self, cups: int) -> str:
+        return super().brew(cups)
+
+    def __call__(self, cups: int) -> str:
+        """Serve tea."""
+        return self.brew(cups)
+
+
+@functools.wraps(brew)
+def logged(*args: object, **kwargs: object) -> object:
+    return None
+
+
+WORDS: list[tuple[Callable[..., object], str, str]] = [
+    (brew, "brew", "Brew tea.\n\nIt takes three minutes."),
+    (logged, "brew", "Brew tea.\n\nIt takes three minutes."),
+    (functools.partial(brew, 2), "brew", "Brew tea.\n\nIt takes three minutes."),
+    (Kitchen().brew, "brew", "Brew in the kitchen."),
+    (Bar().brew, "brew", "Brew in the kitchen."),
+    (functools.partial(Kitchen().brew, cups=2), "brew", "Brew in the kitchen."),
+    (Kitchen.build, "build", "Build a kitchen."),
+    (Kitchen.boil, "boil", "Boil water."),
+    (Kitchen(), "Kitchen", "Where tea is made."),
+    (Bar(), "Bar", "Serve tea."),
+    (math.sqrt, "sqrt", "Return the square root of x."),
+]
+
+
+@pytest.mark.parametrize(("function", "name", "description"), WORDS)
+def test_anything_that_can_be_called_has_a_name_and_words(
+    function: Callable[..., object], name: str, description: str
+) -> None:
+    definition = definition_of(function)
+
+    assert (definition.name, definition.description) == (name, description)
+
+
+def test_options_stand_in_for_name_and_words() -> None:
+    definition = definition_of(brew, name="make_tea", description="Make some.", category="kitchen")
+
+    assert (definition.name, definition.description, definition.category) == ("make_tea", "Make some.", "kitchen")
+    assert definition.signature == "make_tea(cups: int) -> str"
+    assert definition.parameters["properties"]["cups"]["description"] == "How many"
+    assert definition.docstring.startswith("Brew tea.\n\nIt takes")
+
+
+def test_a_function_without_words_is_described_by_its_name_with_one_warning() -> None:
+    def stir(spoons: int) -> None: ...
+
+    with pytest.warns(UserWarning, match="stir has no docstring, so a model cannot know what it does") as caught:
+        definition = definition_of(stir)
+
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert (definition.description, definition.docstring) == ("Tool: stir", "")
+
+
+def test_a_given_description_needs_no_docstring() -> None:
+    def stir(spoons: int) -> None: ...
+
+    assert definition_of(stir, description="Stir it.").description == "Stir it."
+
+
+@pytest.mark.parametrize("name", ["", "make tea", "tea!", "x" * 129, "<lambda>", "a\nb"])
+def test_a_name_that_no_model_could_call_is_refused(name: str) -> None:
+    with pytest.raises(SchemaError, match=r"is no name for a tool: give one of letters"):
+        definition_of(brew, name=name)
+
+
+def test_a_lambda_needs_a_name() -> None:
+    double: Callable[[], int] = lambda: 2  # noqa: E731 - a lambda is the case
+
+    with pytest.raises(SchemaError, match=r"'<lambda>' is no name for a tool"):
+        definition_of(double)
+    assert definition_of(double, name="double", description="Two.").signature == "double()"
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    nothing: Any = 5
+    with pytest.raises(SchemaError, match="a tool is made from a function, got int"):
+        definition_of(nothing)
+
+
+async def abrew(cups: int) -> str:
+    """Brew tea."""
+    return "tea" * cups
+
+
+async def serve(cups: int) -> AsyncIterator[str]:
+    """Serve cup by cup."""
+    yield "tea"
+
+
+def pour(cups: int) -> Iterator[str]:
+    """Pour cup by cup."""
+    yield "tea"
+
+
+class Cafe:
+    """A place."""
+
+    async def __call__(self, cups: int) -> str:
+        return "tea" * cups
+
+
+@functools.wraps(abrew)
+def waited(*args: object, **kwargs: object) -> str:
+    return "tea"
+
+
+@pytest.mark.parametrize(
+    ("function", "is_async"),
+    [
+        (brew, False),
+        (pour, False),
+        (waited, False),
+        (Kitchen(), False),
+        (abrew, True),
+        (serve, True),
+        (Cafe(), True),
+        (Cafe().__call__, True),
+        (functools.partial(abrew, 2), True),
+    ],
+)
+def test_a_function_is_asynchronous_when_calling_it_is(function: Callable[..., object], is_async: bool) -> None:
+    assert definition_of(function).is_async is is_async
+
+
+def test_parameters_without_annotations_are_warned_of_once() -> None:
+    def find(what: str, where: str = "here", *, how: str = "") -> None:
+        """Find it."""
+
+    del find.__annotations__["what"], find.__annotations__["where"]
+
+    with pytest.warns(UserWarning, match="find takes anything for what, where: annotate each parameter") as caught:
+        ez_tool(find)
+    assert [each.filename for each in caught] == [__file__]
+
+
+def test_what_has_annotations_or_is_built_in_is_not_warned_of() -> None:
+    def find(what: Any, *more: int, **others: str) -> None:  # noqa: ANN401 - it may be anything
+        """Find it."""
+
+    assert ez_tool(find).parameters["properties"] == {"what": {}}
+    assert ez_tool(len).name == "len"
+
+
+def test_a_refused_definition_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def find(what: Kitchen) -> None:
+        """Find it."""
+
+    for make in (ez_tool, Tool.from_function):
+        with pytest.raises(SchemaError):
+            make(find)
+        assert "definition refused: find: parameter 'what'" in caplog.text
+        caplog.clear()
+    with pytest.raises(SchemaError):
+        Tool("find", "Find.", cast("Any", [5]), find)
+    assert "definition refused: find: a parameter is a ToolParameter" in caplog.text
