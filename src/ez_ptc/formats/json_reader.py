@@ -9,12 +9,12 @@ from ez_ptc.formats.wire import encodable_text, json_problem
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.safe_repr import shown_with_type
 
-__all__ = ["Answer", "objects", "read_body", "text_or_empty", "told_apart", "tool_call"]
+__all__ = ["JsonObject", "objects", "read_body", "text_or_empty", "tool_call", "with_unique_ids"]
 
 _NO_NAMES: Final = Names()
 
 
-class Answer:
+class JsonObject:
     """One object in an answer, which says where in the answer something is that should not be there."""
 
     def __init__(self, value: object, where: str) -> None:
@@ -27,12 +27,12 @@ class Answer:
         """Return the first of these keys that is there and not null, with its value; else the first key and None."""
         return next(((key, self.fields[key]) for key in keys if self.fields.get(key) is not None), (keys[0], None))
 
-    def object(self, *keys: str) -> "Answer | None":
+    def object(self, *keys: str) -> "JsonObject | None":
         """Return the object under the first of these keys, or None where none is there."""
         key, value = self.first(*keys)
-        return None if value is None else Answer(value, f"{self.where}.{key}")
+        return None if value is None else JsonObject(value, f"{self.where}.{key}")
 
-    def objects(self, *keys: str) -> "list[Answer]":
+    def objects(self, *keys: str) -> "list[JsonObject]":
         """Return the objects of the list under the first of these keys; none where no key is there."""
         key, value = self.first(*keys)
         return [] if value is None else objects(value, f"{self.where}.{key}")
@@ -54,12 +54,12 @@ class Answer:
         return otherwise if value is None or value == "" else self.text(*keys)
 
 
-def read_body(body: object, where: str) -> Answer:
+def read_body(body: object, where: str) -> JsonObject:
     """Return the outermost object of a provider's JSON. Raises ProviderError if it cannot be saved or sent back."""
     if (problem := json_problem(body)) is not None:
         message = f"the provider sent {problem} in the {where}, which cannot be saved or sent back: ask again"
         raise ProviderError(message)
-    return Answer(body, where)
+    return JsonObject(body, where)
 
 
 def text_or_empty(value: object) -> str:
@@ -67,32 +67,32 @@ def text_or_empty(value: object) -> str:
     return encodable_text(value) if isinstance(value, str) else ""
 
 
-def objects(value: object, where: str) -> list[Answer]:
+def objects(value: object, where: str) -> list[JsonObject]:
     """Return the objects of a list."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         _refuse(where, "a list", value)
-    return [Answer(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
+    return [JsonObject(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
 
 
-def told_apart(parts: "Sequence[Answer]", *, calls: str, key: str, made: str) -> "list[Answer]":
+def with_unique_ids(parts: "Sequence[JsonObject]", *, calls: str, key: str, made: str) -> "list[JsonObject]":
     """Return parts in which no two calls, which are the parts of the type `calls`, have the same id under `key`.
 
     There are servers that speak a provider's language and call all of them the same. `made` is what the ids begin with
     that are made instead.
     """
-    given: list[Answer] = []
+    given: list[JsonObject] = []
     taken: set[str] = set()
     for at, part in enumerate(parts):
         own = text_or_empty(part.fields.get(key))
         if part.type_name() == calls and own:
-            given.append(Answer({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
+            given.append(JsonObject({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
             taken.add(own)
         else:
             given.append(part)
     return given
 
 
-def tool_call(part: Answer, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
+def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
     """Return the call that one object asks for, with the tool's own names."""
     known = _NO_NAMES if names is None else names
     name = known.to_tool(part.text("name"))

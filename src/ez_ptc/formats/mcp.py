@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import as_text, delivered, encoded, error_text, result_parts
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.json_reader import Answer, tool_call
+from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.upgrade import upgraded
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
@@ -42,7 +42,7 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
 
     Its id is the request's, where that is given. Raises `ProviderError` that says what is wrong where.
     """
-    top = Answer(answer, "request")
+    top = JsonObject(answer, "request")
     params = top.object("params") or top
     identifier = top.fields.get("id") if params is not top else None
     return [tool_call(params, "call-0" if identifier is None else str(identifier), "arguments", names)]

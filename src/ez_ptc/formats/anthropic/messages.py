@@ -17,8 +17,7 @@ from ez_ptc.formats.anthropic.blocks import (
 from ez_ptc.formats.anthropic.media import media_block, text_block
 from ez_ptc.formats.anthropic.tools import KEYS, NAMES, describe, results
 from ez_ptc.formats.cache import anthropic_mark, fit_marks
-from ez_ptc.formats.json_reader import Answer as Reader
-from ez_ptc.formats.json_reader import objects, read_body, text_or_empty, told_apart, tool_call
+from ez_ptc.formats.json_reader import JsonObject, objects, read_body, text_or_empty, tool_call, with_unique_ids
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
 from ez_ptc.formats.media import required
 from ez_ptc.formats.naming.names import Names, names_of
@@ -121,7 +120,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     if top.fields.get("content") is None:
         _refuse("something that is no message")
     given = [_with_object(block) for block in objects(top.fields["content"], "answer.content")]
-    blocks = told_apart(given, calls="tool_use", key="id", made=f"call_{len(prompt.entries)}_")
+    blocks = with_unique_ids(given, calls="tool_use", key="id", made=f"call_{len(prompt.entries)}_")
     messages = tuple(_heard(blocks, names_of(prompt.tools, NAMES, keys=KEYS)))
     return Answer(
         messages=messages,
@@ -324,7 +323,7 @@ def _result(message: ToolResultMessage, identifier: str) -> _Json:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def _heard(blocks: Iterable[Reader], names: Names) -> Iterator[Message]:
+def _heard(blocks: Iterable[JsonObject], names: Names) -> Iterator[Message]:
     for block in blocks:
         kind = block.fields.get("type")
         if kind == "text":
@@ -338,7 +337,7 @@ def _heard(blocks: Iterable[Reader], names: Names) -> Iterator[Message]:
             yield ToolCallMessage(call.name, call.id, _arguments(call))
 
 
-def _with_object(block: Reader) -> Reader:
+def _with_object(block: JsonObject) -> JsonObject:
     """Return a block whose input, if it is a call, is an object: Anthropic wants it so back, and others send text."""
     given = block.fields.get("input")
     if block.fields.get("type") != "tool_use" or not (given is None or isinstance(given, str)):
@@ -347,7 +346,7 @@ def _with_object(block: Reader) -> Reader:
         read = parse_arguments("the call", given or "")
     except ArgumentsError:  # the call's result tells the model so
         read = {INVALID_JSON: given}
-    return Reader({**block.fields, "input": read}, block.where)
+    return JsonObject({**block.fields, "input": read}, block.where)
 
 
 def _arguments(call: ToolCall) -> _Json | str:
@@ -356,14 +355,14 @@ def _arguments(call: ToolCall) -> _Json | str:
     return call.arguments
 
 
-def _stop_reason(top: Reader, messages: Sequence[Message]) -> str:
+def _stop_reason(top: JsonObject, messages: Sequence[Message]) -> str:
     reason = top.identifier("", "stop_reason")
     if not reason:
         return "tool_calls" if any(isinstance(each, ToolCallMessage) for each in messages) else "end"
     return _REASONS.get(reason, reason)
 
 
-def _usage(usage: Reader | None) -> Usage:
+def _usage(usage: JsonObject | None) -> Usage:
     """Return the tokens; Anthropic counts those of the cache beside the others."""
     if usage is None:
         return Usage()
@@ -378,7 +377,7 @@ def _usage(usage: Reader | None) -> Usage:
     )
 
 
-def _count(usage: Reader, key: str) -> int:
+def _count(usage: JsonObject, key: str) -> int:
     value = usage.fields.get(key) or 0
     if not is_count(value):
         _refuse(f"{shown_with_type(value)} at {usage.where}.{key}, where a number of tokens is wanted")

@@ -6,8 +6,7 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import INVALID_JSON, answer
-from ez_ptc.formats.json_reader import Answer as Reader
-from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.json_reader import JsonObject, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, joined
 from ez_ptc.messages import Answer
@@ -68,12 +67,12 @@ class AnswerStream:
             raise ConnectionFailedError(message)
         return answer({**self._message, "content": [self._block(at) for at in sorted(self._blocks)]}, self._prompt)
 
-    def _start(self, event: Reader) -> list[TextDelta]:
+    def _start(self, event: JsonObject) -> list[TextDelta]:
         index, block = _index(event), {**_required(event, "content_block").fields}
         self._blocks[index], self._pieces[index] = block, {}
         return self._told(block, block.get("text"))
 
-    def _add(self, event: Reader) -> list[TextDelta]:
+    def _add(self, event: JsonObject) -> list[TextDelta]:
         index, delta = _index(event), _required(event, "delta")
         if index not in self._blocks:
             _refuse(f"{event.where}.index is {index}, and no block of that number has begun")
@@ -100,7 +99,7 @@ class AnswerStream:
             block["input"] = _parsed(text)
         return block | {key: _joined([block.get(key), *several]) for key, several in pieces.items()}
 
-    def _close(self, event: Reader) -> None:
+    def _close(self, event: JsonObject) -> None:
         """Take what is said of the whole answer; its numbers are totals, and stand in for those at the start."""
         for key, value in event.fields.items():
             if key not in ("type", "delta", "usage"):
@@ -109,19 +108,19 @@ class AnswerStream:
         if delta is not None:
             self._message.update(_said(delta))
         if usage is not None:
-            started = Reader(self._message, "event.message").object("usage")
+            started = JsonObject(self._message, "event.message").object("usage")
             self._message["usage"] = {**({} if started is None else started.fields), **_said(usage)}
 
 
-def _said(part: Reader) -> _Json:
+def _said(part: JsonObject) -> _Json:
     return {key: value for key, value in part.fields.items() if value is not None}
 
 
-def _required(event: Reader, key: str) -> Reader:
-    return Reader(event.fields.get(key), f"{event.where}.{key}")
+def _required(event: JsonObject, key: str) -> JsonObject:
+    return JsonObject(event.fields.get(key), f"{event.where}.{key}")
 
 
-def _index(event: Reader) -> int:
+def _index(event: JsonObject) -> int:
     index = event.fields.get("index")
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
         _refuse(f"{shown_with_type(index)} is at {event.where}.index, where the number of a block is wanted")

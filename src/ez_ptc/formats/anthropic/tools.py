@@ -6,7 +6,7 @@ from typing import Any, Final
 from ez_ptc.formats.anthropic.media import media_block, text_block
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable, is_strict
-from ez_ptc.formats.json_reader import Answer, tool_call
+from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.strict import ANTHROPIC
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
@@ -46,7 +46,7 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
 
     Raises `ProviderError` that says what is wrong where.
     """
-    top = Answer(answer, "answer")
+    top = JsonObject(answer, "answer")
     blocks = [] if isinstance(top.fields.get("content"), str) else top.objects("content")
     used = [block for block in blocks if block.fields.get("type") == "tool_use"]
     return [tool_call(block, block.text("id"), "input", names) for block in used]

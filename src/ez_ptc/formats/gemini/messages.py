@@ -10,8 +10,7 @@ from ez_ptc.errors import ArgumentsError, ProviderError
 from ez_ptc.formats.describable import is_strict
 from ez_ptc.formats.gemini.media import media_part, text_part
 from ez_ptc.formats.gemini.tools import KEYS, NAMES, describe, results
-from ez_ptc.formats.json_reader import Answer as Reader
-from ez_ptc.formats.json_reader import read_body, tool_call
+from ez_ptc.formats.json_reader import JsonObject, read_body, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
@@ -119,7 +118,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     feedback = top.object("promptFeedback")
     if not candidates and (feedback is None or not feedback.fields.get("blockReason")):
         _refuse("no candidate and no reason why there is none")
-    candidate = candidates[0] if candidates else Reader({"finishReason": "SAFETY"}, "answer")
+    candidate = candidates[0] if candidates else JsonObject({"finishReason": "SAFETY"}, "answer")
     content = candidate.object("content")
     messages = () if content is None else tuple(_messages(content, prompt))
     feedbacks = {} if feedback is None else {"promptFeedback": dict(feedback.fields)}
@@ -314,7 +313,7 @@ def _merged(body: _Json, options: Mapping[str, Any]) -> _Json:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def _messages(content: Reader, prompt: Prompt) -> Iterator[Message]:
+def _messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
     names = names_of(prompt.tools, NAMES, keys=KEYS)
     # Calls without an id of their own get one that no other call of this conversation has.
     made = f"{_MADE_ID}{len(prompt.entries)}-"
@@ -333,14 +332,14 @@ def _messages(content: Reader, prompt: Prompt) -> Iterator[Message]:
             yield TextMessage(encodable_text(text), role=MessageRole.ASSISTANT)
 
 
-def _stop_reason(candidate: Reader, messages: Sequence[Message]) -> str:
+def _stop_reason(candidate: JsonObject, messages: Sequence[Message]) -> str:
     reason = candidate.identifier("", "finishReason")
     if reason in _ENDS:
         return "tool_calls" if any(isinstance(each, ToolCallMessage) for each in messages) else "end"
     return _REASONS.get(reason, reason)
 
 
-def _usage(usage: Reader | None) -> Usage:
+def _usage(usage: JsonObject | None) -> Usage:
     """Return the tokens; Gemini counts neither thoughts nor what its own tools read where the others are."""
     if usage is None:
         return Usage()
@@ -353,7 +352,7 @@ def _usage(usage: Reader | None) -> Usage:
     )
 
 
-def _count(usage: Reader, key: str) -> int:
+def _count(usage: JsonObject, key: str) -> int:
     value = usage.fields.get(key) or 0
     if not is_count(value):
         _refuse(f"{shown_with_type(value)} at {usage.where}.{key}, where a number of tokens is wanted")

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.gemini.messages import answer
-from ez_ptc.formats.json_reader import Answer as Reader
-from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.json_reader import JsonObject, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, joined, rejoined
 from ez_ptc.messages import Answer
@@ -56,7 +55,7 @@ class AnswerStream:
         candidates = {} if is_blocked else {"candidates": [self._candidate]}
         return answer({**self._body, **candidates}, self._prompt)
 
-    def _take(self, candidate: Reader) -> list[TextDelta]:
+    def _take(self, candidate: JsonObject) -> list[TextDelta]:
         self._candidate.update({key: value for key, value in candidate.fields.items() if key != "content"})
         content = candidate.object("content")
         told: list[TextDelta] = []

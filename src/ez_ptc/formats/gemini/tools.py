@@ -10,7 +10,7 @@ from typing import Any, Final
 from ez_ptc.formats.content import delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.gemini.media import no_response_part, response_part, text_part
-from ez_ptc.formats.json_reader import Answer, tool_call
+from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.openapi import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.media import content_of_result
@@ -49,7 +49,7 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
     Keys may be written as `functionCall` or as `function_call`. A call without an id gets one of its position. Raises
     `ProviderError` that says what is wrong where.
     """
-    top = Answer(answer, "answer")
+    top = JsonObject(answer, "answer")
     candidates = top.objects("candidates")
     candidate = candidates[0] if candidates else top
     content = candidate.object("content") or candidate

@@ -6,8 +6,7 @@ from typing import Any, Final, cast
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
-from ez_ptc.formats.json_reader import Answer as Received
-from ez_ptc.formats.json_reader import read_body, text_or_empty
+from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty
 from ez_ptc.formats.media import required
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_chat.tools import describe
@@ -282,7 +281,7 @@ def _limits(prompt: Prompt, server: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _with_ids(said: Received, prefix: str) -> dict[str, Any]:
+def _with_ids(said: JsonObject, prefix: str) -> dict[str, Any]:
     """Return a message in which each call has an id of its own."""
     message = dict(said.fields)
     if not message.get("tool_calls"):

@@ -5,8 +5,7 @@ from itertools import groupby
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ConnectionFailedError, ProviderError
-from ez_ptc.formats.json_reader import Answer as Received
-from ez_ptc.formats.json_reader import read_body
+from ez_ptc.formats.json_reader import JsonObject, read_body
 from ez_ptc.formats.openai_chat.messages import answer, text_of
 from ez_ptc.formats.openai_shapes.parts import OPENAI, raise_error
 from ez_ptc.formats.prompt import Prompt, TextDelta
@@ -68,7 +67,7 @@ class AnswerStream:
         choice = {"index": 0, "message": said, "finish_reason": self._finish_reason}
         return answer({**self._head, "choices": [choice]}, self._prompt, server=self._server)
 
-    def _choice(self, choice: Received) -> list[TextDelta]:
+    def _choice(self, choice: JsonObject) -> list[TextDelta]:
         if choice.fields.get("index") not in (0, None):
             return []
         self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
@@ -82,7 +81,7 @@ class AnswerStream:
             told += self._refusal.deltas(text_of(delta.fields.get("refusal")))
         return told if self._finish_reason is None else [*told, *self._text.end(), *self._refusal.end()]
 
-    def _call(self, part: Received) -> None:
+    def _call(self, part: JsonObject) -> None:
         """Add a piece to the call that it belongs to.
 
         That is the one of its index; but servers that have no index, or always the same, begin a new call with an id
@@ -100,7 +99,7 @@ class AnswerStream:
         self._at[index] = at
         self._calls[at].append({key: value for key, value in part.fields.items() if key != "index"})
 
-    def _begins(self, part: Received, pieces: Sequence[Mapping[str, Any]]) -> bool:
+    def _begins(self, part: JsonObject, pieces: Sequence[Mapping[str, Any]]) -> bool:
         identifier, function = part.fields.get("id"), part.object("function")
         has_name = function is not None and bool(function.fields.get("name"))
         return bool(identifier) and has_name and identifier != _first(each.get("id") for each in pieces)

@@ -8,8 +8,7 @@ from typing import Any, Final
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
-from ez_ptc.formats.json_reader import Answer as Received
-from ez_ptc.formats.json_reader import read_body, text_or_empty, told_apart
+from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty, with_unique_ids
 from ez_ptc.formats.media import required
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_responses.items import (
@@ -112,7 +111,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
-    items = told_apart(top.objects("output"), calls=CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
+    items = with_unique_ids(top.objects("output"), calls=CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
     messages, refused = _messages(items, names_for(prompt.tools, "responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
@@ -255,7 +254,7 @@ def _limits(prompt: Prompt) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _messages(items: Sequence[Received], names: Names) -> tuple[list[Message], bool]:
+def _messages(items: Sequence[JsonObject], names: Names) -> tuple[list[Message], bool]:
     """Return what was said, and whether some of it is a refusal."""
     asked = iter(calls([item.fields for item in items], names))
     messages: list[Message] = []
@@ -274,7 +273,7 @@ def _messages(items: Sequence[Received], names: Names) -> tuple[list[Message], b
     return messages, refused
 
 
-def _cut_short(why: Received | None) -> str:
+def _cut_short(why: JsonObject | None) -> str:
     reason = "" if why is None else text_or_empty(why.fields.get("reason"))
     return _STOPS.get(reason, reason or "incomplete")
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable, is_strict
-from ez_ptc.formats.json_reader import Answer, objects, tool_call
+from ez_ptc.formats.json_reader import JsonObject, objects, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
@@ -64,8 +64,8 @@ def _output(output: object) -> str | list[dict[str, Any]]:
     return as_text(output) if parts is None else content_of_result(parts, input_text, input_media)
 
 
-def _items(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Answer]:
+def _items(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     if isinstance(answer, Sequence):
         return objects(answer, "answer")
-    top = Answer(answer, "answer")
+    top = JsonObject(answer, "answer")
     return [top] if top.fields.get("type") == _CALL else top.objects("output")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable, is_strict
-from ez_ptc.formats.json_reader import Answer, tool_call
+from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
@@ -33,7 +33,7 @@ def chat_tool(tool: Describable, *, strict: bool) -> dict[str, Any]:
 
 def chat_calls(answer: Mapping[str, Any], names: Names | None, made_id: Callable[[int], str]) -> list[ToolCall]:
     """Return the calls in a message, or in a completion's first choice; `made_id` makes the ids that are missing."""
-    top = Answer(answer, "answer")
+    top = JsonObject(answer, "answer")
     choices = top.objects("choices")
     message = top
     if "choices" in top.fields:
@@ -58,6 +58,6 @@ def _content(output: object, *, for_mistral: bool) -> str | list[dict[str, Any]]
     return "\n".join(part["text"] for part in content_of_result(parts, chat_text, no_result_media))
 
 
-def _call(part: Answer, made_id: str, names: Names | None) -> ToolCall:
-    function = part.object("function") or Answer(None, f"{part.where}.function")
+def _call(part: JsonObject, made_id: str, names: Names | None) -> ToolCall:
+    function = part.object("function") or JsonObject(None, f"{part.where}.function")
     return tool_call(function, part.identifier(made_id, "id"), "arguments", names)
