@@ -11,11 +11,11 @@ from typing_extensions import TypedDict
 
 __all__ = ["FORMATS", "STRICT_FORMATS", "Requests", "asked", "parameters_in"]
 
-FORMATS = ("openai", "openai-responses", "anthropic", "gemini", "mistral", "mcp")
-STRICT_FORMATS = ("openai", "openai-responses", "anthropic", "mistral")
+FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini", "mistral", "mcp")
+STRICT_FORMATS = ("openai-chat", "openai-responses", "anthropic", "mistral")
 
 NAMES: Mapping[str, str] = {
-    **dict.fromkeys(("openai", "openai-responses", "anthropic", "mistral"), r"[A-Za-z0-9_-]{1,64}"),
+    **dict.fromkeys(("openai-chat", "openai-responses", "anthropic", "mistral"), r"[A-Za-z0-9_-]{1,64}"),
     "gemini": r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}",
     "mcp": r"[A-Za-z0-9._-]{1,128}",
 }
@@ -46,7 +46,7 @@ class Requests:
         from openai.types.responses import FunctionToolParam
 
         types: Mapping[str, Any] = {
-            "openai": ChatCompletionFunctionToolParam,
+            "openai-chat": ChatCompletionFunctionToolParam,
             "openai-responses": FunctionToolParam,
             "anthropic": ToolParam,
             "gemini": FunctionDeclaration,
@@ -98,7 +98,7 @@ def asked(provider: str, name: str, arguments: Mapping[str, Any]) -> dict[str, A
     """Return the answer of a provider's model that asks for one call."""
     text = json.dumps(arguments)
     match provider:
-        case "openai" | "mistral":
+        case "openai-chat" | "mistral":
             function = {"name": name, "arguments": text}
             return {"role": "assistant", "tool_calls": [{"id": "call000001", "type": "function", "function": function}]}
         case "openai-responses":

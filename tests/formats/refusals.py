@@ -249,7 +249,8 @@ def _schemas(schema: object, path: str = "#") -> Iterator[tuple[str, Schema]]:
 
 _CHECKS = {
     "openai": _openai,
-    "responses": _responses,
+    "openai-chat": _openai,
+    "openai-responses": _responses,
     "mistral": _openai,
     "anthropic": _anthropic,
     "gemini": _gemini,

@@ -13,11 +13,13 @@ def test_each_format_has_a_module_with_the_same_functions() -> None:
     for name in FORMATS:
         module = format_named(name)
         assert all(callable(getattr(module, function)) for function in ("describe", "calls", "results"))
-    assert format_named("openai-responses") is format_named("responses")
+    assert format_named("openai") is format_named("openai-chat")
 
 
 def test_an_unknown_format_is_an_error_that_lists_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"no format 'opnai'; there are: openai, .*anthropic, gemini, mistral, mcp"):
+    with pytest.raises(
+        ValueError, match=r"no format 'opnai'; there are: openai-chat, .*anthropic, gemini, mistral, mcp"
+    ):
         describe_all([Described("brew", an_object())], "opnai")
 
 

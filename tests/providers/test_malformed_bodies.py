@@ -28,7 +28,7 @@ _PROVIDERS: dict[str, Make] = {
     "anthropic": lambda url: AnthropicProvider("m", api_key="k", base_url=url, timeout=20),
     "openai-chat": lambda url: OpenAIChatProvider("m", api_key="k", base_url=url, timeout=20),
     "mistral": lambda url: MistralProvider("m", api_key="k", base_url=url, timeout=20),
-    "responses": lambda url: OpenAIProvider("m", api_key="k", base_url=url, timeout=20),
+    "openai-responses": lambda url: OpenAIProvider("m", api_key="k", base_url=url, timeout=20),
     "gemini": lambda url: GeminiProvider("m", api_key="k", base_url=url, timeout=20),
 }
 every_provider = pytest.mark.parametrize("name", _PROVIDERS)

@@ -14,9 +14,9 @@ from ez_ptc.schema.safe_repr import shown
 __all__ = ["FORMATS", "Format", "describe_all", "format_named", "names_for"]
 
 FORMATS: Final[Mapping[str, str]] = {
-    "openai": "openai_chat.tools",
+    "openai-chat": "openai_chat.tools",
+    "openai": "openai_chat.tools",  # the same, as in `to_openai_format`; the provider "openai" speaks Responses
     "openai-responses": "openai_responses.tools",
-    "responses": "openai_responses.tools",
     "anthropic": "anthropic.tools",
     "gemini": "gemini.tools",
     "mistral": "mistral",

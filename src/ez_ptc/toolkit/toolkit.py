@@ -148,8 +148,8 @@ class Toolkit:
         """Return the definition of `execute_tools` as a provider takes it.
 
         Args:
-            format: "openai", "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw" (name, description
-                and parameters).
+            format: "openai-chat" (or "openai"), "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw"
+                (name, description and parameters).
 
         Raises:
             ValueError: No format has that name.

@@ -298,7 +298,7 @@ class Tool(Generic[P, R_co]):
         return self._definition
 
     def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
-        """Return the tool for "openai", "openai-responses", "anthropic", "gemini", "mistral" or "mcp".
+        """Return the tool for openai-chat (or openai), openai-responses, anthropic, gemini, mistral or mcp.
 
         `strict` has the provider hold its model to the schema, where it can; the tool's own word goes before it. Raises
         ValueError for an unknown format, and SchemaError that names the parameter and the keyword which the provider

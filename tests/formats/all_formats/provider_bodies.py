@@ -275,7 +275,7 @@ FORMATS: Final[Mapping[str, Form]] = {
         _MISTRAL,
         _MISTRAL_EVENTS,
     ),
-    "responses": Form(
+    "openai-responses": Form(
         responses_turns.answer,
         responses_turns.request,
         responses_stream.AnswerStream,

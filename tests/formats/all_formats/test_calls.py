@@ -56,7 +56,7 @@ ANSWERED = [
 ]
 
 
-@pytest.mark.parametrize("format_name", ["openai", "mistral"])
+@pytest.mark.parametrize("format_name", ["openai-chat", "mistral"])
 @pytest.mark.parametrize("answer", [CHAT, {"choices": [{"index": 0, "message": CHAT}], "object": "chat.completion"}])
 def test_the_calls_of_a_chat_completion_keep_their_text(format_name: str, answer: dict[str, Any]) -> None:
     assert read(format_name, answer) == [
@@ -67,11 +67,11 @@ def test_the_calls_of_a_chat_completion_keep_their_text(format_name: str, answer
 
 @pytest.mark.parametrize("answer", [RESPONSE, {"output": RESPONSE, "status": "completed"}])
 def test_the_calls_of_a_response_are_known_by_their_call_ids(answer: object) -> None:
-    assert read("responses", answer) == [
+    assert read("openai-responses", answer) == [
         ToolCall("call_1", "brew", '{"cups": 2}'),
         ToolCall("call_2", "pour", ""),
     ]
-    assert read("responses", RESPONSE[1]) == [ToolCall("call_1", "brew", '{"cups": 2}')]
+    assert read("openai-responses", RESPONSE[1]) == [ToolCall("call_1", "brew", '{"cups": 2}')]
 
 
 def test_the_calls_of_an_anthropic_message_are_its_tool_use_blocks() -> None:
@@ -102,12 +102,12 @@ def test_the_call_of_a_tools_call_request_has_the_requests_id() -> None:
 @pytest.mark.parametrize(
     ("format_name", "answer"),
     [
-        ("openai", {"role": "assistant", "content": "Hello."}),
-        ("openai", {"role": "assistant", "content": "Hello.", "tool_calls": None}),
-        ("openai", {"choices": []}),
+        ("openai-chat", {"role": "assistant", "content": "Hello."}),
+        ("openai-chat", {"role": "assistant", "content": "Hello.", "tool_calls": None}),
+        ("openai-chat", {"choices": []}),
         ("mistral", {"choices": [{"message": {"content": "Hello."}}]}),
-        ("responses", {"output": []}),
-        ("responses", []),
+        ("openai-responses", {"output": []}),
+        ("openai-responses", []),
         ("anthropic", {"role": "assistant", "content": "Hello."}),
         ("anthropic", {"role": "assistant", "content": []}),
         ("gemini", {"candidates": None}),
@@ -119,7 +119,7 @@ def test_an_answer_without_calls_has_none(format_name: str, answer: object) -> N
     assert read(format_name, answer) == []
 
 
-@pytest.mark.parametrize("format_name", ["openai", "mistral"])
+@pytest.mark.parametrize("format_name", ["openai-chat", "mistral"])
 def test_calls_without_ids_get_ids_that_differ(format_name: str) -> None:
     call = {"function": {"name": "brew", "arguments": "{}"}}
     first, second = read(format_name, {"tool_calls": [call, {**call, "id": None}]})
@@ -130,18 +130,18 @@ def test_calls_without_ids_get_ids_that_differ(format_name: str) -> None:
 
 
 MALFORMED: list[tuple[str, object, str]] = [
-    ("openai", "text", r"str 'text' at answer, where an object is wanted"),
-    ("openai", {"choices": {"message": CHAT}}, r"dict of 1 .* at answer.choices, where a list is wanted"),
-    ("openai", {"tool_calls": "brew"}, r"str 'brew' at answer.tool_calls, where a list"),
-    ("openai", {"tool_calls": ["brew"]}, r"str 'brew' at answer.tool_calls\[0\], where an object"),
-    ("openai", {"tool_calls": [{"id": "1"}]}, r"None at answer.tool_calls\[0\].function, where an object"),
-    ("openai", {"tool_calls": [{"id": 1, "function": {"name": "a"}}]}, r"int 1 at answer.tool_calls\[0\].id"),
-    ("openai", {"tool_calls": [{"function": {"name": 3}}]}, r"int 3 at .*function.name, where text is wanted"),
-    ("openai", {"tool_calls": [{"function": {"name": "a", "arguments": [1]}}]}, r"list of 1 \[1\] at .*arguments"),
+    ("openai-chat", "text", r"str 'text' at answer, where an object is wanted"),
+    ("openai-chat", {"choices": {"message": CHAT}}, r"dict of 1 .* at answer.choices, where a list is wanted"),
+    ("openai-chat", {"tool_calls": "brew"}, r"str 'brew' at answer.tool_calls, where a list"),
+    ("openai-chat", {"tool_calls": ["brew"]}, r"str 'brew' at answer.tool_calls\[0\], where an object"),
+    ("openai-chat", {"tool_calls": [{"id": "1"}]}, r"None at answer.tool_calls\[0\].function, where an object"),
+    ("openai-chat", {"tool_calls": [{"id": 1, "function": {"name": "a"}}]}, r"int 1 at answer.tool_calls\[0\].id"),
+    ("openai-chat", {"tool_calls": [{"function": {"name": 3}}]}, r"int 3 at .*function.name, where text is wanted"),
+    ("openai-chat", {"tool_calls": [{"function": {"name": "a", "arguments": [1]}}]}, r"list of 1 \[1\] at .*arguments"),
     ("mistral", {"tool_calls": 4}, r"int 4 at answer.tool_calls"),
-    ("responses", {"output": [{"type": "function_call", "name": "a"}]}, r"None at answer.output\[0\].call_id"),
-    ("responses", [4], r"int 4 at answer\[0\]"),
-    ("responses", 4, r"int 4 at answer"),
+    ("openai-responses", {"output": [{"type": "function_call", "name": "a"}]}, r"None at answer.output\[0\].call_id"),
+    ("openai-responses", [4], r"int 4 at answer\[0\]"),
+    ("openai-responses", 4, r"int 4 at answer"),
     ("anthropic", {"content": [{"type": "tool_use", "name": "a", "input": {}}]}, r"None at answer.content\[0\].id"),
     ("anthropic", {"content": [None]}, r"None at answer.content\[0\]"),
     ("gemini", {"parts": [{"functionCall": []}]}, r"list of 0 \[\] at answer.parts\[0\].functionCall"),
@@ -193,7 +193,7 @@ def test_an_sdks_own_answer_is_read_as_it_is_dumped() -> None:
     from mistralai.client.models import AssistantMessage
     from openai.types.chat import ChatCompletionMessage
 
-    assert len(read("openai", ChatCompletionMessage.model_validate(CHAT).model_dump())) == 2
+    assert len(read("openai-chat", ChatCompletionMessage.model_validate(CHAT).model_dump())) == 2
     assert len(read("mistral", AssistantMessage.model_validate(CHAT).model_dump())) == 2
     assert len(read("gemini", Content.model_validate(CONTENT).model_dump())) == 2
     blocks = [ToolUseBlock.model_validate(each).model_dump() for each in MESSAGE["content"][1:]]
@@ -203,7 +203,7 @@ def test_an_sdks_own_answer_is_read_as_it_is_dumped() -> None:
 def test_chat_completions_take_one_message_for_each_result() -> None:
     from openai.types.chat import ChatCompletionToolMessageParam
 
-    sent = format_named("openai").results(ANSWERED)
+    sent = format_named("openai-chat").results(ANSWERED)
 
     assert sent == [
         {"role": "tool", "tool_call_id": "call_1", "content": '{"cups":2}'},
@@ -225,7 +225,7 @@ def test_mistral_takes_the_tools_name_too() -> None:
 def test_responses_take_one_item_for_each_result() -> None:
     from openai.types.responses.response_input_item_param import FunctionCallOutput
 
-    sent = format_named("responses").results(ANSWERED)
+    sent = format_named("openai-responses").results(ANSWERED)
 
     assert sent[0] == {"type": "function_call_output", "call_id": "call_1", "output": '{"cups":2}'}
     assert sent[1]["output"] == "there is no cup"

@@ -13,8 +13,8 @@ from ez_ptc.formats.catalog import describe_all
 from tests.formats.refusals import refusals
 from tests.formats.shapes import EVERY, FREE, TYPED, Described
 
-FORMATS = ("openai", "responses", "anthropic", "gemini", "mistral", "mcp")
-STRICT = ("openai", "responses", "anthropic", "mistral")
+FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini", "mistral", "mcp")
+STRICT = ("openai-chat", "openai-responses", "anthropic", "mistral")
 NOT_STRICT = {("anthropic", "recursive")}  # it takes nothing that contains itself, which another test sees refused
 
 
@@ -28,8 +28,8 @@ def sdk_types() -> dict[str, Any]:
     from openai.types.responses import FunctionToolParam
 
     return {
-        "openai": TypeAdapter(ChatCompletionToolParam).validate_python,
-        "responses": TypeAdapter(FunctionToolParam).validate_python,
+        "openai-chat": TypeAdapter(ChatCompletionToolParam).validate_python,
+        "openai-responses": TypeAdapter(FunctionToolParam).validate_python,
         "anthropic": TypeAdapter(ToolParam).validate_python,
         "gemini": FunctionDeclaration.model_validate,
         "mistral": Tool.model_validate,

@@ -40,13 +40,13 @@ def test_no_export_is_refused(made: tuple[Schema, dict[str, Any]]) -> None:
     parameters, _ = made
     tool = Described("brew", parameters)
 
-    for format_name in ("openai", "responses", "mistral", "anthropic", "gemini", "mcp"):
+    for format_name in ("openai-chat", "openai-responses", "mistral", "anthropic", "gemini", "mcp"):
         assert refusals(format_name, describe_all([tool], format_name)[0]) == []
 
 
 @given(tools())
 @example(MANY_UNIONS)
-@pytest.mark.parametrize("format_name", ["openai", "anthropic"])
+@pytest.mark.parametrize("format_name", ["openai-chat", "anthropic"])
 def test_strict_is_accepted_and_allows_what_was_allowed_or_says_what_it_cannot(
     format_name: str, made: tuple[Schema, dict[str, Any]]
 ) -> None:
@@ -58,7 +58,7 @@ def test_strict_is_accepted_and_allows_what_was_allowed_or_says_what_it_cannot(
         # One that is too large as a whole has no parameter that is to blame.
         assert re.search("parameter '|strict mode takes at most", str(error))  # noqa: PT017 - either ending is right, and each is checked
         return
-    schema = described["function"]["parameters"] if format_name == "openai" else described["input_schema"]
+    schema = described["function"]["parameters"] if format_name == "openai-chat" else described["input_schema"]
 
     assert refusals(format_name, described, strict=True) == []
     assert allows(schema, _as_sent(tool, format_name, arguments))

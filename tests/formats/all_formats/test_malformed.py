@@ -135,7 +135,7 @@ _TEXT_EVENTS: dict[str, Callable[[str], Any]] = {
     },
     "openai-chat": lambda text: {"choices": [{"index": 0, "delta": {"content": text}}]},
     "mistral": lambda text: {"choices": [{"index": 0, "delta": {"content": text}}]},
-    "responses": lambda text: {"type": "response.output_text.delta", "delta": text},
+    "openai-responses": lambda text: {"type": "response.output_text.delta", "delta": text},
     "gemini": lambda text: {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}}]},
 }
 
@@ -159,7 +159,7 @@ def test_a_character_that_is_split_over_deltas_is_whole(name: str, halves: tuple
     answer, told = form.streamed(events)
     told.encode()
     assert whole in told
-    if name != "responses":  # its last event has the whole text again
+    if name != "openai-responses":  # its last event has the whole text again
         assert whole in answer.text
     assert _taken(lambda: answer, form)
 

@@ -77,7 +77,7 @@ def test_a_tool_that_says_so_is_strict_whatever_the_others_are(
     assert [bool(tool.get("strict")) for tool in tools] == [True, strict, False]
 
 
-@pytest.mark.parametrize("name", ["openai", "responses", "mistral", "anthropic"])
+@pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "mistral", "anthropic"])
 def test_each_is_described_by_its_own_rules(name: str) -> None:
     described = describe_all(TOOLS, name, strict=True)
 
@@ -99,7 +99,7 @@ def test_one_strict_tool_has_gemini_check_all_calls() -> None:
 
 def test_what_cannot_be_said_strictly_is_an_error_that_names_the_parameter() -> None:
     with pytest.raises(SchemaError, match=r"^note: .*parameter 'fields.*strict=False"):
-        ez_tool(note.fn, strict=True).to_format("openai")
+        ez_tool(note.fn, strict=True).to_format("openai-chat")
 
 
 @pytest.mark.parametrize("strict", [True, False, None])

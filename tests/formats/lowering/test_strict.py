@@ -264,7 +264,7 @@ def test_what_doubles_at_each_reference_is_described_or_refused_without_delay() 
         schema = {"$defs": {**definitions, **last}, **an_object(a={"$ref": "#/$defs/D0"})}
         with pytest.raises(SchemaError, match=r"^brew: .*strict=False"):
             strict("brew", schema)
-        for format_name in ("openai", "anthropic", "gemini", "mcp"):
+        for format_name in ("openai-chat", "anthropic", "gemini", "mcp"):
             assert _described(format_name, schema)
 
 
@@ -282,14 +282,14 @@ def test_what_doubles_at_each_reference_is_described_or_refused_without_delay() 
 )
 def test_what_contains_itself_in_any_way_ends(definition: Schema) -> None:
     schema = {"$defs": {"A": definition}, **an_object(a={"$ref": "#/$defs/A"})}
-    for format_name in ("openai", "anthropic", "gemini", "mcp"):
+    for format_name in ("openai-chat", "anthropic", "gemini", "mcp"):
         assert refusals(format_name, _described(format_name, schema)) == []
     try:
         described = openai.describe(Described("brew", schema), strict=True)
     except SchemaError as error:
         assert str(error).startswith("brew: ")  # noqa: PT017 - either ending is right, and each is checked
         return
-    assert refusals("openai", described, strict=True) == []
+    assert refusals("openai-chat", described, strict=True) == []
 
 
 def test_each_provider_says_in_its_own_place_that_a_tool_is_strict() -> None:

@@ -35,9 +35,9 @@ def test_a_name_that_the_provider_takes_stays_as_it_is(format_name: str, name: s
 @pytest.mark.parametrize(
     ("format_name", "name", "sent"),
     [
-        ("openai", "tea.brew", "tea_brew"),
-        ("openai", "brew tea!", "brew_tea_"),
-        ("openai", "café", "cafe"),
+        ("openai-chat", "tea.brew", "tea_brew"),
+        ("openai-chat", "brew tea!", "brew_tea_"),
+        ("openai-chat", "café", "cafe"),
         ("anthropic", "tea.brew", "tea_brew"),
         ("mistral", "tea/brew", "tea_brew"),
         ("gemini", "tea.brew:hot-1", "tea.brew:hot-1"),
@@ -71,14 +71,14 @@ def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(
 
 def test_long_names_that_begin_alike_stay_apart() -> None:
     tools = [Described("a" * 70 + "1", EMPTY), Described("a" * 70 + "2", EMPTY)]
-    names = names_for(tools, "openai")
+    names = names_for(tools, "openai-chat")
 
     assert len({names.to_provider(tool.name) for tool in tools}) == 2
     assert all(len(names.to_provider(tool.name)) == 64 for tool in tools)
     assert [names.to_tool(names.to_provider(tool.name)) for tool in tools] == [tool.name for tool in tools]
 
 
-@pytest.mark.parametrize("format_name", ["openai", "responses", "anthropic", "mistral"])
+@pytest.mark.parametrize("format_name", ["openai-chat", "openai-responses", "anthropic", "mistral"])
 def test_two_names_that_meet_at_a_provider_are_an_error_that_names_both(format_name: str) -> None:
     tools = [Described("tea.brew", EMPTY), Described("tea_brew", EMPTY)]
 
@@ -115,7 +115,7 @@ def test_every_name_is_taken_or_refused_here(format_name: str, name: str) -> Non
     except SchemaError:
         return
 
-    assert refusals("responses" if format_name == "openai-responses" else format_name, described) == []
+    assert refusals(format_name, described) == []
 
 
 @given(st.lists(st.text(max_size=80), unique=True))
@@ -123,7 +123,7 @@ def test_names_come_back_or_are_said_to_meet(names: list[str]) -> None:
     usable = [name for name in names if fitted(name, NAMES)]
     tools = [Described(name, EMPTY) for name in usable]
     try:
-        known = names_for(tools, "openai")
+        known = names_for(tools, "openai-chat")
     except DuplicateToolError:
         assert len({fitted(name, NAMES) for name in usable}) < len(usable)
         return

@@ -68,7 +68,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     """
     check_order(prompt.entries)
     refuse_previous_response("Mistral" if is_mistral(server) else "OpenAI's Chat Completions API", prompt.options)
-    names = names_for(prompt.tools, "openai")
+    names = names_for(prompt.tools, "openai-chat")
     instructions, said = ([], prompt.entries) if is_openai(server) else split_instructions(prompt.entries)
     messages = _Messages(names, server, "\n\n".join(each.text for each in instructions), model=prompt.model)
     for entry in said:
@@ -98,7 +98,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         raise ProviderError(message)
     prefix = f"c{len(prompt.entries):05d}x"
     content = None if said is None else _with_ids(said, prefix)
-    messages = [] if content is None else _messages(content, names_for(prompt.tools, "openai"), prefix)
+    messages = [] if content is None else _messages(content, names_for(prompt.tools, "openai-chat"), prefix)
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     return Answer(
         messages=tuple(messages),

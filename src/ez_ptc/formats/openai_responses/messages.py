@@ -67,7 +67,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
     """
     check_order(prompt.entries)
     previous, options = _previous(prompt.options)
-    names = names_for(prompt.tools, "responses")
+    names = names_for(prompt.tools, "openai-responses")
     marks = has_marks(prompt.model, server)
     # Instructions have no parts that could be marked; what the system says first as an item means the same.
     is_instruction = _is_unmarked_system if marks else _is_system
@@ -112,7 +112,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
     items = with_unique_ids(top.objects("output"), calls=CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
-    messages, refused = _messages(items, names_for(prompt.tools, "responses"))
+    messages, refused = _messages(items, names_for(prompt.tools, "openai-responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
     return Answer(
