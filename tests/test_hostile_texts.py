@@ -269,7 +269,6 @@ QUOTED: dict[str, Say] = {
     "a call without its result": lambda text: check_order(
         [TextMessage("a"), Answer(messages=(ToolCallMessage(text, "1", {}),))]
     ),
-    "a limit": lambda text: cast("Any", llm()).limits(**{text: 1}),
     "a limit's value": lambda text: llm().limits(turns=cast("Any", text)),
     "a model without a price": lambda text: (
         llm()

@@ -259,7 +259,7 @@ def test_what_cannot_be_kept_is_told_and_the_conversation_goes_on(history: Histo
     said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
     odd = Answer(messages=said, content=float("nan"))
     sees = talk(llm().provider(ScriptedProvider(odd, "Still here.")), history, "Hi", "Are you?")
-    assert "! this is not kept: an entry of the conversation cannot be saved" in sees
+    assert "! this is not kept: cannot save a conversation's" in sees
     assert "Still here." in sees
 
 

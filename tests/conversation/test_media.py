@@ -84,7 +84,7 @@ def test_the_media_type_is_read_from_an_address(step: str, address: str, made: s
 @pytest.mark.parametrize(
     ("step", "source", "options", "problem"),
     [
-        ("image", b"RIFF\0\0\0\0WAVE", {}, r"expected an image \(gif, jpeg, png, webp\), got bytes of audio/wav: say"),
+        ("image", b"RIFF\0\0\0\0WAVE", {}, r"expected an image \(gif, jpeg, png, webp\), got bytes of audio/wav: set"),
         ("document", b"\0\1", {}, "expected a document .*, got b'"),
         ("document", b"\xff\xfe", {}, "expected a document"),
         ("audio", PDF, {}, "expected audio .*, got bytes of application/pdf"),
@@ -96,7 +96,7 @@ def test_the_media_type_is_read_from_an_address(step: str, address: str, made: s
             "expected the media type of an image, got 'application/pdf'",
         ),
         ("document", PDF, {"media_type": "application/pdf\r\nX: y"}, "expected the media type of a document"),
-        ("audio", "data:text/plain;base64,AAAA", {}, "expected the address of audio, got one of 'text/plain'"),
+        ("audio", "data:text/plain;base64,AAAA", {}, "expected the URL of audio, got one of 'text/plain'"),
     ],
 )
 def test_what_is_of_another_kind_is_refused(
@@ -118,7 +118,7 @@ def test_what_is_too_large_for_a_request_is_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(media, "MAX_FILE_BYTES", len(PDF) - 1)
     (tmp_path / "plan.pdf").write_bytes(PDF)
     for source in (PDF, tmp_path / "plan.pdf"):
-        with pytest.raises(ValueError, match="expected at most 12 bytes, got more: give the address"):
+        with pytest.raises(ValueError, match="expected at most 12 bytes, got more: give a URL"):
             llm().document(source)
     assert llm().document(PDF[:-1]).messages == [DocumentMessage(PDF[:-1])]
 

@@ -83,7 +83,7 @@ def test_prices_of_ones_own_count_for_the_limit() -> None:
         return "seen"
 
     asking = llm().tool(look).limits(cost=1)
-    with pytest.raises(TurnLimitError, match=r"price of 'own' is not known: give it with \.prices"):
+    with pytest.raises(TurnLimitError, match=r"unknown price of 'own': give it with \.prices"):
         asking.provider(ScriptedProvider(call, "Done.")).prompt("Go.")
     cheap, dear = Price.of("0.5", "0", "0"), Price.of("2", "0", "0")
     assert asking.prices({"own": cheap}).provider(ScriptedProvider(call, "Done.")).prompt("Go.") == "Done."

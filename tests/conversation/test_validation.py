@@ -30,30 +30,30 @@ ANY = cast("Any", llm())
 @pytest.mark.parametrize(
     ("slip", "complaint"),
     [
-        (lambda: ANY.request(["Hi"]), r"what is said is text, got list: .* \.request\(\.\.\.\)\.assistant\(\.\.\.\)"),
-        (lambda: ANY.provider(ScriptedProvider("x")).prompt({"role": "user"}), "what is said is text, got dict"),
-        (lambda: ANY.tools("find"), "a tool is a function, got str: .* without calling them"),
-        (lambda: ANY.tools(["find"]), "a tool is a function, got str"),
-        (lambda: ANY.tools([find, None]), "a tool is a function, got NoneType"),
-        (lambda: ANY.tool(find("tea")), "a tool is a function, got str"),
+        (lambda: ANY.request(["Hi"]), r"expected str, got list: .* \.request\(\.\.\.\)\.assistant\(\.\.\.\)"),
+        (lambda: ANY.provider(ScriptedProvider("x")).prompt({"role": "user"}), "expected str, got dict"),
+        (lambda: ANY.tools("find"), "expected a function, got str: .* without calling them"),
+        (lambda: ANY.tools(["find"]), "expected a function, got str"),
+        (lambda: ANY.tools([find, None]), "expected a function, got NoneType"),
+        (lambda: ANY.tool(find("tea")), "expected a function, got str"),
         (lambda: ez_tool(cast("Any", "find")), "got str: give the function itself, not its name"),
-        (lambda: ANY.toolkit([find]), r"a Toolkit is wanted, got list: write \.toolkit\(Toolkit\(\[find, book\]\)\)"),
-        (lambda: ANY.toolkit(find), "a Toolkit is wanted, got Tool"),
-        (lambda: ANY.approve(True), r"\.approve\(\) takes a function, got bool"),
-        (lambda: ANY.on_tool_call("log"), r"\.on_tool_call\(\) takes a function, got str"),
-        (lambda: ANY.on_tool_call(listen), "is not awaited: write it without async"),
-        (lambda: ANY.on_tool_call(Listener()), "is not awaited: write it without async"),
-        (lambda: ANY.limits(turn=3), "there is no limit 'turn': there are turns, calls, tokens, cost"),
-        (lambda: ANY.limits(turns="3"), "the limit of turns is a number, got '3'"),
-        (lambda: ANY.limits(turns=1.5), "the limit of turns is a whole number, got 1.5"),
-        (lambda: ANY.limits(calls=0.5), r"calls is a whole number, got 0\.5: write \.limits\(calls=50\)"),
-        (lambda: ANY.call_limit(2.0), r"the limit of calls is a whole number, got 2\.0"),
-        (lambda: ANY.limits(calls=Decimal(1)), "the limit of calls is a whole number, got '1'"),
-        (lambda: ANY.limits(tokens=1e6), r"the limit of tokens is a whole number, got 1000000\.0"),
-        (lambda: ANY.limits(calls=True), "the limit of calls is a number, got True"),
-        (lambda: ANY.call_limit(None), "the limit of calls is a number, got None"),
-        (lambda: ANY.prices({"m": ("2", "10")}), r"the price of 'm' is a Price, got tuple: write Price\.of"),
-        (lambda: ANY.options(temprature=0), "there is no option 'temprature': did you mean 'temperature'"),
+        (lambda: ANY.toolkit([find]), r"expected a Toolkit, got list: write \.toolkit\(Toolkit\(\[find, book\]\)\)"),
+        (lambda: ANY.toolkit(find), "expected a Toolkit, got Tool"),
+        (lambda: ANY.approve(True), r"\.approve\(\) expected a function, got bool"),
+        (lambda: ANY.on_tool_call("log"), r"\.on_tool_call\(\) expected a function, got str"),
+        (lambda: ANY.on_tool_call(listen), "expected a plain function, got an async one"),
+        (lambda: ANY.on_tool_call(Listener()), "expected a plain function, got an async one"),
+        (lambda: ANY.limits(turn=3), "unexpected keyword argument 'turn'"),
+        (lambda: ANY.limits(turns="3"), "the limit `turns` must be a number, got '3'"),
+        (lambda: ANY.limits(turns=1.5), "the limit `turns` must be an int, got 1.5"),
+        (lambda: ANY.limits(calls=0.5), r"`calls` must be an int, got 0\.5: write \.limits\(calls=50\)"),
+        (lambda: ANY.call_limit(2.0), r"the limit `calls` must be an int, got 2\.0"),
+        (lambda: ANY.limits(calls=Decimal(1)), "the limit `calls` must be an int, got '1'"),
+        (lambda: ANY.limits(tokens=1e6), r"the limit `tokens` must be an int, got 1000000\.0"),
+        (lambda: ANY.limits(calls=True), "the limit `calls` must be a number, got True"),
+        (lambda: ANY.call_limit(None), "the limit `calls` must be a number, got None"),
+        (lambda: ANY.prices({"m": ("2", "10")}), r"expected a Price for 'm', got tuple: write Price\.of"),
+        (lambda: ANY.options(temprature=0), "unknown option 'temprature'; did you mean 'temperature'"),
         (lambda: ANY.provider(ScriptedProvider("x")).prompt("Hi", max_token=5), "did you mean 'max_tokens'"),
         (lambda: ANY.provider(ScriptedProvider).prompt("Hi"), "got the class ScriptedProvider"),
     ],
@@ -66,12 +66,12 @@ def test_a_slip_is_a_type_error_that_says_what_to_write(slip: Callable[[], objec
 @pytest.mark.parametrize(
     ("limits", "complaint"),
     [
-        ({"calls": 0}, "the limit of calls is more than 0, got 0"),
-        ({"turns": -1}, "the limit of turns is more than 0, got -1"),
-        ({"cost": float("nan")}, "the limit of cost is a finite number, got nan"),
-        ({"cost": float("inf")}, "the limit of cost is a finite number, got inf"),
-        ({"cost": Decimal("sNaN")}, "the limit of cost is a finite number, got 'sNaN'"),
-        ({"cost": Decimal("-0.1")}, r"the limit of cost is more than 0, got '-0\.1': write \.limits\(cost=0\.50\)"),
+        ({"calls": 0}, "the limit `calls` must be positive, got 0"),
+        ({"turns": -1}, "the limit `turns` must be positive, got -1"),
+        ({"cost": float("nan")}, "the limit `cost` must be finite, got nan"),
+        ({"cost": float("inf")}, "the limit `cost` must be finite, got inf"),
+        ({"cost": Decimal("sNaN")}, "the limit `cost` must be finite, got 'sNaN'"),
+        ({"cost": Decimal("-0.1")}, r"the limit `cost` must be positive, got '-0\.1': write \.limits\(cost=0\.50\)"),
     ],
 )
 def test_a_limit_that_leaves_room_for_nothing_is_refused(limits: dict[str, Any], complaint: str) -> None:
@@ -80,7 +80,10 @@ def test_a_limit_that_leaves_room_for_nothing_is_refused(limits: dict[str, Any],
 
 
 def test_a_mode_that_there_is_not_is_refused() -> None:
-    with Toolkit([find]) as toolkit, pytest.raises(ValueError, match="'tool' or 'prompt', got 'code'"):
+    with (
+        Toolkit([find]) as toolkit,
+        pytest.raises(ValueError, match="mode 'code'; expected 'tool' or 'prompt'"),
+    ):
         ANY.toolkit(toolkit, mode="code")
 
 

@@ -6,7 +6,6 @@ import anyio
 import pytest
 
 from ez_ptc import ez_tool, llm
-from ez_ptc.conversation.loop.structured_output import ask_for_type
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExtraError, ProviderError, RateLimitError
 from ez_ptc.formats.prompt import Event, Prompt, TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage
@@ -207,8 +206,8 @@ async def test_an_address_that_is_none_says_so(anyio_backend: str) -> None:
 
 async def test_an_answer_of_a_type_is_asked_for_by_its_schema(anyio_backend: str) -> None:
     with LoopbackServer(Reply(body=_response({"text": '{"answer": [1, 2]}'}))) as server:
-        asked = llm().provider(GeminiProvider(_MODEL, api_key="k", base_url=server.url)).request("Count.")
-        value, _ = await ask_for_type(asked, list[int])
+        provider = GeminiProvider(_MODEL, api_key="k", base_url=server.url)
+        value = await llm().provider(provider).aprompt_for_type(list[int], "Count.")
     assert value == [1, 2]
     generation = server.bodies[0]["generationConfig"]
     assert generation["responseMimeType"] == "application/json"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
 
-    from ez_ptc.conversation.loop.run import Told
+    from ez_ptc.conversation.loop.run import StreamEvent
     from ez_ptc.messages import Usage
 
 __all__ = ["Chat", "default_history", "run_chat"]
@@ -151,7 +151,7 @@ class Chat:
         self._builder = continuation
         return True
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: StreamEvent) -> None:
         if isinstance(told, TextDelta):
             self._write(harmless(told.text))
         elif isinstance(told, ToolCallMessage):

@@ -1,4 +1,4 @@
-"""A conversation with a model, built step by step; each step is a new one."""
+"""The conversation builder: each method returns a new conversation."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.loop.continuations import inherit_continuation
-from ez_ptc.conversation.loop.settings import Settings
 from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered_tools import check_names, with_tools
+from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.validation import (
     check_function,
+    check_last_message,
     check_lifetime,
     check_limit,
     check_listener,
     check_options,
     check_prices,
-    check_said,
     check_text,
     check_toolkit,
 )
@@ -55,253 +55,265 @@ T = TypeVar("T")
 _AnyCallable = Callable[..., object]
 
 
-class _Limits(TypedDict, total=False):
-    turns: int
-    calls: int
-    tokens: int
-    cost: float | Decimal
-
-
 @dataclass(frozen=True, slots=True)
 class LLMPromptBuilder:
-    """A conversation and how to go on with it. Every step returns a new one, and leaves this one as it is.
+    """An immutable conversation: each method returns a new one with a message or a setting added.
 
-    `llm()` gives an empty one. `entries` are what was said so far, `settings` everything else.
+    `llm()` returns an empty one. `entries` are the messages and answers so far, `settings` everything else.
     """
 
     entries: tuple[Entry, ...] = ()
     settings: Settings = field(default_factory=Settings)
 
-    # What is said -----------------------------------------------------------------------------------------------------
+    # Messages ---------------------------------------------------------------------------------------------------------
 
     def agent(self, text: str) -> LLMPromptBuilder:
-        """Tell the model who it is and how to work.
+        """Add a system message: who the model is, and how to work.
 
-        After the model has spoken, this holds from there on; a provider that takes no such message is an error.
+        After the first answer, it holds from its position on; a provider without such messages raises ProviderError.
         """
-        return self._saying(TextMessage(text, role=MessageRole.SYSTEM))
+        return self._add(TextMessage(text, role=MessageRole.SYSTEM))
 
     def context(self, text: str) -> LLMPromptBuilder:
-        """Give the model something to know: text that a person would put before the question."""
-        return self._saying(TextMessage(text))
+        """Add background information before the question."""
+        return self._add(TextMessage(text))
 
     def request(self, text: str) -> LLMPromptBuilder:
-        """Ask something."""
-        return self._saying(TextMessage(text))
+        """Add a question."""
+        return self._add(TextMessage(text))
 
     def assistant(self, text: str) -> LLMPromptBuilder:
-        """Put words into the model's mouth, as an example of an answer."""
-        return self._saying(TextMessage(text, role=MessageRole.ASSISTANT))
+        """Add an assistant message, as an example of an answer."""
+        return self._add(TextMessage(text, role=MessageRole.ASSISTANT))
 
     def image(self, image: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
-        """Show an image: its bytes, the path of its file, or its address, which begins with `http`.
+        """Add an image: its bytes, a file's path, or a URL.
 
-        Its media type is read from its first bytes or the name of its file, unless it is given. Raises ValueError for
-        what is no image or too large, and OSError for a file that cannot be read.
+        The media type is read from the first bytes or the file's name, unless it is given. Raises ValueError if the
+        data is not an image or too large, and OSError if the file cannot be read.
         """
-        return self._saying(media_message(ImageMessage, image, media_type=media_type))
+        return self._add(media_message(ImageMessage, image, media_type=media_type))
 
     def document(
         self, document: bytes | str | Path, *, media_type: str | None = None, name: str = ""
     ) -> LLMPromptBuilder:
-        """Show a document, such as a PDF file or a text; raises what `image` raises. `name` is what it is called."""
-        return self._saying(media_message(DocumentMessage, document, media_type=media_type, name=name))
+        """Add a document, such as a PDF file or a text, and its `name`. Raises what `image` raises."""
+        return self._add(media_message(DocumentMessage, document, media_type=media_type, name=name))
 
     def audio(self, audio: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
-        """Let the model listen to a recording; raises what `image` raises."""
-        return self._saying(media_message(AudioMessage, audio, media_type=media_type))
+        """Add an audio recording. Raises what `image` raises."""
+        return self._add(media_message(AudioMessage, audio, media_type=media_type))
 
     def video(self, video: bytes | str | Path, *, media_type: str | None = None) -> LLMPromptBuilder:
-        """Show a video; raises what `image` raises."""
-        return self._saying(media_message(VideoMessage, video, media_type=media_type))
+        """Add a video. Raises what `image` raises."""
+        return self._add(media_message(VideoMessage, video, media_type=media_type))
 
     def cache(self, lifetime: str | None = None, *, tools: bool = False) -> LLMPromptBuilder:
-        """Have the provider keep what it reads up to what was said last or, with `tools`, the tools.
+        """Mark the last message (or the tools) as the end of a prefix for the provider to cache.
 
-        What it keeps costs less to read again. `lifetime` is for how long: "5m" or "1h" at Anthropic, "30m" or "12h" at
-        OpenAI. Where a provider has no such marks, none are sent. Raises ValueError for another lifetime, and where
-        nothing was said or an answer came last.
+        Cached input costs less. `lifetime` is "5m" or "1h" at Anthropic, "30m" or "12h" at OpenAI. Providers without
+        cache marks get none. Raises ValueError for another lifetime, and if the last entry is not a message of yours.
         """
         mark = check_lifetime(lifetime)
         if tools:
             return self._with(cache_tools=mark)
-        return replace(self, entries=(*self.entries[:-1], replace(check_said(self.entries), cache=mark)))
+        return replace(self, entries=(*self.entries[:-1], replace(check_last_message(self.entries), cache=mark)))
 
-    # What it may use --------------------------------------------------------------------------------------------------
+    # Tools ------------------------------------------------------------------------------------------------------------
 
     def tool(self, tool_function: _AnyCallable) -> LLMPromptBuilder:
-        """Give the model a function to call, or a tool that has been made of one; raises what `tools` raises."""
+        """Add a function or a tool that the model may call. Raises what `tools` raises."""
         return self.tools(tool_function)
 
     def tools(
         self, *functions: _AnyCallable | Iterable[_AnyCallable], tool_functions: Iterable[_AnyCallable] = ()
     ) -> LLMPromptBuilder:
-        """Give the model functions to call, one by one or as a list; tools and registries of tools will do.
+        """Add functions, tools, or lists and registries of them, that the model may call.
 
-        A list may also be given as `tool_functions`. What the model has already is not added again. Raises
-        DuplicateToolError where two have one name, and SchemaError for a function that cannot be a tool.
+        A list may also be given as `tool_functions`. A tool that is already there is not added again. Raises
+        DuplicateToolError if two tools have the same name, and SchemaError if a function cannot be a tool.
         """
         tools = with_tools(self.settings.tools, (*functions, tool_functions))
         check_names(tools, has_programs=self.settings.has_program_tool)
         return self._with(tools=tools)
 
     def toolkit(self, toolkit: Toolkit, *, mode: Literal["tool", "prompt"] = "tool") -> LLMPromptBuilder:
-        """Let the model write programs over the tools of a toolkit.
+        """Let the model write programs over a toolkit's tools.
 
-        In the mode "tool" it calls `execute_tools` with them; in the mode "prompt" it writes them into its text, which
-        any model can. Raises DuplicateToolError where another tool is called `execute_tools`.
+        In mode "tool", it passes them to the tool `execute_tools`. In mode "prompt", it writes them into its text,
+        which any model can do. Raises DuplicateToolError if another tool is called `execute_tools`.
         """
         check_toolkit(toolkit, mode)
         check_names(self.settings.tools, has_programs=mode == "tool")
         return self._with(toolkit=toolkit, mode=mode)
 
     def tool_context(self, context: object) -> LLMPromptBuilder:
-        """Give the `Context` parameters of the tools their value."""
+        """Set the value of the tools' `Context` parameters."""
         return self._with(tool_context=context)
 
     def approve(self, approve: Approve) -> LLMPromptBuilder:
-        """Have somebody asked about the calls that require approval, those from programs too.
+        """Set the approver of calls that require approval, including calls from programs.
 
-        `approve` gets a `ToolCall` and returns True, a dict of other arguments, or text that says why not. It may be
-        asynchronous.
+        `approve` gets a `ToolCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It may
+        be asynchronous.
         """
         return self._with(approve=check_function(approve, "approve"))
 
     def on_tool_call(self, listen: Callable[[dict[str, Any]], None]) -> LLMPromptBuilder:
-        """Have somebody told of each call of a tool as it ends, of those from programs too.
+        """Call `listen` after each tool call, including calls from programs.
 
-        `listen` gets a dict as `ExecutionResult.tool_calls` has it: `name`, `args`, `kwargs`, `result`, `error`,
-        `duration_ms`. It is called from the event loop, not awaited, and should return at once; what it raises ends the
-        conversation. `stream()` tells of calls before they run.
+        `listen` gets a dict like those in `ExecutionResult.tool_calls`: `name`, `args`, `kwargs`, `result`, `error`,
+        `duration_ms`. It is called from the event loop, is not awaited, and should return at once. An exception from it
+        ends the conversation. Use `stream()` to see calls before they run.
         """
         return self._with(on_tool_call=check_listener(listen))
 
-    # Who answers, and how ---------------------------------------------------------------------------------------------
+    # Providers, limits, options ---------------------------------------------------------------------------------------
 
     def provider(self, provider: LLMProvider | str) -> LLMPromptBuilder:
-        """Choose who answers: a provider, its name, or `"provider:model"`."""
+        """Set the provider: an object, its name, or `"provider:model"`."""
         return self._with(provider=provider)
 
     def model(self, model: str) -> LLMPromptBuilder:
-        """Choose the model, as the provider names it, or as `"provider:model"`."""
+        """Set the model, by the provider's name for it or as `"provider:model"`."""
         return self._with(model=model)
 
     def fallback(self, *providers: LLMProvider | str) -> LLMPromptBuilder:
-        """Say who answers where the provider before it fails."""
+        """Add providers that take over, in order, if the ones before them fail."""
         return self._with(fallback=(*self.settings.fallback, *providers))
 
     def call_limit(self, calls: int) -> LLMPromptBuilder:
-        """Limit how many calls of tools and programs one message may lead to."""
-        return self.limits(calls=calls)
+        """Limit the number of tool calls and programs for each message, as `limits(calls=...)`."""
+        return self._with(limits=replace(self.settings.limits, calls=check_limit("calls", calls)))
 
-    def limits(self, **limits: Unpack[_Limits]) -> LLMPromptBuilder:
-        """Limit how many `turns`, `calls` and `tokens` one message may lead to, and what it may `cost` in US dollars.
+    def limits(
+        self,
+        *,
+        turns: int | None = None,
+        calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | Decimal | None = None,
+    ) -> LLMPromptBuilder:
+        """Set limits for each message; None leaves a limit as it is.
 
-        What is not given stays as it is. Raises TypeError for one that is not a whole number, unless it is `cost`, and
-        ValueError for one that is not positive.
+        Args:
+            turns: The maximum number of answers (default 20).
+            calls: The maximum number of tool calls and programs (default: any number).
+            tokens: The maximum number of input and output tokens (default: any number).
+            cost: The maximum cost in US dollars (default: any).
+
+        Raises:
+            TypeError: A limit other than `cost` is not an int.
+            ValueError: A limit is not positive.
         """
-        changed: dict[str, Any] = {name: check_limit(name, value) for name, value in limits.items()}
-        if "cost" in limits:
-            changed["cost"] = Decimal(str(limits["cost"]))
-        return self._with(limits=replace(self.settings.limits, **changed))
+        limits = {"turns": turns, "calls": calls, "tokens": tokens, "cost": cost}
+        changes: dict[str, Any] = {
+            name: check_limit(name, value) for name, value in limits.items() if value is not None
+        }
+        if cost is not None:
+            changes["cost"] = Decimal(str(cost))
+        return self._with(limits=replace(self.settings.limits, **changes))
 
     def prices(self, prices: Mapping[str, Price]) -> LLMPromptBuilder:
-        """Say what models cost, by their names: for `cost`, `turns` and the limit of it, before the table's prices."""
+        """Set prices by model name, for `cost`, `turns` and the limit of cost; they override the built-in table."""
         limits = self.settings.limits
         return self._with(limits=replace(limits, prices={**limits.prices, **check_prices(prices)}))
 
     def options(self, **options: Any) -> LLMPromptBuilder:
-        """Say how to answer: `max_tokens`, `temperature`, `tool_choice`, `strict`, and any field of the request.
+        """Set `max_tokens`, `temperature`, `tool_choice`, `strict`, or any other field of the provider's request.
 
-        With `native_only=True`, tools are an error where the provider cannot call them; else its model is told to write
-        programs over them. Raises TypeError for what is all but one of these names.
+        With `native_only=True`, tools raise ProviderError if the provider cannot call them; otherwise its model is told
+        to write programs over them. Raises TypeError for a misspelt option.
         """
         check_options(options)
         return self._with(options={**self.settings.options, **options})
 
-    # Asking -----------------------------------------------------------------------------------------------------------
+    # Questions --------------------------------------------------------------------------------------------------------
 
     async def prompt_conversation(
         self, message: str | None = None, **options: Any
     ) -> tuple[list[Message], LLMPromptBuilder]:
-        """Ask, run the calls and programs that the model wants, and go on until it has answered.
+        """Ask the model, run its tool calls and programs, and repeat until it has answered.
 
         Args:
-            message: What to ask, if it has not been said yet.
-            options: As `options()` takes them.
+            message: The question, unless the last message is it.
+            options: Options for this question, as for `options()`.
 
         Returns:
-            All messages of the conversation, and the builder that goes on with it.
+            All messages of the conversation, and the builder that continues it.
 
         Raises:
-            TurnLimitError: A limit is reached; its `continuation` has what was said so far.
+            TurnLimitError: A limit is reached; its `continuation` is the builder so far.
             AuthenticationError: The provider's key is missing or refused.
-            ProviderError: The provider fails, or cannot do what is asked.
+            ProviderError: The provider fails, or does not support the request.
             MissingExtraError: The provider's SDK is not installed.
         """
-        stream = ConversationStream(self._asking(message, options), streaming=False)
+        question = self._with_question(message, options)
+        stream = ConversationStream(question.entries, question.settings, question.continued, streaming=False)
         async for _ in stream:
             pass
         return stream.continuation.messages, stream.continuation
 
     def converse(self, message: str | None = None, **options: Any) -> tuple[list[Message], LLMPromptBuilder]:
-        """Do the same as `prompt_conversation`, but block."""
+        """Same as `prompt_conversation`, but blocks."""
         return _block(partial(self.prompt_conversation, **options), message)
 
     async def aprompt(self, message: str | None = None, **options: Any) -> str:
-        """Ask as `prompt_conversation` does, and return the text of the last answer."""
+        """Ask like `prompt_conversation`, and return the text of the last answer."""
         _, continuation = await self.prompt_conversation(message, **options)
         return continuation.text
 
     def prompt(self, message: str | None = None, **options: Any) -> str:
-        """Do the same as `aprompt`, but block."""
+        """Same as `aprompt`, but blocks."""
         return _block(partial(self.aprompt, **options), message)
 
     async def aprompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
         """Ask, and return an answer of a type: a pydantic model, a dataclass, a TypedDict, a list of them, an int.
 
-        A provider that can be held to a JSON Schema is; another's model gives the answer by calling a tool. Tools and
-        programs run as ever before. An answer that does not fit is asked for once more, with what is wrong with it.
+        Providers that enforce a JSON Schema get it; other models give the answer by calling a tool. Tools and programs
+        run as usual. An answer that does not fit is asked for once more, with its problems.
 
         Raises:
             SchemaError: The type cannot be described.
-            ProviderError: The model did not answer so; the message has what it said last.
+            ProviderError: The model did not give such an answer; the message quotes its last text.
             EzPtcError: Whatever `prompt_conversation` raises.
         """
         from ez_ptc.conversation.loop.structured_output import ask_for_type
 
-        value, _ = await ask_for_type(self._asking(message, options), kind)
+        question = self._with_question(message, options)
+        value, _ = await ask_for_type(question.entries, question.settings, question.continued, kind)
         return value
 
     def prompt_for_type(self, kind: type[T], message: str | None = None, **options: Any) -> T:
-        """Do the same as `aprompt_for_type`, but block."""
+        """Same as `aprompt_for_type`, but blocks."""
         return _block(partial(self.aprompt_for_type, **options), kind, message)
 
     def astream(self, message: str | None = None, **options: Any) -> ConversationStream[LLMPromptBuilder]:
-        """Ask, and iterate asynchronously over what happens: text in pieces, calls, results, answers with their usage.
+        """Ask, and iterate asynchronously over the events: pieces of text, calls, results, answers with their usage.
 
-        When it is exhausted, its `continuation` goes on with the conversation.
+        After the last event, the stream's `continuation` continues the conversation.
         """
-        return ConversationStream(self._asking(message, options))
+        question = self._with_question(message, options)
+        return ConversationStream(question.entries, question.settings, question.continued)
 
     def stream(self, message: str | None = None, **options: Any) -> BlockingStream[LLMPromptBuilder]:
-        """Do the same as `astream`, but block while the model writes."""
+        """Same as `astream`, but blocks."""
         return BlockingStream(self.astream(message, **options))
 
-    # What was said ----------------------------------------------------------------------------------------------------
+    # Results ----------------------------------------------------------------------------------------------------------
 
     @property
     def messages(self) -> list[Message]:
-        """All messages so far, those of answers among them."""
-        return [
-            message for entry in self.entries for message in (entry.messages if isinstance(entry, Answer) else (entry,))
-        ]
+        """All messages so far, including those of answers."""
+        from ez_ptc.conversation.state import messages_of
+
+        return messages_of(self.entries)
 
     @property
     def state(self) -> ConversationState:
-        """The conversation so far in Anthropic's messages and in ours, and its tools. Raises ProviderError.
+        """The messages so far, in Anthropic's form and in ours, and the tools.
 
-        It does so for what Anthropic's messages cannot say.
+        Raises ProviderError if Anthropic's API has no form for a message.
         """
         from ez_ptc.conversation.state import ConversationState
 
@@ -309,24 +321,24 @@ class LLMPromptBuilder:
 
     @property
     def text(self) -> str:
-        """The text of the last answer."""
-        return next((each.text for each in reversed(self.entries) if isinstance(each, Answer)), "")
+        """The text of the last answer, or "" before the first one."""
+        return answers[-1].text if (answers := self._answers()) else ""
 
     @property
     def stop_reason(self) -> str:
-        """Why the last answer ended: "end", "length" where it was cut off, "refusal", or another word of `Answer`'s."""
-        return next((each.stop_reason for each in reversed(self.entries) if isinstance(each, Answer)), "")
+        """Why the last answer ended: "end", "length" (it was cut off), "refusal", … (see `Answer`); "" before it."""
+        return answers[-1].stop_reason if (answers := self._answers()) else ""
 
     @property
     def usage(self) -> Usage:
-        """The tokens that all answers so far have taken."""
-        return sum((each.usage for each in self.entries if isinstance(each, Answer)), Usage())
+        """The tokens of all answers so far."""
+        return sum((answer.usage for answer in self._answers()), Usage())
 
     @property
     def cost(self) -> Decimal | None:
-        """What all answers so far have cost, in US dollars; None where the price of one is not known.
+        """The cost of all answers so far in US dollars, or None if a model's price is unknown.
 
-        By the table of `conversation.prices`, which has a date, and by what `prices()` was given.
+        Prices are those of the dated table in `conversation.prices`, and those set with `prices()`.
         """
         from ez_ptc.conversation.prices import total_cost
 
@@ -334,13 +346,13 @@ class LLMPromptBuilder:
 
     @property
     def turns(self) -> list[TurnUsage]:
-        """What each answer so far has taken: its `model`, its `usage`, its `cost`."""
+        """The `model`, `usage` and `cost` of each answer so far."""
         from ez_ptc.conversation.prices import turn_usages
 
         return turn_usages(self.entries, self.settings.limits.prices)
 
     def continued(self, *entries: Entry) -> LLMPromptBuilder:
-        """Return the conversation with more entries."""
+        """Return the conversation with entries added."""
         return replace(self, entries=(*self.entries, *entries))
 
     def changed(
@@ -351,11 +363,18 @@ class LLMPromptBuilder:
             self.entries if entries is None else entries, self.settings if settings is None else settings
         )
 
-    def _asking(self, message: str | None, options: Mapping[str, Any]) -> LLMPromptBuilder:
-        asked = self if message is None else self.request(message)
-        return asked.options(**options) if options else asked
+    def _with_question(self, message: str | None, options: Mapping[str, Any]) -> LLMPromptBuilder:
+        question = self
+        if message is not None:
+            question = question.request(message)
+        if options:
+            question = question.options(**options)
+        return question
 
-    def _saying(self, message: TextMessage | MediaMessage) -> LLMPromptBuilder:
+    def _answers(self) -> list[Answer]:
+        return [entry for entry in self.entries if isinstance(entry, Answer)]
+
+    def _add(self, message: TextMessage | MediaMessage) -> LLMPromptBuilder:
         if isinstance(message, TextMessage):
             check_text(message.text)
         return self.continued(message)
@@ -364,19 +383,9 @@ class LLMPromptBuilder:
         return replace(self, settings=replace(self.settings, **changes))
 
 
-class _Start:
-    """What `llm` is: called, it gives an empty builder, and so does every step taken from it directly."""
-
-    def __call__(self) -> LLMPromptBuilder:
-        """Return an empty conversation."""
-        return LLMPromptBuilder()
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a builder has
-        return getattr(LLMPromptBuilder(), name)
-
-
-llm = _Start()
-"""Where a conversation begins: `llm()` or, as a first step, `llm.agent("You are …")`."""
+def llm() -> LLMPromptBuilder:
+    """Return an empty conversation, to build on: `llm().tools(find).request("...")`."""
+    return LLMPromptBuilder()
 
 
 def _block(function: Callable[..., Coroutine[object, object, T]], *arguments: object) -> T:

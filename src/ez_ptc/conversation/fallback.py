@@ -1,4 +1,4 @@
-"""Whom to ask: the first provider that answers, with others to fall back on."""
+"""Provider failover: the first provider, and others that take over if it fails."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.providers.provider import Connection, LLMProvider
 
-__all__ = ["Line"]
+__all__ = ["FailoverConnection"]
 
 
-class Line:
-    """An open way to the first of some providers; the next one takes over for good where it fails.
+class FailoverConnection:
+    """A connection to the first of some providers. If it fails, the next one takes over for good.
 
-    It does so only before anything of an answer has come. A missing key is no reason to go on to the next: that is the
-    developer's to mend. With `streaming`, answers come in pieces.
+    A provider is replaced only before any event of an answer has arrived, and not for a missing or refused key: the
+    developer has to correct that. With `streaming`, answers arrive in pieces.
     """
 
     def __init__(self, providers: Sequence[LLMProvider], *, streaming: bool) -> None:
         self._providers = tuple(providers)
         self._streaming = streaming
-        self._at = 0
+        self._index = 0
         self._connection: Connection | None = None
         self._stack = AsyncExitStack()
 
@@ -36,40 +36,40 @@ class Line:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._stack.aclose()
 
     @property
     def provider(self) -> LLMProvider:
-        """Who is asked now."""
-        return self._providers[self._at]
+        """The current provider."""
+        return self._providers[self._index]
 
     async def events(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the events of an answer. Raises what the last provider raises."""
-        said = False
+        """Yield the events of an answer. Raises what the last provider raises."""
+        has_events = False
         while True:
             try:
                 async with aclosing(self._events(prompt)) as events:
                     async for event in events:
-                        said = True
+                        has_events = True
                         yield event
                 return
             except AuthenticationError:
                 raise
             except ProviderError:
-                if said or self._at + 1 >= len(self._providers):
+                if has_events or self._index + 1 >= len(self._providers):
                     raise
-                self._at += 1
+                self._index += 1
                 self._connection = None
 
     async def _events(self, prompt: Prompt) -> AsyncGenerator[Event]:
         if self._connection is None:
             self._connection = await self._stack.enter_async_context(self.provider.connect())
-        asked = replace(prompt, model=self.provider.model)
+        request = replace(prompt, model=self.provider.model)
         if not self._streaming:
-            yield await self._connection.answer(asked)
+            yield await self._connection.answer(request)
             return
-        async with aclosing(self._connection.stream(asked)) as events:
+        async with aclosing(self._connection.stream(request)) as events:
             async for event in events:
                 yield event

@@ -1,4 +1,4 @@
-"""Images, documents, audio and videos to show to a model: made from bytes, a file or an address."""
+"""Media messages (images, documents, audio, video) from bytes, files or URLs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["MAX_FILE_BYTES", "media_message"]
 M = TypeVar("M", bound=MediaMessage)
 
 MAX_FILE_BYTES: Final = 100 << 20
-"""Bytes that one of them may have: no provider takes more in a request."""
+"""The maximum size of one file; no provider accepts more in a request."""
 
-_STARTS: Final[Mapping[str, re.Pattern[bytes]]] = {
-    media_type: re.compile(start, re.DOTALL)
-    for media_type, start in {
+_SIGNATURES: Final[Mapping[str, re.Pattern[bytes]]] = {
+    media_type: re.compile(signature, re.DOTALL)
+    for media_type, signature in {
         "image/png": rb"\x89PNG\r\n\x1a\n",
         "image/jpeg": rb"\xff\xd8\xff",
         "image/gif": rb"GIF8",
@@ -68,71 +68,83 @@ _SUFFIXES: Final[Mapping[str, str]] = {
     "mpg": "video/mpeg",
 }
 _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
-_DOCUMENTS: Final = ("application/", "text/")
-_DATA: Final = "data:"
-_ADDRESSES: Final = ("http://", "https://", "gs://", _DATA)
+_DOCUMENT_PREFIXES: Final = ("application/", "text/")
+_DATA_SCHEME: Final = "data:"
+_URL_SCHEMES: Final = ("http://", "https://", "gs://", _DATA_SCHEME)
 
 
-def media_message(kind: type[M], source: bytes | str | Path, *, media_type: str | None = None, **fields: Any) -> M:
-    """Make a message of a kind: from its bytes, the path of its file, or its address.
+def media_message(
+    message_class: type[M], source: bytes | str | Path, *, media_type: str | None = None, **fields: Any
+) -> M:
+    """Return a media message from bytes, a file's path, or a URL.
 
-    The media type is read from the first bytes, or else from the file's name, unless it is given. `fields` are further
-    ones that messages of the kind have; a `name` that is empty becomes that of the file.
+    The media type is read from the first bytes or the file's name, unless it is given. `fields` are other fields of the
+    message class; an empty `name` becomes the file's name.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is not of the kind, is too large, or does not say what it is.
+        ValueError: The media type does not match the class, the file is too large, or its type is unknown.
     """
-    if media_type is not None and not _is_of(kind, media_type):
+    if media_type is not None and not _matches(message_class, media_type):
         message = (
-            f"expected the media type of {kind.PHRASE}, got {shown(media_type)}: write media_type='{kind().media_type}'"
+            f"expected the media type of {message_class.PHRASE}, got {shown(media_type)}: "
+            f"write media_type='{message_class().media_type}'"
         )
         raise ValueError(message)
-    if isinstance(source, str) and source.startswith(_ADDRESSES):
-        return kind(url=source, media_type=media_type or _of_address(kind, source), **fields)
-    data = source if isinstance(source, bytes) else _content(Path(source))
-    name = "" if isinstance(source, bytes) else Path(source).name
+    if isinstance(source, str) and source.startswith(_URL_SCHEMES):
+        return message_class(url=source, media_type=media_type or _type_of_url(message_class, source), **fields)
+    if isinstance(source, bytes):
+        data, name = source, ""
+    else:
+        name = Path(source).name
+        with Path(source).open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        message = f"expected at most {MAX_FILE_BYTES:,} bytes, got more: give the address of the file instead"
+        message = f"expected at most {MAX_FILE_BYTES:,} bytes, got more: give a URL instead"
         raise ValueError(message)
     if not fields.get("name", "has none"):
         fields["name"] = name
-    return kind(data=data, media_type=media_type or _of_file(kind, data, name), **fields)
+    return message_class(data=data, media_type=media_type or _type_of_data(message_class, data, name), **fields)
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MAX_FILE_BYTES + 1)
-
-
-def _of_address(kind: type[MediaMessage], address: str) -> str:
-    """Return the media type that an address tells, or else the usual one of its kind."""
-    if address.startswith(_DATA):
-        told = address[len(_DATA) : address.find(",")].partition(";")[0]
-        if not _is_of(kind, told):
-            message = f"expected the address of {kind.PHRASE}, got one of {shown(told)}"
+def _type_of_url(message_class: type[MediaMessage], url: str) -> str:
+    """Return the media type in a URL, or the class's default."""
+    if url.startswith(_DATA_SCHEME):
+        media_type = url[len(_DATA_SCHEME) : url.find(",")].partition(";")[0]
+        if not _matches(message_class, media_type):
+            message = f"expected the URL of {message_class.PHRASE}, got one of {shown(media_type)}"
             raise ValueError(message)
-        return told
-    told = _of_name(urlsplit(address).path)
-    return told if told is not None and _is_of(kind, told) else kind().media_type
+        return media_type
+    named = _type_of_name(urlsplit(url).path)
+    if named is not None and _matches(message_class, named):
+        return named
+    return message_class().media_type
 
 
-def _of_file(kind: type[MediaMessage], data: bytes, name: str) -> str:
-    candidates = [media_type for media_type, start in _STARTS.items() if start.match(data)][:1]
-    told = _of_name(name)
-    if told is not None and not (candidates or told in _STARTS):  # what begins otherwise is not what its name says
-        candidates.append(told)
-    elif not candidates and kind is DocumentMessage and _is_text(data):
-        candidates.append("text/plain")
-    if candidates and _is_of(kind, candidates[0]):
-        return candidates[0]
-    known = ", ".join(sorted({each.rpartition("/")[2] for each in _SUFFIXES.values() if _is_of(kind, each)}))
-    found = f"{shown(name) if name else 'bytes'} of {candidates[0]}" if candidates else shown(name or data[:16])
-    message = f"expected {kind.PHRASE} ({known}), got {found}: say what it is with media_type='{kind().media_type}'"
+def _type_of_data(message_class: type[MediaMessage], data: bytes, name: str) -> str:
+    media_type = next((type_ for type_, signature in _SIGNATURES.items() if signature.match(data)), None)
+    named = _type_of_name(name)
+    # A file without the signature of its name's type is not of that type.
+    if media_type is None and named not in _SIGNATURES:
+        media_type = named
+    if media_type is None and message_class is DocumentMessage and _is_text(data):
+        media_type = "text/plain"
+    if media_type is not None and _matches(message_class, media_type):
+        return media_type
+    known = ", ".join(
+        sorted({type_.rpartition("/")[2] for type_ in _SUFFIXES.values() if _matches(message_class, type_)})
+    )
+    actual = shown(name or data[:16])
+    if media_type is not None:
+        actual = f"{shown(name) if name else 'bytes'} of {media_type}"
+    message = (
+        f"expected {message_class.PHRASE} ({known}), got {actual}: "
+        f"set its type with media_type='{message_class().media_type}'"
+    )
     raise ValueError(message)
 
 
-def _of_name(name: str) -> str | None:
+def _type_of_name(name: str) -> str | None:
     return _SUFFIXES.get(name.rpartition(".")[2].lower())
 
 
@@ -144,6 +156,6 @@ def _is_text(data: bytes) -> bool:
     return b"\0" not in data
 
 
-def _is_of(kind: type[MediaMessage], media_type: str) -> bool:
-    starts = _DOCUMENTS if kind is DocumentMessage else (f"{kind.KIND}/",)
-    return _MEDIA_TYPE.fullmatch(media_type) is not None and media_type.startswith(starts)
+def _matches(message_class: type[MediaMessage], media_type: str) -> bool:
+    prefixes = _DOCUMENT_PREFIXES if message_class is DocumentMessage else (f"{message_class.KIND}/",)
+    return _MEDIA_TYPE.fullmatch(media_type) is not None and media_type.startswith(prefixes)

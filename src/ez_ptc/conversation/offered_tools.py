@@ -1,4 +1,4 @@
-"""The tools that a conversation offers to its model: each name once."""
+"""The tools of a conversation, each with a unique name."""
 
 from __future__ import annotations
 
@@ -24,46 +24,49 @@ _Tools = tuple[Tool[..., Any], ...]
 
 
 def with_tools(tools: _Tools, functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> _Tools:
-    """Return tools with further ones, each given as itself, as its function, or in a list or registry.
+    """Return tools with others added: tools, functions, or lists and registries of them.
 
-    What is there already is not added again. Raises DuplicateToolError where two have one name, TypeError for what is
-    no function, and SchemaError for a function that cannot be a tool.
+    A tool that is already there is not added again. Raises DuplicateToolError if two have the same name, TypeError for
+    anything but a function, and SchemaError if a function cannot be a tool.
     """
     by_name = {tool.name: tool for tool in tools}
     for function in _flat(functions):
-        made = cast("Tool[..., Any]", function) if isinstance(function, Tool) else Tool.from_function(function)
-        present = by_name.setdefault(made.name, made)
-        if not _is_the_same(present, cast("_AnyCallable", function), made):
-            message = f"two tools are called {shown(made.name)}: give one another name, @ez_tool(name=...)"
+        if isinstance(function, Tool):
+            tool = cast("Tool[..., Any]", function)
+        else:
+            tool = Tool.from_function(function)
+        present = by_name.setdefault(tool.name, tool)
+        if not _is_same(present, cast("_AnyCallable", function), tool):
+            message = f"two tools are called {shown(tool.name)}: rename one with @ez_tool(name=...)"
             _log.warning("tool refused: %s", message)
             raise DuplicateToolError(message)
     return tuple(by_name.values())
 
 
 def check_names(tools: _Tools, *, has_programs: bool) -> None:
-    """Check the tools beside the one that runs programs. Raises DuplicateToolError where one has its name."""
+    """Check that no tool has the name of the one that runs programs. Raises DuplicateToolError."""
     if has_programs and any(tool.name == _PROGRAM_TOOL for tool in tools):
-        message = f"a tool is called {_PROGRAM_TOOL!r}, as the one that runs a toolkit's programs: give it another name"
+        message = f"a tool is called {_PROGRAM_TOOL!r}, like the tool that runs a toolkit's programs: rename it"
         _log.warning("tool refused: %s", message)
         raise DuplicateToolError(message)
 
 
-def _is_the_same(present: Tool[..., Any], function: _AnyCallable, made: Tool[..., Any]) -> bool:
-    if present.definition is made.definition:
+def _is_same(present: Tool[..., Any], function: _AnyCallable, tool: Tool[..., Any]) -> bool:
+    if present.definition is tool.definition:
         return True
-    # A tool that was made with options, as of approval, is never left out for one made without them.
-    return not isinstance(function, Tool) and _is_one_function(present.fn, function)
-
-
-def _is_one_function(one: object, other: object) -> bool:
-    return one is other or (isinstance(one, MethodType) and isinstance(other, MethodType) and one == other)
+    # A tool with options, such as approval, is never dropped in favor of one without them.
+    if isinstance(function, Tool):
+        return False
+    if isinstance(present.fn, MethodType) and isinstance(function, MethodType):
+        return present.fn == function
+    return present.fn is function
 
 
 def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterable[_AnyCallable]:
-    for each in functions:
-        if callable(each):
-            yield each
-        elif isinstance(each, Iterable) and not isinstance(each, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            yield from map(check_tool, each)
+    for function in functions:
+        if callable(function):
+            yield function
+        elif isinstance(function, Iterable) and not isinstance(function, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            yield from map(check_tool, function)
         else:
-            yield check_tool(each)
+            yield check_tool(function)

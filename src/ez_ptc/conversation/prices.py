@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Prices of tokens."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["PRICES", "PRICES_DATE", "Price", "TurnUsage", "cost", "total_cost", "turn_usages"]
 
 PRICES_DATE: Final = date(2026, 10, 24)
-"""The day for which `PRICES` holds."""
+"""The date of `PRICES`."""
 
 _MILLION: Final = 1_000_000
-# What stands behind a model's name for one of its versions: a date, or `-001`, `-latest`.
+# The version at the end of a model's name: a date, or `-001`, `-latest`.
 _VERSION: Final = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in US dollars.
+    """The price of a million tokens, in US dollars.
 
     Attributes:
-        input: Those that are read.
-        cached_input: Those that are read from the provider's cache.
-        output: Those that are written, thoughts among them.
-        longest: The longest input, in tokens, that this holds for; None for any.
-        beyond: The price of an answer to a longer input, or None where that is not known.
+        input: The price of input tokens.
+        cached_input: The price of input tokens from the provider's cache.
+        output: The price of output tokens, reasoning included.
+        longest: The longest input, in tokens, with this price; None for any.
+        beyond: The price for a longer input, or None if it is unknown.
     """
 
     input: Decimal
@@ -44,12 +44,12 @@ class Price:
     beyond: Price | None = None
 
     @classmethod
-    def of(cls, input: str, cached_input: str, output: str) -> Price:  # noqa: A002 - what it is the price of
-        """Return the price that is written so, as in `Price.of("2.50", "0.25", "15")`."""
+    def of(cls, input: str, cached_input: str, output: str) -> Price:  # noqa: A002 - the providers' word
+        """Return a price from text, as in `Price.of("2.50", "0.25", "15")`."""
         return cls(Decimal(input), Decimal(cached_input), Decimal(output))
 
     def up_to(self, longest: int, beyond: Price | None) -> Price:
-        """Return the same price for inputs of at most so many tokens, with another for longer ones."""
+        """Return this price for inputs of at most `longest` tokens, and another for longer ones."""
         return Price(self.input, self.cached_input, self.output, longest, beyond)
 
 
@@ -102,20 +102,20 @@ PRICES: Final[Mapping[str, Price]] = {
     "gemini-2.5-flash": Price.of("0.30", "0.03", "2.50"),
     "gemini-2.5-flash-lite": Price.of("0.10", "0.01", "0.40"),
 }
-"""The prices of well-known models, as their providers listed them on `PRICES_DATE`; of others there is none here."""
+"""The list prices of well-known models on `PRICES_DATE`."""
 
 
 def cost(usage: Usage, model: str, prices: Mapping[str, Price] | None = None) -> Decimal | None:
-    """Return what one answer has cost, in US dollars, or None where the model's price is not known.
+    """Return the cost of one answer in US dollars, or None if the model's price is unknown.
 
-    It is the list price: what is written to a cache counts as what is read, and there are no discounts, no searches and
-    no tools that the provider runs.
+    This is the list price: tokens written to a cache count as input, and discounts, searches and the provider's own
+    tools are ignored.
 
     Args:
-        usage: The tokens of one answer; some models' prices depend on how long its input was.
-        model: The model, as the provider names it; a version's date, and what stands before a "/", may be left out of
-            a table.
-        prices: Prices that go before those of `PRICES`.
+        usage: The tokens of one answer; some models' prices depend on the length of the input.
+        model: The provider's name of the model. A table may list it without the date of its version, and without a
+            prefix that ends in "/".
+        prices: Prices that override `PRICES`.
     """
     price = _price(model, {**PRICES, **(prices or {})})
     while price is not None and price.longest is not None and usage.input_tokens > price.longest:
@@ -129,7 +129,7 @@ def cost(usage: Usage, model: str, prices: Mapping[str, Price] | None = None) ->
 
 @dataclass(frozen=True, slots=True)
 class TurnUsage:
-    """What one answer has taken: the model, its tokens, and US dollars, or None where the price is not known."""
+    """The model, tokens and cost of one answer; the cost in US dollars, or None if the price is unknown."""
 
     model: str
     usage: Usage
@@ -137,18 +137,20 @@ class TurnUsage:
 
 
 def turn_usages(entries: Iterable[Entry], prices: Mapping[str, Price] | None = None) -> list[TurnUsage]:
-    """Return what each answer of a conversation has taken, in order."""
-    answers = [each for each in entries if isinstance(each, Answer)]
-    return [TurnUsage(each.model, each.usage, cost(each.usage, each.model, prices)) for each in answers]
+    """Return the usage of each answer of a conversation, in order."""
+    answers = [entry for entry in entries if isinstance(entry, Answer)]
+    return [TurnUsage(answer.model, answer.usage, cost(answer.usage, answer.model, prices)) for answer in answers]
 
 
 def total_cost(entries: Iterable[Entry], prices: Mapping[str, Price] | None = None) -> Decimal | None:
-    """Return what all answers of a conversation have cost, or None where the price of one is not known."""
-    costs = [each.cost for each in turn_usages(entries, prices)]
-    return None if None in costs else sum(filter(None, costs), Decimal(0))
+    """Return the cost of all answers of a conversation, or None if one price is unknown."""
+    costs = [turn.cost for turn in turn_usages(entries, prices)]
+    if None in costs:
+        return None
+    return sum(filter(None, costs), Decimal(0))
 
 
 def _price(model: str, prices: Mapping[str, Price]) -> Price | None:
-    name = model.rpartition("/")[2]
-    names = (model, name, _VERSION.sub("", name))
-    return next((prices[each] for each in names if each in prices), None)
+    short_name = model.rpartition("/")[2]
+    names = (model, short_name, _VERSION.sub("", short_name))
+    return next((prices[name] for name in names if name in prices), None)

@@ -1,4 +1,4 @@
-"""A conversation so far, in a provider's own messages and in ours."""
+"""The state of a conversation: its messages, in Anthropic's form and in ours, and its tools."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, MessageList
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ez_ptc.messages import Entry
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["ConversationState"]
+__all__ = ["ConversationState", "messages_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
-    """What was said in a conversation, and the tools that its model has.
+    """The messages of a conversation so far, and its tools.
 
     Attributes:
-        api_messages: All of it but the instructions, as Anthropic's Messages API takes it.
+        api_messages: All messages but the instructions, in the form of Anthropic's Messages API.
         tools: The tools.
         message_history: All messages, in our own form.
     """
@@ -32,9 +34,17 @@ class ConversationState:
 
     @classmethod
     def of(cls, entries: tuple[Entry, ...], tools: tuple[Tool[..., Any], ...]) -> ConversationState:
-        """Return the state of a conversation. Raises ProviderError for what Anthropic's messages cannot say."""
-        sent = request(Prompt(model="", entries=entries, tools=tools))
-        history = [
-            message for entry in entries for message in (entry.messages if isinstance(entry, Answer) else (entry,))
-        ]
-        return cls(sent["messages"], list(tools), history)
+        """Return the state of a conversation. Raises ProviderError if Anthropic's API has no form for an entry."""
+        body = request(Prompt(model="", entries=entries, tools=tools))
+        return cls(body["messages"], list(tools), messages_of(entries))
+
+
+def messages_of(entries: Iterable[Entry]) -> MessageList:
+    """Return all messages of some entries, those of answers included."""
+    messages: MessageList = []
+    for entry in entries:
+        if isinstance(entry, Answer):
+            messages += entry.messages
+        else:
+            messages.append(entry)
+    return messages

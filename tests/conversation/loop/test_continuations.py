@@ -168,7 +168,7 @@ def test_an_interruption_in_a_tool_has_the_continuation(ask: Ask) -> None:
     assert isinstance(caught, KeyboardInterrupt)
     continuation = _goes_on(caught, builder, till)
     *_, lost = [each for each in continuation.messages if isinstance(each, ToolResultMessage)]
-    assert (lost.success, lost.result[:40]) == (False, "it is not known how this call ended: the")
+    assert (lost.success, lost.result[:40]) == (False, "outcome unknown: the conversation was st")
 
 
 @every_way
@@ -220,7 +220,7 @@ def test_an_error_of_the_sandbox_has_the_continuation(ask: Ask) -> None:
         assert isinstance(caught, SandboxError)
         continuation = caught.continuation
         assert isinstance(continuation, LLMPromptBuilder)
-        assert str(continuation.messages[-1])[:50] == "It is not known how the program ended: the convers"
+        assert str(continuation.messages[-1])[:50] == "Outcome unknown: the conversation was stopped befo"
         assert continuation.provider(ScriptedProvider("Hm.", tools=False)).prompt("Is it done?") == "Hm."
     assert till.paid == [5]
 
@@ -258,7 +258,7 @@ def test_what_a_listener_raises_in_a_program_is_told_to_no_model(mode: str) -> N
     assert isinstance(caught, OSError)
     continuation = getattr(caught, "continuation", None)
     assert isinstance(continuation, LLMPromptBuilder)
-    assert "not known how" in str(continuation.messages[-1])
+    assert "utcome unknown" in str(continuation.messages[-1])
     assert "secret" not in str(continuation.entries)
     assert till.paid == [5]
 

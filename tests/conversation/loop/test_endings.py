@@ -55,7 +55,7 @@ def test_a_call_that_nobody_can_read_is_asked_for_once_more() -> None:
 def test_two_calls_in_a_row_that_nobody_can_read_are_an_error_with_the_providers_words() -> None:
     twice = [ended("malformed", finishMessage="Malformed function call: double(") for _ in range(2)]
     with pytest.raises(
-        ProviderError, match=r"'m-1' wanted to call a tool .* Malformed function call: double\(\. Describe"
+        ProviderError, match=r"malformed one from 'm-1' twice \(Malformed function call: double\(\): describe"
     ):
         asking(*twice, "Two.").converse("Double 1.")
 

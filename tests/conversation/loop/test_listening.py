@@ -192,7 +192,7 @@ async def test_what_was_said_and_done_before_the_cancelling_can_be_continued(any
     first, lost, kept, left = [each for each in continuation.messages if isinstance(each, ToolResultMessage)]
     assert (first.result, kept.result, kept.success) == (0, 3, True)
     assert (lost.success, left.success) == (False, False)
-    assert "not known how this call ended" in lost.result
+    assert "outcome unknown" in lost.result
     assert await continuation.aprompt("Are you there?") == "Here again."
 
 
@@ -207,7 +207,7 @@ async def test_a_call_that_did_not_run_has_not_the_result_of_one_before_of_its_i
                 break
     results = [each for each in stream.continuation.messages if isinstance(each, ToolResultMessage)]
     assert [each.success for each in results] == [True, False]
-    assert results[1].result == "not run: the conversation was stopped before this call began"
+    assert results[1].result == "not run: the conversation was stopped before this call started"
 
 
 def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
@@ -249,7 +249,7 @@ async def test_a_cancelled_call_is_told_as_one_whose_end_is_not_known(anyio_back
         group.cancel_scope.cancel()
     hang.let_go.set()
     assert (told[0]["name"], told[0]["result"]) == ("add", 3)
-    lost = "it is not known how this call ended: the conversation was stopped before its result came"
+    lost = "outcome unknown: the conversation was stopped before this call returned"
     assert sorted((record["name"], record["result"], record["error"]) for record in told[1:]) == [
         ("awaited", None, lost),
         ("sync", None, lost),
@@ -326,8 +326,8 @@ async def test_a_program_that_was_stopped_leaves_a_word_of_it(begun: bool, anyio
         await stream.aclose()
         said = str(stream.continuation.messages[-1])
         assert said == (
-            "It is not known how the program ended: the conversation was stopped before that."
+            "Outcome unknown: the conversation was stopped before the program ended."
             if begun
-            else "The program was not run: the conversation was stopped before it began."
+            else "The program was not run: the conversation was stopped before it started."
         )
         assert await stream.continuation.aprompt() == "Here again."

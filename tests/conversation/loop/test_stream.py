@@ -104,7 +104,7 @@ def test_a_call_that_was_not_agreed_to_never_runs(
             assert not thread.is_alive()
     assert _results(continuation) == [
         (1, True),
-        ("not run: the conversation was stopped before this call began", False),
+        ("not run: the conversation was stopped before this call started", False),
     ]
     assert continuation.provider(ScriptedProvider("All right.")).prompt("Leave it.") == "All right."
     assert notes.noted == [1]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from ez_ptc import llm
 from ez_ptc.conversation.builder import LLMPromptBuilder
-from ez_ptc.conversation.loop.structured_output import ask_for_type
+from ez_ptc.conversation.loop import structured_output
 from ez_ptc.errors import ProviderError, RateLimitError, SchemaError, TurnLimitError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
@@ -81,6 +81,10 @@ _KINDS = pytest.mark.parametrize(
         (tuple[int, str], {"answer": [1, "a"]}, (1, "a")),
     ],
 )
+
+
+async def ask_for_type(builder: LLMPromptBuilder, type_: object) -> tuple[Any, LLMPromptBuilder]:
+    return await structured_output.ask_for_type(builder.entries, builder.settings, builder.continued, type_)
 
 
 def _asked(provider: ScriptedProvider) -> LLMPromptBuilder:
@@ -255,7 +259,7 @@ async def test_a_model_that_does_not_answer_is_quoted(
 async def test_a_refusal_is_not_argued_with(kind: type[ScriptedProvider], anyio_backend: str) -> None:
     refusal = Answer(messages=(TextMessage("I will not.", role=MessageRole.ASSISTANT),), stop_reason="refusal")
     provider = kind(refusal, _give(_ADA))
-    with pytest.raises(ProviderError, match=r"'refusal', and said last: 'I will not\."):
+    with pytest.raises(ProviderError, match=r"'refusal'; its last text was 'I will not\."):
         await ask_for_type(_asked(provider), Person)
     assert len(provider.prompts) == 1
 

@@ -133,7 +133,7 @@ def test_a_limit_of_cost_goes_by_the_table_of_prices() -> None:
     with pytest.raises(TurnLimitError, match=r"limit of 1.5 US dollars \(2.00 were spent\)"):
         asking(answer).limits(cost=1.5).converse("Go.")
     assert asking(answer, "Two.").limits(cost=2).prompt("Go.") == "Two."
-    with pytest.raises(TurnLimitError, match="the price of 'scripted' is not known"):
+    with pytest.raises(TurnLimitError, match="unknown price of 'scripted'"):
         asking(call(1)).limits(cost=1.5).converse("Go.")
 
 

@@ -103,26 +103,26 @@ class _Shout(Message):
 
 
 def test_what_cannot_be_saved_says_so() -> None:
-    with pytest.raises(ValueError, match="a _Shout cannot be saved"):
+    with pytest.raises(ValueError, match="cannot save a _Shout"):
         to_json([_Shout("!", role=MessageRole.USER)])
-    with pytest.raises(ValueError, match="something in its answer is no JSON"):
+    with pytest.raises(ValueError, match="cannot save a conversation's answer: it contains a value that JSON"):
         to_json([replace(_ANSWER, content={"a": object()})])
-    with pytest.raises(ValueError, match="something in its tool_call is no JSON"):
+    with pytest.raises(ValueError, match="cannot save a conversation's tool_call: it contains a value"):
         to_json([ToolCallMessage("f", "1", {"x": float("nan")})])
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("[]", "the text is list of 0"),
-        ("{}", "version is None, and 1 is wanted"),
-        ('{"version": 2, "entries": []}', "version is 2, and 1 is wanted"),
-        ('{"version": true, "entries": []}', "version is True"),
-        ('{"version": 1}', "the text.entries is None, and a list is wanted"),
-        ('{"version": 1, "entries": [5]}', r"the text.entries\[0\] is int 5, and an object"),
-        ('{"version": 1, "entries": [{"type": "song"}]}', "'song', and one of text, image, document"),
+        ("", "expected JSON, got Expecting value"),
+        ("[" * 100_000, "expected JSON, got text nested too deeply"),
+        ("[]", "expected the text to be an object, got list of 0"),
+        ("{}", "expected version 1, got None"),
+        ('{"version": 2, "entries": []}', "expected version 1, got 2"),
+        ('{"version": true, "entries": []}', "expected version 1, got True"),
+        ('{"version": 1}', "expected the text.entries to be a list, got None"),
+        ('{"version": 1, "entries": [5]}', r"expected the text.entries\[0\] to be an object, got int 5"),
+        ('{"version": 1, "entries": [{"type": "song"}]}', "one of text, image, document.*, got str 'song'"),
     ],
 )
 def test_a_text_that_is_no_conversation_says_why(text: str, problem: str) -> None:
@@ -169,5 +169,5 @@ _CALL = ToolCallMessage("f", "1", {})
 def test_a_field_of_another_kind_is_named(entry: Entry, key: str, value: object) -> None:
     body = cast("dict[str, Any]", json.loads(to_json([entry])))
     body["entries"][0][key] = value
-    with pytest.raises(ValueError, match=rf"the text.entries\[0\].{key}.* is wanted"):
+    with pytest.raises(ValueError, match=rf"expected the text.entries\[0\].{key}.* to be .*, got "):
         from_json(json.dumps(body))

@@ -241,11 +241,11 @@ def test_what_python_cannot_write_a_file_may_have(junk: str, key: str) -> None:
 @pytest.mark.parametrize(
     ("provider", "content", "complaint"),
     [
-        ("anthropic", ["x"], r"the entry\.content\[0\] is str 'x', and an object is wanted"),
-        ("anthropic", {"a": 1}, r"the entry\.content is dict .* and a list is wanted"),
-        ("openai", [None], r"the entry\.content\[0\] is None, and an object is wanted"),
-        ("openai-chat", [], r"the entry\.content is list .* and an object is wanted"),
-        ("gemini", "x", r"the entry\.content is str 'x', and an object is wanted"),
+        ("anthropic", ["x"], r"the entry\.content\[0\] to be an object, got str 'x'"),
+        ("anthropic", {"a": 1}, r"the entry\.content to be a list, got dict"),
+        ("openai", [None], r"the entry\.content\[0\] to be an object, got None"),
+        ("openai-chat", [], r"the entry\.content to be an object, got list"),
+        ("gemini", "x", r"the entry\.content to be an object, got str 'x'"),
     ],
 )
 def test_content_of_another_shape_than_the_providers_is_not_loaded(

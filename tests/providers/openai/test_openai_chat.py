@@ -4,9 +4,7 @@ import sys
 
 import pytest
 
-from ez_ptc._sync import run_coroutine
 from ez_ptc.conversation.builder import llm
-from ez_ptc.conversation.loop.structured_output import ask_for_type
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, MissingExtraError, ProviderError
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import Answer, TextMessage, ToolCallMessage, ToolResultMessage, Usage
@@ -119,8 +117,7 @@ def test_the_key_in_the_environment_goes_to_no_other_server(monkeypatch: pytest.
 def test_an_answer_of_a_form_is_asked_for_with_its_schema() -> None:
     with LoopbackServer(Reply(body=completion('{"answer": 4}'))) as server:
         assert asking(server).supports_output_schema()
-        asked = llm().provider(asking(server)).request("2 + 2?")
-        assert run_coroutine(ask_for_type, asked, int)[0] == 4
+        assert llm().provider(asking(server)).prompt_for_type(int, "2 + 2?") == 4
     assert server.bodies[0]["response_format"]["json_schema"]["strict"] is True
 
 

@@ -1,4 +1,4 @@
-"""The one place where what leaves a conversation is given the way to go on with it."""
+"""The one place where exceptions that leave a conversation get its `continuation`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Continuing", "inherit_continuation"]
 
 
 class Continuing:
-    """A context whose exceptions get a `continuation`: the builder that goes on with what has happened so far.
+    """A context manager that sets `continuation`, the builder that continues so far, on exceptions.
 
-    Any exception does, ours or not: a listener's, an SDK's, a cancellation. One that takes no attribute is left as it
-    is; the stream's own `continuation` has the same.
+    Any exception gets it: ours, a listener's, an SDK's, a cancellation. One that accepts no attributes is left as it
+    is; the stream's own `continuation` is the same.
     """
 
     def __init__(self, continuation: Callable[[], object]) -> None:
@@ -26,20 +26,20 @@ class Continuing:
         return
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None and not isinstance(error, GeneratorExit):
-            _give(error, self._continuation())
+            _set_continuation(error, self._continuation())
 
 
 def inherit_continuation(interruption: KeyboardInterrupt) -> None:
-    """Give an interruption the continuation of the cancellation that it became in an event loop."""
+    """Copy the continuation of the cancellation that an interruption became in an event loop."""
     cancellation = interruption.__cause__ or interruption.__context__
     continuation = getattr(cancellation, "continuation", None)
     if continuation is not None:
-        _give(interruption, continuation)
+        _set_continuation(interruption, continuation)
 
 
-def _give(error: BaseException, continuation: object) -> None:
+def _set_continuation(error: BaseException, continuation: object) -> None:
     with suppress(Exception):  # foreign exceptions may refuse attributes in any way they like
         error.continuation = continuation  # pyright: ignore[reportAttributeAccessIssue] - any exception may have one

@@ -1,4 +1,4 @@
-"""What a conversation is to end with."""
+"""The goal of a question: what ends the conversation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Goal"]
 
 
 class Goal:
-    """Any answer that asks for nothing further.
+    """The default goal: any answer that asks for nothing further.
 
-    Others add to the request: `instructions` that follow what was said, a `tool` that takes the answer and whose calls
-    count against no limit, an `output_schema` of the answer's text. None of these stays in the conversation.
+    Subclasses add to the request: `instructions` after the entries so far, a `tool` for giving the answer (its calls
+    count against no limit), an `output_schema` of the answer's text. None of these stays in the conversation.
     """
 
     instructions: tuple[TextMessage, ...] = ()
@@ -26,19 +26,19 @@ class Goal:
 
     @property
     def tool_name(self) -> str | None:
-        """The name of the tool that takes the answer."""
+        """The name of the tool for giving the answer."""
         return None if self.tool is None else self.tool.name
 
     def is_reached(self, answer: Answer, results: Sequence[ToolResultMessage]) -> bool:
-        """Whether the results of an answer's calls end the conversation."""
+        """Return whether an answer, with the results of its calls, ends the conversation."""
         del answer, results
         return False
 
     def reply(self, answer: Answer) -> str | None:
-        """Return what to tell a model that asks for nothing further, or None where the conversation is over."""
+        """Return the reply to an answer that asks for nothing further, or None if the conversation is over."""
         del answer
         return None
 
-    def kept(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Return what a conversation grows by, given all that was said in it."""
+    def entries_to_keep(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries that stay in the conversation, given all new ones."""
         return entries

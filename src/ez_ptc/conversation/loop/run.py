@@ -1,9 +1,27 @@
-"""The loop over turns, driven: who is asked, how calls run side by side, and what is told as it happens."""
+"""Running the turns of a conversation: asking the model, running its calls side by side, reporting events.
+
+Theory of operation
+-------------------
+`turns.py` decides what happens next and does no I/O. `run_turns` does what it asks for, one step at a time:
+
+- `Ask`: the provider is asked, and each piece of its answer is yielded as it arrives.
+- `Run`: the calls of the answer run side by side in one task group. Each passes through `tools.registry`, so arguments,
+  approval and timeouts are handled there.
+- `Execute`: a program from the answer's text runs in the toolkit's sandbox.
+- `Tell`: messages are added that nothing ran for.
+
+Nothing runs ahead of the consumer: a generator that is not advanced starts no call. A consumer may stop at any event,
+and any step may fail or be cancelled. `collect_entries` then makes a conversation of the events so far that a provider
+accepts: each call of the last answer without a result gets one. `Conversation.started` and `Conversation.results` tell
+a call that has ended from one with an unknown outcome, and both from one that never ran.
+
+A call that raises (the caller's listener does, or an interruption) cancels its siblings. The first failure is raised
+as itself, not in an exception group.
+"""
 
 from __future__ import annotations
 
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -12,178 +30,163 @@ import anyio
 
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
-from ez_ptc.conversation.loop.turns import Ask, Execute, Run, Tell, TurnLimits, result_messages, turns
-from ez_ptc.formats.content import MAX_RESULT_TEXT, delivered
+from ez_ptc.conversation.loop.turns import Ask, Execute, Run, Tell, result_messages, turns
+from ez_ptc.formats.content import delivered
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Sequence
 
-    from ez_ptc.conversation.fallback import Line
-    from ez_ptc.conversation.loop.goals import Goal
+    from ez_ptc.conversation.fallback import FailoverConnection
+    from ez_ptc.conversation.loop.conversation import Conversation
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry
-    from ez_ptc.tools.registry import ToolRegistry
     from ez_ptc.tracing import Notes
 
-__all__ = ["Host", "Told", "entries_of", "tell"]
+__all__ = ["StreamEvent", "collect_entries", "run_turns"]
 
-_LOST: Final = "it is not known how this call ended: the conversation was stopped before its result came"
-_NOT_BEGUN: Final = "not run: the conversation was stopped before this call began"
-_PROGRAM_LOST: Final = "It is not known how the program ended: the conversation was stopped before that."
-_PROGRAM_NOT_BEGUN: Final = "The program was not run: the conversation was stopped before it began."
-# What stands for the one program of a turn among the ids of calls.
-_PROGRAM: Final = ""
+_UNKNOWN_OUTCOME: Final = "outcome unknown: the conversation was stopped before this call returned"
+_NOT_STARTED: Final = "not run: the conversation was stopped before this call started"
+_PROGRAM_UNKNOWN_OUTCOME: Final = "Outcome unknown: the conversation was stopped before the program ended."
+_PROGRAM_NOT_STARTED: Final = "The program was not run: the conversation was stopped before it started."
+_PROGRAM_ID: Final = ""
+"""The id of a turn's one program, among the ids of calls."""
 
-Told = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer
-"""What is told of a conversation as it goes on.
+StreamEvent = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer
+"""An event of a conversation.
 
-The pieces of a text as they come, each call, each result, what a program that stood in an answer's text has printed
-(as the message that the model reads), and each whole answer.
+Pieces of a text as they arrive, each call, each result, the report of a program from an answer's text (as the message
+that the model reads), and each whole answer.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Who does what a model asks for.
+def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -> tuple[Entry, ...]:
+    """Return the entries that events add to a conversation, complete enough to be continued.
 
-    `program_in` finds a program in an answer's text, and `execute` runs it and returns what the model is to read.
-    `check` raises what a listener raised in a program, instead of what became of the program by it. `ended` is told of
-    each call that has ended; what it raises ends the conversation. The model reads at most `max_result_text` characters
-    of one result. Of the calls of a turn, `begun` has the ids of those that have begun, and `finished` the results of
-    those that have ended.
+    Calls of the last answer whose results were not reported get results that say what is known of their outcome.
     """
-
-    tools: ToolRegistry
-    limits: TurnLimits
-    goal: Goal
-    program_in: Callable[[str], str | None]
-    execute: Callable[[str], Awaitable[str]]
-    check: Callable[[ToolResult], None]
-    ended: Callable[[ToolCall, ToolResult], None]
-    max_result_text: int = MAX_RESULT_TEXT
-    begun: set[str] = field(default_factory=set[str])
-    finished: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
-
-
-def entries_of(told: Sequence[Told], host: Host) -> tuple[Entry, ...]:
-    """Return what a conversation grows by, from what was told of it: always something that can be continued.
-
-    Where it was stopped before the results of its last calls, or of its last program, were told, there are results that
-    say what is known of them.
-    """
-    entries = tuple(each for each in told if isinstance(each, Answer | ToolResultMessage | TextMessage))
+    entries = tuple(event for event in events if isinstance(event, Answer | ToolResultMessage | TextMessage))
     if not entries:
         return ()
-    waiting: dict[str, ToolCall] = {}
+    open_calls: dict[str, ToolCall] = {}
     for entry in entries:
         if isinstance(entry, Answer):
-            waiting = {call.id: call for call in entry.calls}
+            open_calls = {call.id: call for call in entry.calls}
         elif isinstance(entry, ToolResultMessage):
-            waiting.pop(entry.tool_call_id, None)
-    calls = [*waiting.values()]
-    return (*entries, *result_messages(calls, [_so_far(call, host) for call in calls]), *_program_so_far(entries, host))
+            open_calls.pop(entry.tool_call_id, None)
+    calls = list(open_calls.values())
+    results = [_result_so_far(call, conversation) for call in calls]
+    return (*entries, *result_messages(calls, results), *_program_outcome(entries, conversation))
 
 
-def _so_far(call: ToolCall, host: Host) -> ToolResult:
-    unknown = ToolResult(success=False, error=_LOST if call.id in host.begun else _NOT_BEGUN)
-    return host.finished.get(call.id, unknown)
+def _result_so_far(call: ToolCall, conversation: Conversation) -> ToolResult:
+    if call.id in conversation.results:
+        return conversation.results[call.id]
+    outcome = _UNKNOWN_OUTCOME if call.id in conversation.started else _NOT_STARTED
+    return ToolResult(success=False, error=outcome)
 
 
-def _program_so_far(entries: Sequence[Entry], host: Host) -> tuple[Entry, ...]:
+def _program_outcome(entries: Sequence[Entry], conversation: Conversation) -> tuple[Entry, ...]:
     last = entries[-1]
     if not isinstance(last, Answer) or last.calls or last.stop_reason == "refusal":
         return ()
-    if _PROGRAM in host.begun:
-        return (TextMessage(_PROGRAM_LOST),)
-    return () if host.program_in(last.text) is None else (TextMessage(_PROGRAM_NOT_BEGUN),)
+    if _PROGRAM_ID in conversation.started:
+        return (TextMessage(_PROGRAM_UNKNOWN_OUTCOME),)
+    if conversation.find_program(last.text) is None:
+        return ()
+    return (TextMessage(_PROGRAM_NOT_STARTED),)
 
 
-async def tell(prompt: Prompt, line: Line, host: Host) -> AsyncGenerator[Told]:
-    """Go from a prompt to the answer that reaches the goal, and tell what happens on the way.
+async def run_turns(conversation: Conversation, connection: FailoverConnection) -> AsyncGenerator[StreamEvent]:
+    """Run a conversation's turns until its goal is reached, and yield the events.
 
-    Raises what `turns` and the line raise.
+    Raises what `turns` and the connection raise.
     """
-    loop = turns(prompt, host.limits, program_in=host.program_in, goal=host.goal)
-    step = next(loop)
+    steps = turns(
+        conversation.prompt, conversation.limits, find_program=conversation.find_program, goal=conversation.goal
+    )
+    step = next(steps)
     while True:
         reply: object = None
         if isinstance(step, Ask):
-            # There are servers that give each answer's calls the same ids: results are those of one turn only.
-            host.begun.clear()
-            host.finished.clear()
-            async with aclosing(_asked(step.prompt, line)) as telling:
-                async for told in telling:
-                    reply = told
-                    yield told
+            # Some servers reuse the ids of calls in each answer: results belong to one turn only.
+            conversation.started.clear()
+            conversation.results.clear()
+            async with aclosing(_answer_events(step.prompt, connection)) as events:
+                async for event in events:
+                    reply = event
+                    yield event
         else:
-            reply, messages = await _done(step, host)
+            reply, messages = await _do_step(step, conversation)
             for message in messages:
                 yield message
         try:
-            step = loop.send(reply)
+            step = steps.send(reply)
         except StopIteration:
             return
 
 
-async def _asked(prompt: Prompt, line: Line) -> AsyncGenerator[Told]:
-    """Tell an answer as it comes; the whole of it comes last."""
-    with span(f"chat {line.provider.model}", spans.of_provider(line.provider, prompt), is_client=True) as notes:
+async def _answer_events(prompt: Prompt, connection: FailoverConnection) -> AsyncGenerator[StreamEvent]:
+    """Yield the pieces of an answer as they arrive, then the whole answer."""
+    attributes = spans.provider_attributes(connection.provider, prompt)
+    with span(f"chat {connection.provider.model}", attributes, is_client=True) as notes:
         if notes.wants_content:
-            notes.add(spans.what_was_asked(prompt))
-        async with aclosing(line.events(prompt)) as events:
+            notes.add(spans.request_content(prompt))
+        async with aclosing(connection.events(prompt)) as events:
             async for event in events:
                 if isinstance(event, Answer):
-                    # Another provider than the first may have answered.
-                    notes.add({**spans.of_provider(line.provider, prompt), **spans.of_answer(event)})
+                    # A fallback may have answered.
+                    notes.add(
+                        {**spans.provider_attributes(connection.provider, prompt), **spans.answer_attributes(event)}
+                    )
                     if notes.wants_content:
-                        notes.add(spans.what_was_answered(event))
+                        notes.add(spans.answer_content(event))
                     for message in event.messages:
                         if isinstance(message, ToolCallMessage):
                             yield message
                 yield event
 
 
-async def _done(step: Run | Execute | Tell, host: Host) -> tuple[object, Sequence[Told]]:
-    """Do what the loop asks for; return what it is to be sent, and what is to be told."""
+async def _do_step(step: Run | Execute | Tell, conversation: Conversation) -> tuple[object, Sequence[StreamEvent]]:
+    """Do a step; return the value to send to `turns`, and the events to yield."""
     if isinstance(step, Tell):
         return None, step.messages
     if isinstance(step, Execute):
-        report = await _executed(host, step.program)
+        report = await _run_program(conversation, step.program)
         return report, [TextMessage(report)]
-    results = result_messages(step.calls, await _side_by_side(host, step.calls))
+    results = result_messages(step.calls, await _run_side_by_side(conversation, step.calls))
     return results, results
 
 
-async def _executed(host: Host, program: str) -> str:
-    """Run a program that stood in an answer's text, as if it had been the call that it is elsewhere."""
-    call = ToolCall(_PROGRAM, "execute_tools", {"code": program})
-    host.begun.add(call.id)
-    with _span_of(call) as notes:
-        report = await host.execute(program)
+async def _run_program(conversation: Conversation, program: str) -> str:
+    """Run a program from an answer's text, traced like a call of `execute_tools`."""
+    call = ToolCall(_PROGRAM_ID, "execute_tools", {"code": program})
+    conversation.started.add(call.id)
+    with _call_span(call) as notes:
+        report = await conversation.run_program(program)
         if notes.wants_content:
-            notes.add(spans.what_came_of(ToolResult(success=True, output=report)))
+            notes.add(spans.result_content(ToolResult(success=True, output=report)))
     return report
 
 
 @contextmanager
-def _span_of(call: ToolCall) -> Generator[Notes]:
-    with span(spans.name_of(call), spans.of_call(call)) as notes:
+def _call_span(call: ToolCall) -> Generator[Notes]:
+    with span(spans.call_span_name(call), spans.call_attributes(call)) as notes:
         if notes.wants_content:
-            notes.add(spans.what_was_called(call))
+            notes.add(spans.call_content(call))
         yield notes
 
 
-async def _side_by_side(host: Host, calls: Sequence[ToolCall]) -> list[ToolResult]:
+async def _run_side_by_side(conversation: Conversation, calls: Sequence[ToolCall]) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
     failures: list[BaseException] = []
 
     async def run(number: int, call: ToolCall) -> None:
         try:
-            results[number] = await _run_call(host, call)
+            results[number] = await _run_call(conversation, call)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - a listener's, or an interruption: raised again below, in no group
@@ -198,28 +201,26 @@ async def _side_by_side(host: Host, calls: Sequence[ToolCall]) -> list[ToolResul
     return results
 
 
-async def _run_call(host: Host, call: ToolCall) -> ToolResult:
-    began = perf_counter()
-    host.begun.add(call.id)
-    with _span_of(call) as notes:
+async def _run_call(conversation: Conversation, call: ToolCall) -> ToolResult:
+    start = perf_counter()
+    listener = conversation.listener
+    conversation.started.add(call.id)
+    with _call_span(call) as notes:
         try:
-            result = await host.tools.arun(call)
-        except BaseException:  # above all a cancellation: the call has begun, and may go on in its thread
-            lost = ToolResult(success=False, error=_LOST, duration_ms=(perf_counter() - began) * 1000)
-            with suppress(Exception):  # a listener is foreign code, and the conversation ends with what is raised here
-                host.ended(call, lost)
+            result = await conversation.tools.arun(call)
+        except BaseException:  # above all a cancellation: the call has started, and may go on in its thread
+            unknown = ToolResult(success=False, error=_UNKNOWN_OUTCOME, duration_ms=(perf_counter() - start) * 1000)
+            with suppress(Exception):  # a listener is foreign code, and this exception ends the conversation anyway
+                listener.call_ended(call, unknown)
             raise
-        host.check(result)
-        host.finished[call.id] = sent = await _delivered(host, call, result)
+        listener.raise_failure(result)
+        encode = partial(delivered, call.name, result, conversation.max_result_text)
+        # A large result takes longer to encode than the event loop should be blocked.
+        sent = encode() if is_little(result.output, most=MAX_WRITTEN) else await to_thread(encode)
+        conversation.results[call.id] = sent
         if notes.wants_content:
-            notes.add(spans.what_came_of(sent))
+            notes.add(spans.result_content(sent))
         if sent.exception is not None:
             notes.add({"error.type": type(sent.exception).__name__})
-    host.ended(call, result if sent.success else sent)
+    listener.call_ended(call, result if sent.success else sent)
     return sent
-
-
-async def _delivered(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
-    """Return how a call ended, as the model is told of it; what may take long is made of it in a thread."""
-    make = partial(delivered, call.name, result, host.max_result_text)
-    return make() if is_little(result.output, most=MAX_WRITTEN) else await to_thread(make)

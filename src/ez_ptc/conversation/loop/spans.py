@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told of a conversation, in the words of its semantic conventions for generative AI."""
+"""Attributes of OpenTelemetry spans, after its semantic conventions for generative AI."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from ez_ptc.tracing import Attributes
 
 __all__ = [
-    "name_of",
-    "of_answer",
-    "of_call",
-    "of_provider",
-    "what_came_of",
-    "what_was_answered",
-    "what_was_asked",
-    "what_was_called",
+    "answer_attributes",
+    "answer_content",
+    "call_attributes",
+    "call_content",
+    "call_span_name",
+    "provider_attributes",
+    "request_content",
+    "result_content",
 ]
 
 _Json = dict[str, Any]
 
-# How the conventions call those that we call otherwise.
+# The names in the conventions, if they differ from ours.
 _PROVIDERS: Final[Mapping[str, str]] = {"gemini": "gcp.gemini", "mistral": "mistral_ai", "openai-chat": "openai"}
 _REASONS: Final[Mapping[str, str]] = {"end": "stop", "tool_calls": "tool_call", "refusal": "content_filter"}
 
 
-def of_provider(provider: LLMProvider, prompt: Prompt) -> Attributes:
-    """Return whom a request is for, and how it is to be answered."""
+def provider_attributes(provider: LLMProvider, prompt: Prompt) -> Attributes:
+    """Return the attributes of a request: its provider, model and options."""
     limits: _Json = {"max_tokens": prompt.max_tokens, "temperature": prompt.temperature}
     return {
         "gen_ai.operation.name": "chat",
@@ -46,8 +46,8 @@ def of_provider(provider: LLMProvider, prompt: Prompt) -> Attributes:
     }
 
 
-def of_answer(answer: Answer) -> Attributes:
-    """Return what is known of an answer, but for its content."""
+def answer_attributes(answer: Answer) -> Attributes:
+    """Return the attributes of an answer, without its content."""
     return {
         "gen_ai.response.id": _text(answer.id),
         "gen_ai.response.model": _text(answer.model),
@@ -59,46 +59,52 @@ def of_answer(answer: Answer) -> Attributes:
     }
 
 
-def name_of(call: ToolCall) -> str:
+def call_span_name(call: ToolCall) -> str:
     """Return the name of a call's span."""
     return f"execute_tool {_text(call.name)}"
 
 
-def of_call(call: ToolCall) -> Attributes:
-    """Return which tool is called."""
-    return {
+def call_attributes(call: ToolCall) -> Attributes:
+    """Return the attributes of a call, without its arguments."""
+    attributes: Attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": _text(call.name),
         "gen_ai.tool.type": "function",
-        **({"gen_ai.tool.call.id": _text(call.id)} if call.id else {}),
     }
+    if call.id:
+        attributes["gen_ai.tool.call.id"] = _text(call.id)
+    return attributes
 
 
-# Content, which is recorded only where somebody asks for it -----------------------------------------------------------
+# Content, which is recorded only on request -------------------------------------------------------------------------
 
 
-def what_was_asked(prompt: Prompt) -> Attributes:
-    """Return the whole conversation so far; an image is its kind and size."""
-    system = [each for each in prompt.entries if _is_system(each)]
-    said = [_message(each) for each in prompt.entries if not _is_system(each)]
-    instructions = {"gen_ai.system_instructions": _text(_parts(system))} if system else {}
-    return {**instructions, "gen_ai.input.messages": _text(said)}
+def request_content(prompt: Prompt) -> Attributes:
+    """Return the whole conversation so far; of an image, its media type and size."""
+    instructions = [entry for entry in prompt.entries if _is_system(entry)]
+    messages = [_message(entry) for entry in prompt.entries if not _is_system(entry)]
+    attributes: Attributes = {"gen_ai.input.messages": _text(messages)}
+    if instructions:
+        attributes["gen_ai.system_instructions"] = _text(_parts(instructions))
+    return attributes
 
 
-def what_was_answered(answer: Answer) -> Attributes:
-    """Return what a model said."""
+def answer_content(answer: Answer) -> Attributes:
+    """Return the content of an answer."""
     reason = _REASONS.get(answer.stop_reason, answer.stop_reason)
     return {"gen_ai.output.messages": _text([{**_message(answer), "finish_reason": reason}])}
 
 
-def what_was_called(call: ToolCall) -> Attributes:
+def call_content(call: ToolCall) -> Attributes:
     """Return the arguments of a call as the model sent them."""
     return {"gen_ai.tool.call.arguments": _text(as_json(call.arguments))}
 
 
-def what_came_of(result: ToolResult) -> Attributes:
-    """Return what a call returned, or the text that the model reads of its failure."""
-    return {"gen_ai.tool.call.result": _text(as_json(result.output) if result.success else error_text(result))}
+def result_content(result: ToolResult) -> Attributes:
+    """Return the output of a call, or the error message for the model."""
+    if result.success:
+        return {"gen_ai.tool.call.result": _text(as_json(result.output))}
+    return {"gen_ai.tool.call.result": _text(error_text(result))}
 
 
 def _is_system(entry: Entry) -> bool:
@@ -113,7 +119,7 @@ def _message(entry: Entry) -> _Json:
 
 
 def _parts(entries: Iterable[Entry]) -> list[_Json]:
-    return [_part(each) for each in entries if isinstance(each, Message)]
+    return [_part(entry) for entry in entries if isinstance(entry, Message)]
 
 
 def _part(message: Message) -> _Json:
@@ -132,5 +138,7 @@ def _part(message: Message) -> _Json:
 
 
 def _text(value: object) -> str:
-    # Halves of characters, which models do write, are nothing that can be exported.
-    return without_surrogates(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    # Models do write lone surrogates, and no exporter can encode them.
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return without_surrogates(value)

@@ -1,79 +1,77 @@
-"""A conversation as it happens."""
+"""Streaming: the events of a conversation, for consumers that await and consumers that block."""
 
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from ez_ptc._sync import iterated
-from ez_ptc.conversation.fallback import Line
+from ez_ptc.conversation.capabilities import adapt_settings
+from ez_ptc.conversation.fallback import FailoverConnection
 from ez_ptc.conversation.loop.continuations import Continuing
+from ez_ptc.conversation.loop.conversation import Conversation
 from ez_ptc.conversation.loop.goals import Goal
-from ez_ptc.conversation.loop.run import entries_of, tell
+from ez_ptc.conversation.loop.run import collect_entries, run_turns
 from ez_ptc.errors import TurnLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
-    from ez_ptc.conversation.loop.run import Host, Told
-    from ez_ptc.conversation.loop.settings import Settings
+    from ez_ptc.conversation.loop.run import StreamEvent
+    from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry
 
-__all__ = ["Asked", "BlockingStream", "ConversationStream"]
+__all__ = ["BlockingStream", "ConversationStream"]
 
-
-class Asked(Protocol):
-    """A conversation as the modules below the builder know it: `LLMPromptBuilder` is one."""
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """What was said so far."""
-        ...
-
-    @property
-    def settings(self) -> Settings:
-        """Everything else."""
-        ...
-
-    def continued(self, *entries: Entry) -> Self:
-        """Return the conversation with more entries."""
-        ...
-
-    def changed(self, *, entries: tuple[Entry, ...] | None = None, settings: Settings | None = None) -> Self:
-        """Return the conversation with other entries or settings."""
-        ...
-
-
-B = TypeVar("B", bound=Asked)
+B = TypeVar("B")
 
 
 class ConversationStream(Generic[B]):
-    """What happens in a conversation, to iterate over once, asynchronously.
+    """The events of one question, to iterate over once, asynchronously.
 
-    Gives `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects; each happens when it is asked for.
-    `continuation` is the builder that goes on with what has happened so far, also where the stream was left early, was
-    cancelled or has failed. What is raised has it too.
+    Yields `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects; each happens when it is asked for.
+    `continuation` is the builder that continues after the events so far, also if the stream was left early, was
+    cancelled or has failed. Exceptions carry it, too.
+
+    `continue_with` returns the builder with entries added.
     """
 
-    def __init__(self, asked: B, *, streaming: bool = True, goal: Goal | None = None) -> None:
-        self._asked = asked
+    def __init__(
+        self,
+        entries: tuple[Entry, ...],
+        settings: Settings,
+        continue_with: Callable[..., B],
+        *,
+        streaming: bool = True,
+        goal: Goal | None = None,
+    ) -> None:
+        self._entries = entries
+        self._settings = settings
+        self._continue_with = continue_with
         self._streaming = streaming
-        self._goal = Goal() if goal is None else goal
-        self._host: Host | None = None
-        self._told: list[Told] = []
-        self._events = self._tell()
+        self._goal = goal or Goal()
+        self._conversation: Conversation | None = None
+        self._past_events: list[StreamEvent] = []
+        self._events = self._run()
 
     @property
     def continuation(self) -> B:
-        """The conversation with what has happened in it."""
-        grown = () if self._host is None else entries_of(self._told, self._host)
-        return self._asked.continued(*self._goal.kept(grown))
+        """The builder with the events so far."""
+        return self._continue_with(*self.new_entries)
 
-    def __aiter__(self) -> AsyncGenerator[Told]:
+    @property
+    def new_entries(self) -> tuple[Entry, ...]:
+        """The entries that the conversation has grown by."""
+        entries: tuple[Entry, ...] = ()
+        if self._conversation is not None:
+            entries = collect_entries(self._past_events, self._conversation)
+        return self._goal.entries_to_keep(entries)
+
+    def __aiter__(self) -> AsyncGenerator[StreamEvent]:
         return self._events
 
     async def aclose(self) -> None:
-        """Stop: what has not happened yet will not."""
+        """Stop: no further call starts."""
         await self._events.aclose()
 
     async def __aenter__(self) -> Self:
@@ -82,29 +80,28 @@ class ConversationStream(Generic[B]):
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
-    async def _tell(self) -> AsyncGenerator[Told]:
+    async def _run(self) -> AsyncGenerator[StreamEvent]:
         with Continuing(lambda: self.continuation):
-            providers = self._asked.settings.providers()
-            settings = self._asked.settings.usable_by(providers)
-            host = self._host = settings.host(self._goal)
-            prompt = settings.prompt(self._asked.entries, host)
+            providers = self._settings.providers()
+            settings = adapt_settings(self._settings, providers)
+            conversation = self._conversation = Conversation(self._entries, settings, self._goal)
             try:
                 async with (
-                    Line(providers, streaming=self._streaming) as line,
-                    aclosing(tell(prompt, line, host)) as telling,
+                    FailoverConnection(providers, streaming=self._streaming) as connection,
+                    aclosing(run_turns(conversation, connection)) as events,
                 ):
-                    async for told in telling:
-                        self._told.append(told)
-                        yield told
+                    async for event in events:
+                        self._past_events.append(event)
+                        yield event
             except TurnLimitError as error:
-                error.entries = self.continuation.entries
+                error.entries = (*self._entries, *self.new_entries)
                 raise
 
 
 class BlockingStream(Generic[B]):
-    """The same for a caller that blocks: what happens in a conversation, to iterate over once.
+    """Same as `ConversationStream`, but blocks: the events of one question, to iterate over once.
 
-    Nothing happens ahead of the caller: a call runs when the event after it is asked for.
+    Nothing happens ahead of the consumer: a call runs when the event after it is asked for.
     """
 
     def __init__(self, stream: ConversationStream[B]) -> None:
@@ -113,14 +110,14 @@ class BlockingStream(Generic[B]):
 
     @property
     def continuation(self) -> B:
-        """The conversation with what has happened in it."""
+        """The builder with the events so far."""
         return self._stream.continuation
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[StreamEvent]:
         return self._events
 
     def close(self) -> None:
-        """Stop: what has not happened yet will not."""
+        """Stop: no further call starts."""
         self._events.close()
 
     def __enter__(self) -> Self:

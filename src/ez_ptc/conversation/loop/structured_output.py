@@ -1,15 +1,15 @@
-"""An answer that is no text but a value of a type."""
+"""Structured output: an answer that is a value of a type."""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ez_ptc.conversation.loop.continuations import Continuing
 from ez_ptc.conversation.loop.goals import Goal
-from ez_ptc.conversation.loop.stream import Asked, ConversationStream
+from ez_ptc.conversation.loop.stream import ConversationStream
 from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
@@ -18,17 +18,17 @@ from ez_ptc.schema.safe_repr import shown
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry
 
 __all__ = ["ask_for_type"]
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Asked)
+B = TypeVar("B")
 
 _FIELD: Final = "answer"
-_NAMES: Final = ("give_answer", "give_the_final_answer", "ez_ptc_give_answer")
+_TOOL_NAMES: Final = ("give_answer", "give_the_final_answer", "ez_ptc_give_answer")
 _DESCRIPTION: Final = "Give your answer. Call this once, at the end, instead of writing the answer as text."
 _CALL_IT: Final = "When you know the answer, give it by calling {name}."
 _CALL_IT_NOW: Final = "You have not given your answer yet: give it by calling {name}."
@@ -38,67 +38,70 @@ _WRONG: Final = (
     "That is not the answer that was asked for: {problem}. Answer again, with the whole of the corrected JSON."
 )
 _NOT_CALLED: Final = "it did not call the tool that takes the answer"
-_THANKS: Final = "The answer has been taken."
+_ACKNOWLEDGEMENT: Final = "The answer has been taken."
 _REFUSED: Final = "refusal"
 _FENCE: Final = "```"
 _MAX_QUOTED: Final = 500
 _MAX_WRONG_CALLS: Final = 2
 
 
-@overload
-async def ask_for_type(asked: B, kind: type[T]) -> tuple[T, B]: ...
-@overload
-async def ask_for_type(asked: B, kind: object) -> tuple[Any, B]: ...
-async def ask_for_type(asked: B, kind: object) -> tuple[object, B]:
-    """Ask, and return an answer of a type, with the conversation that goes on after it.
+async def ask_for_type(
+    entries: tuple[Entry, ...], settings: Settings, continue_with: Callable[..., B], type_: object
+) -> tuple[Any, B]:
+    """Ask for an answer of a type; return its value, and the builder that continues after it.
 
-    Any type will do that a tool's parameter may have. Providers that can be held to a JSON Schema are; another's model,
-    and one whose provider has no way to say the schema, gives the answer by calling a tool; a model that can do neither
-    is asked to write JSON. Tools and programs of the conversation run as ever before the answer comes. An answer that
-    does not fit is asked for once more, with what is wrong with it.
+    The type may be any type of a tool's parameter. Providers that enforce a JSON Schema get it. Another model, or a
+    provider that cannot express the schema, gives the answer by calling a tool. A model that supports neither is asked
+    to write JSON. The conversation's tools and programs run as usual before the answer. An answer that does not fit is
+    asked for once more, with its problems.
 
     Raises:
         SchemaError: The type cannot be described.
-        ProviderError: The model did not answer so; the message has what it said last.
+        ProviderError: The model did not give such an answer; the message quotes its last text.
         EzPtcError: Whatever `prompt_conversation` raises.
     """
-    with Continuing(lambda: asked):
-        typed = _TypedAnswer.of(asked, kind)
-        providers = asked.settings.providers()
-    if all(each.supports_output_schema() for each in providers):
-        with suppress(_UnsaidError):
-            return await _ask(asked, _WrittenGoal(typed, output_schema=typed.schema))
-    if all(each.supports_tools() for each in providers):
-        return await _ask(asked, _CalledGoal(typed))
+
+    async def ask(goal: _TypedGoal) -> tuple[Any, B]:
+        stream = ConversationStream(entries, settings, continue_with, streaming=False, goal=goal)
+        return await _run_until_answered(stream, goal)
+
+    with Continuing(continue_with):
+        typed = _TypedAnswer.of(settings.tools, type_)
+        providers = settings.providers()
+    if all(provider.supports_output_schema() for provider in providers):
+        with suppress(_NotExpressibleError):
+            return await ask(_WrittenGoal(typed, output_schema=typed.schema))
+    if all(provider.supports_tools() for provider in providers):
+        return await ask(_CalledGoal(typed))
     text = _WRITE_JSON.format(schema=json.dumps(typed.schema, ensure_ascii=False))
-    return await _ask(asked, _WrittenGoal(typed, instructions=(TextMessage(text),)))
+    return await ask(_WrittenGoal(typed, instructions=(TextMessage(text),)))
 
 
-class _UnsaidError(Exception):
-    """Nothing was asked, for the provider has no way to say what is wanted of the answer, or of a tool."""
+class _NotExpressibleError(Exception):
+    """Nothing was asked: the provider cannot express the schema of the answer, or of a tool."""
 
 
-async def _ask(asked: B, goal: _TypedGoal) -> tuple[object, B]:
-    stream = ConversationStream(asked, streaming=False, goal=goal)
+async def _run_until_answered(stream: ConversationStream[B], goal: _TypedGoal) -> tuple[object, B]:
     with Continuing(lambda: stream.continuation):
         try:
             async for _ in stream:
                 pass
         except SchemaError as error:
-            # Once something was asked, it is not asked again: there may have been effects.
-            if goal.output_schema is None or stream.continuation.entries != asked.entries:
+            # A question that was asked is not asked again: there may have been effects.
+            if goal.output_schema is None or stream.new_entries:
                 raise
-            raise _UnsaidError from error
+            raise _NotExpressibleError from error
         if goal.problem is not None:
-            raise _not_given(stream.continuation.entries, goal.problem)
+            raise _missing_answer_error(stream.new_entries, goal.problem)
     return goal.value, stream.continuation
 
 
 @dataclass(frozen=True, slots=True)
 class _TypedAnswer:
-    """An answer of a type: a tool that takes it checks it, whether it is called or not.
+    """An answer of a type. Its value is validated as the argument of a tool, whether the tool is called or not.
 
-    `schema` is that of the object that the answer's text has to be: the type's own, where it `is_object`.
+    `schema` describes the object in the answer's text: it is the schema of the type itself if it `is_object`, and else
+    of an object with one field.
     """
 
     tool: Tool[..., Any]
@@ -106,43 +109,47 @@ class _TypedAnswer:
     is_object: bool
 
     @classmethod
-    def of(cls, asked: Asked, kind: object) -> _TypedAnswer:
-        def take(answer: object) -> str:
+    def of(cls, tools: Iterable[Tool[..., Any]], type_: object) -> _TypedAnswer:
+        def take_answer(answer: object) -> str:
             del answer
-            return _THANKS
+            return _ACKNOWLEDGEMENT
 
-        take.__annotations__ = {_FIELD: kind, "return": str}
-        used = {tool.name for tool in asked.settings.tools}
-        name = next((name for name in _NAMES if name not in used), _NAMES[-1])
-        tool = Tool.from_function(take, name=name, description=_DESCRIPTION)
-        whole = {**tool.parameters, "required": [_FIELD]}
-        inner = _object_within(whole)
-        return cls(tool, whole if inner is None else inner, inner is not None)
+        take_answer.__annotations__ = {_FIELD: type_, "return": str}
+        used_names = {tool.name for tool in tools}
+        name = next((name for name in _TOOL_NAMES if name not in used_names), _TOOL_NAMES[-1])
+        tool = Tool.from_function(take_answer, name=name, description=_DESCRIPTION)
+        schema = {**tool.parameters, "required": [_FIELD]}
+        object_schema = _field_schema(schema)
+        if object_schema is not None:
+            return cls(tool, object_schema, is_object=True)
+        return cls(tool, schema, is_object=False)
 
     def read(self, text: str) -> object:
-        """Return the value that an answer's text has. Raises ArgumentsError that says what is wrong."""
+        """Return the value in an answer's text. Raises ArgumentsError with its problems."""
         if not text.strip():
             problem = "there is no text in it"
             raise ArgumentsError(problem, problems=[problem])
-        given = parse_arguments("the answer", _unfenced(text))
-        return self.value({_FIELD: given} if self.is_object else given)
+        answer = parse_arguments("the answer", _strip_fence(text))
+        return self.value({_FIELD: answer} if self.is_object else answer)
 
     def value(self, arguments: dict[str, object] | str) -> object:
-        """Return the value in the arguments of a call. Raises ArgumentsError that says what is wrong."""
-        given = parse_arguments(self.tool.name, arguments) if isinstance(arguments, str) else arguments
-        return self.tool.bind((), given).kwargs[_FIELD]
+        """Return the value in the arguments of a call. Raises ArgumentsError with its problems."""
+        if isinstance(arguments, str):
+            arguments = parse_arguments(self.tool.name, arguments)
+        return self.tool.bind((), arguments).kwargs[_FIELD]
 
 
-def _unfenced(text: str) -> str:
-    """Take away the fence of a Markdown block that is all of a text."""
+def _strip_fence(text: str) -> str:
+    """Return a text without the Markdown fence around all of it."""
     text = text.strip()
-    mark, line_end, rest = text.partition("\n")
-    is_block = line_end and mark.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE)
-    return rest.removesuffix(_FENCE) if is_block else text
+    first_line, line_end, rest = text.partition("\n")
+    if line_end and first_line.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE):
+        return rest.removesuffix(_FENCE)
+    return text
 
 
-def _object_within(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the one field, where that is an object with fields of its own."""
+def _field_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the one field if it is an object with declared fields, or None."""
     definitions: Mapping[str, Any] = schema.get("$defs", {})
     field: dict[str, Any] = schema["properties"][_FIELD]
     if "$ref" in field:
@@ -154,7 +161,7 @@ def _object_within(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class _TypedGoal(Goal):
-    """An answer of a type: `value`, once it `is_given`; before that, the `problem` with what was given last."""
+    """An answer of a type: its `value` once it `is_given`; until then, the `problem` of the last one."""
 
     def __init__(self, typed: _TypedAnswer) -> None:
         self.typed: Final = typed
@@ -162,20 +169,22 @@ class _TypedGoal(Goal):
         self.is_given = False
         self.problem: str | None = None
 
-    def give(self, value: object) -> None:
-        """Take the answer."""
+    def set_value(self, value: object) -> None:
+        """Set the answer."""
         self.value, self.is_given, self.problem = value, True, None
 
-    def kept(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Return the conversation; after a wrong answer the model is told so, for it to answer again."""
+    def entries_to_keep(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return all entries; after a wrong answer, with a message that says so, for the model to answer again."""
         last = entries[-1] if entries else None
         if self.problem is None or not isinstance(last, Answer) or last.calls or last.stop_reason == _REFUSED:
             return entries
-        return (*entries, TextMessage(_NOT_YET if self.problem == _NOT_CALLED else _WRONG.format(problem=self.problem)))
+        if self.problem == _NOT_CALLED:
+            return (*entries, TextMessage(_NOT_YET))
+        return (*entries, TextMessage(_WRONG.format(problem=self.problem)))
 
 
 class _WrittenGoal(_TypedGoal):
-    """An answer that is written as JSON text."""
+    """An answer as JSON text."""
 
     def __init__(
         self,
@@ -189,22 +198,22 @@ class _WrittenGoal(_TypedGoal):
         self.instructions = instructions
 
     def reply(self, answer: Answer) -> str | None:
-        """Return what is wrong with the answer, once, or None."""
+        """Return the answer's problem the first time, or None."""
         is_first = self.problem is None
         try:
-            self.give(self.typed.read(answer.text))
+            self.set_value(self.typed.read(answer.text))
         except ArgumentsError as error:
             self.problem = "; ".join(error.problems)
-            return _WRONG.format(problem=self.problem) if is_first and answer.stop_reason != _REFUSED else None
+            if is_first and answer.stop_reason != _REFUSED:
+                return _WRONG.format(problem=self.problem)
         return None
 
 
 class _CalledGoal(_TypedGoal):
-    """An answer that is given by calling a tool.
+    """An answer as the argument of a tool call.
 
-    The call is not forced: there are models that refuse to be, and others that may use their tools before. What stays
-    in the conversation is as if the answer had been asked for and given in words: there are providers that refuse a
-    conversation with calls in it which comes without tools.
+    The call is not forced: some models refuse forced calls, and others need their tools first. The conversation keeps
+    question and answer as text, because some providers reject past calls in a request without tools.
     """
 
     def __init__(self, typed: _TypedAnswer) -> None:
@@ -216,15 +225,15 @@ class _CalledGoal(_TypedGoal):
         self._wrong_calls = 0
 
     def is_reached(self, answer: Answer, results: Sequence[ToolResultMessage]) -> bool:
-        """Whether the answer has been given, or was wrong as often as it may be."""
+        """Return whether the answer was given, or was wrong `_MAX_WRONG_CALLS` times."""
         calls = {call.id: call for call in answer.calls}
-        own = [result for result in results if result.tool_name == self.tool_name]
-        for result in own:
+        answers = [result for result in results if result.tool_name == self.tool_name]
+        for result in answers:
             if result.success:
-                self.give(self.typed.value(calls[result.tool_call_id].arguments))
+                self.set_value(self.typed.value(calls[result.tool_call_id].arguments))
                 return True
             self.problem = str(result.result)
-        self._wrong_calls += len(own)
+        self._wrong_calls += len(answers)
         return self._wrong_calls >= _MAX_WRONG_CALLS
 
     def reply(self, answer: Answer) -> str | None:
@@ -235,42 +244,48 @@ class _CalledGoal(_TypedGoal):
         self._is_reminded = True
         return self._reminder
 
-    def kept(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        """Return the conversation without the tool: one answer, where nothing but the right one came of it."""
-        words = tuple(word for head, *results in _turns(entries) for word in self._in_words(head, results))
-        answers = [word for word in words if isinstance(word, Answer)]
+    def entries_to_keep(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries without the tool; only the answer, if no other calls led to it."""
+        texts = tuple(text for head, *results in _turns(entries) for text in self._as_text(head, results))
+        answers = [entry for entry in texts if isinstance(entry, Answer)]
         if not self.is_given or any(answer.calls for answer in answers):
-            return super().kept(words)
+            return super().entries_to_keep(texts)
         last = answers[-1]
         usage = sum((answer.usage for answer in answers), Usage())
         return (Answer(messages=last.messages[-1:], usage=usage, model=last.model),)
 
-    def _in_words(self, head: Entry, results: Sequence[Entry]) -> Iterator[Entry]:
-        """Give an entry and the results that follow it without calls of the tool."""
+    def _as_text(self, head: Entry, results: Sequence[Entry]) -> Iterator[Entry]:
+        """Yield an entry and the results after it, with calls of the tool as text."""
         if isinstance(head, TextMessage) and head.text == self._reminder:
             yield TextMessage(_NOT_YET)
             return
-        own = [call for call in head.calls if call.name == self.tool_name] if isinstance(head, Answer) else []
-        if not isinstance(head, Answer) or not own:
+        own_calls: list[ToolCall] = []
+        if isinstance(head, Answer):
+            own_calls = [call for call in head.calls if call.name == self.tool_name]
+        if not isinstance(head, Answer) or not own_calls:
             yield from (head, *results)
             return
         ended = {result.tool_call_id: result for result in results if isinstance(result, ToolResultMessage)}
-        call = next((call for call in own if call.id in ended and ended[call.id].success), own[-1])
-        given = TextMessage(_given_text(call), role=MessageRole.ASSISTANT)
-        rest = [each for each in head.messages if not isinstance(each, ToolCallMessage) or each.call not in own]
-        if len(own) < len(head.calls):
-            yield Answer(messages=tuple(rest), stop_reason="tool_calls", usage=head.usage, model=head.model)
+        call = next((call for call in own_calls if call.id in ended and ended[call.id].success), own_calls[-1])
+        text = TextMessage(_answer_text(call), role=MessageRole.ASSISTANT)
+        rest = tuple(
+            message
+            for message in head.messages
+            if not isinstance(message, ToolCallMessage) or message.call not in own_calls
+        )
+        if len(own_calls) < len(head.calls):
+            yield Answer(messages=rest, stop_reason="tool_calls", usage=head.usage, model=head.model)
             yield from (result for result in ended.values() if result.tool_name != self.tool_name)
-            yield Answer(messages=(given,), model=head.model)
+            yield Answer(messages=(text,), model=head.model)
         else:
-            yield Answer(messages=(*rest, given), usage=head.usage, model=head.model)
+            yield Answer(messages=(*rest, text), usage=head.usage, model=head.model)
         if call.id in ended and not ended[call.id].success:
             problem = str(ended[call.id].result).removeprefix(f"{self.tool_name}: ")
             yield TextMessage(_WRONG.format(problem=problem))
 
 
 def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Return entries with the results that follow each."""
+    """Group each entry with the results after it."""
     turns: list[list[Entry]] = []
     for entry in entries:
         if isinstance(entry, ToolResultMessage) and turns:
@@ -280,16 +295,20 @@ def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
     return turns
 
 
-def _given_text(call: ToolCall) -> str:
-    return call.arguments if isinstance(call.arguments, str) else as_text(call.arguments.get(_FIELD))
+def _answer_text(call: ToolCall) -> str:
+    if isinstance(call.arguments, str):
+        return call.arguments
+    return as_text(call.arguments.get(_FIELD))
 
 
-def _not_given(entries: Sequence[Entry], problem: str) -> ProviderError:
+def _missing_answer_error(entries: Sequence[Entry], problem: str) -> ProviderError:
     last = next(entry for entry in reversed(entries) if isinstance(entry, Answer))
-    said = last.text if len(last.text) <= _MAX_QUOTED else f"{last.text[:_MAX_QUOTED]}…"
+    quote = last.text
+    if len(quote) > _MAX_QUOTED:
+        quote = f"{quote[:_MAX_QUOTED]}…"
+    model = shown(last.model) if last.model else "the model"
     message = (
-        f"{shown(last.model) if last.model else 'the model'} did not give the answer that was asked for: "
-        f"{problem}. It stopped with {shown(last.stop_reason)}, and said last: {said!r}. "
-        f"Ask again, or for a simpler type"
+        f"{model} did not give the answer that was asked for: {problem}. It stopped with {shown(last.stop_reason)}; "
+        f"its last text was {quote!r}. Ask again, or for a simpler type"
     )
     return ProviderError(message)

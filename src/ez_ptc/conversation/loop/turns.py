@@ -1,8 +1,25 @@
-"""The loop over turns, without I/O: what to ask, what to run, and when to stop."""
+"""The loop over turns, without I/O: the next request, the calls to run, and the end.
+
+Theory of operation
+-------------------
+`turns` is a generator. It yields a step (`Ask`, `Run`, `Execute` or `Tell`), its driver does the step and sends back
+the outcome. One turn is one answer of the model and everything that it asks for:
+
+1. `Ask` sends the conversation so far and gets an `Answer`.
+2. `_Work.of` splits the answer's requests into calls and programs that run and results that only say why something
+   did not run: it was cut off, the answer is a refusal, or a limit is reached.
+3. `Run`, `Execute` and `Tell` carry that out; the results join the conversation.
+4. The conversation is over once the goal is reached, or once the answer asks for nothing and the goal has no reply. A
+   paused answer (of a model that uses its provider's own tools) is continued; a malformed one is asked for once more.
+
+Limits are checked after each answer. Beyond a limit nothing runs but the call that gives the answer; every call still
+gets a result, so that the conversation in the error can be continued.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.conversation.prices import turn_usages
@@ -11,71 +28,50 @@ from ez_ptc.messages import Answer, TextMessage, ToolResult, ToolResultMessage, 
 from ez_ptc.schema.safe_repr import one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from decimal import Decimal
+    from collections.abc import Callable, Generator, Sequence
 
     from ez_ptc.conversation.loop.goals import Goal
-    from ez_ptc.conversation.prices import Price
+    from ez_ptc.conversation.settings import TurnLimits
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry, ToolCall
 
-__all__ = ["Ask", "Execute", "Run", "Tell", "TurnLimits", "result_messages", "turns"]
+__all__ = ["Ask", "Execute", "Run", "Tell", "result_messages", "turns"]
 
 _PAUSED: Final = "pause"
 _MALFORMED: Final = "malformed"
 _REFUSED: Final = "refusal"
 _CUT_OFF: Final = "length"
-_CALL_CUT_OFF: Final = "not run: the answer was cut off, and the call with it may not be whole; write it again, shorter"
+_CALL_CUT_OFF: Final = "not run: the answer was cut off, so this call may be incomplete; write it again, shorter"
 _PROGRAM_CUT_OFF: Final = (
-    "The program was not run: your answer was cut off, so it may not be whole. Write it again, shorter."
+    "The program was not run: your answer was cut off, so it may be incomplete. Write it again, shorter."
 )
-_CALL_REFUSED: Final = "not run: the answer that asks for it was ended as a refusal"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnLimits:
-    """How far a conversation may go by itself, from a person's message to the answer.
-
-    Attributes:
-        turns: How many answers may be asked for.
-        calls: How many calls of tools and programs may run, or None for any number.
-        tokens: How many tokens may be read and written in all, or None; they are counted after each answer.
-        cost: How many US dollars the answers may cost by the table of prices, or None; counted likewise. A model whose
-            price is not known is beyond any limit.
-        prices: Prices that go before those of the table, by the models' names.
-    """
-
-    turns: int = 20
-    calls: int | None = None
-    tokens: int | None = None
-    cost: Decimal | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict[str, "Price"])
+_CALL_REFUSED: Final = "not run: the answer with this call ended as a refusal"
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send this to the model; an `Answer` is wanted."""
+    """Send a request to the model; reply with its `Answer`."""
 
     prompt: Prompt
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run these calls; their `result_messages` are wanted."""
+    """Run calls; reply with their `result_messages`."""
 
     calls: tuple[ToolCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Tell the model these, in place of what is not run; nothing is wanted."""
+    """Add messages that nothing ran for; no reply is expected."""
 
     messages: tuple[ToolResultMessage | TextMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Run this program, which the model wrote into its text; what it is to read of it is wanted."""
+    """Run a program from an answer's text; reply with the report that the model reads."""
 
     program: str
 
@@ -84,14 +80,11 @@ Step = Ask | Run | Tell | Execute
 
 
 def turns(
-    prompt: Prompt, limits: TurnLimits, *, program_in: Callable[[str], str | None], goal: Goal
+    prompt: Prompt, limits: TurnLimits, *, find_program: Callable[[str], str | None], goal: Goal
 ) -> Generator[Step, Any, None]:
-    """Go from a prompt to the answer that reaches the goal.
+    """Yield the steps from a prompt to the answer that reaches the goal, as the module's docstring says.
 
-    The caller does what is yielded and sends back how it went. `program_in` finds the program in an answer's text,
-    where the model writes programs there. A model that paused is asked to go on, and one whose answer is malformed is
-    asked once more. A call that was cut off, that stands in a refusal or that is beyond a limit is not run, and its
-    result says so. A call that gives the answer is beyond no limit.
+    `find_program` returns the program in an answer's text, for models that write programs there.
 
     Raises:
         TurnLimitError: A limit is reached.
@@ -99,83 +92,96 @@ def turns(
     """
     entries = prompt.entries
     answers: list[Answer] = []
-    ran = 0
+    runs = 0
     for _ in range(limits.turns):
         answer: Answer = yield Ask(replace(prompt, entries=entries))
         entries = (*entries, answer)
         answers.append(answer)
         if _is_malformed(answers):
             continue
-        # A call that must be made is made once: else the model would have to call indefinitely.
-        prompt = prompt if prompt.tool_choice == "none" else replace(prompt, tool_choice="auto")
-        program = None if answer.calls or answer.stop_reason == _REFUSED else program_in(answer.text)
+        prompt = _without_required_call(prompt)
+        program = None if answer.calls or answer.stop_reason == _REFUSED else find_program(answer.text)
         work = _Work.of(answer, program, goal)
-        ran += work.counted
+        runs += work.count
         is_over = answer.stop_reason == _REFUSED or not (answer.calls or program or answer.stop_reason == _PAUSED)
-        limit = None if is_over else _exceeded(limits, ran, answers)
-        done = yield from _do(work if limit is None else _Work.of(answer, program, goal, limit=limit))
-        entries = (*entries, *done)
-        if goal.is_reached(answer, [each for each in done if isinstance(each, ToolResultMessage)]):
+        exceeded = None if is_over else _find_exceeded_limit(limits, runs, answers)
+        results = yield from _do(work if exceeded is None else _Work.of(answer, program, goal, exceeded=exceeded))
+        entries = (*entries, *results)
+        if goal.is_reached(answer, [result for result in results if isinstance(result, ToolResultMessage)]):
             return
         if is_over:
             reply = goal.reply(answer)
             if reply is None:
                 return
             entries = (*entries, *(yield from _tell(TextMessage(reply))))
-            limit = _exceeded(limits, ran, answers)
-        if limit is not None:
-            raise TurnLimitError(_limit_message(limit))
+            exceeded = _find_exceeded_limit(limits, runs, answers)
+        if exceeded is not None:
+            raise TurnLimitError(_limit_message(exceeded))
     raise TurnLimitError(_limit_message(f"{limits.turns} answers"))
+
+
+def _without_required_call(prompt: Prompt) -> Prompt:
+    # A required call is required once: otherwise the model would have to call indefinitely.
+    if prompt.tool_choice == "none":
+        return prompt
+    return replace(prompt, tool_choice="auto")
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is done of all that an answer asks for, and what the model is told in place of the rest.
+    """The calls or the program of an answer that run, and messages in place of those that do not.
 
-    `counted` is how many of the calls and programs count against the limit of calls.
+    `count` is how many calls and programs count against the limit of calls.
     """
 
     calls: tuple[ToolCall, ...]
     program: str | None
     withheld: tuple[ToolResultMessage | TextMessage, ...]
-    counted: int
+    count: int
 
     @classmethod
-    def of(cls, answer: Answer, program: str | None, goal: Goal, *, limit: str | None = None) -> _Work:
-        """Divide what an answer asks for; beyond a `limit` nothing runs but the goal's own calls."""
+    def of(cls, answer: Answer, program: str | None, goal: Goal, *, exceeded: str | None = None) -> _Work:
+        """Split an answer's requests. If a limit is `exceeded`, only the goal's own calls run."""
         if program is not None:
-            why = _PROGRAM_CUT_OFF if answer.stop_reason == _CUT_OFF else _program_limited(limit)
-            return cls((), program if why is None else None, () if why is None else (TextMessage(why),), why is None)
-        run: list[ToolCall] = []
+            return cls._of_program(answer, program, exceeded)
+        calls: list[ToolCall] = []
         withheld: list[ToolResultMessage] = []
         for number, call in enumerate(answer.calls, start=1):
-            why = _why_not(answer, is_last=number == len(answer.calls))
-            if why is None and limit is not None and call.name != goal.tool_name:
-                why = f"not run: the conversation is limited to {limit}"
-            if why is None:
-                run.append(call)
+            reason = _reason_not_to_run(answer, is_last=number == len(answer.calls))
+            if reason is None and exceeded is not None and call.name != goal.tool_name:
+                reason = f"not run: the conversation is limited to {exceeded}"
+            if reason is None:
+                calls.append(call)
             else:
-                withheld += result_messages([call], [ToolResult(success=False, error=why)])
-        return cls(tuple(run), None, tuple(withheld), sum(call.name != goal.tool_name for call in run))
+                withheld += result_messages([call], [ToolResult(success=False, error=reason)])
+        return cls(tuple(calls), None, tuple(withheld), sum(call.name != goal.tool_name for call in calls))
+
+    @classmethod
+    def _of_program(cls, answer: Answer, program: str, exceeded: str | None) -> _Work:
+        if answer.stop_reason == _CUT_OFF:
+            return cls((), None, (TextMessage(_PROGRAM_CUT_OFF),), 0)
+        if exceeded is not None:
+            reason = f"The program was not run: the conversation is limited to {exceeded}."
+            return cls((), None, (TextMessage(reason),), 0)
+        return cls((), program, (), 1)
 
 
-def _why_not(answer: Answer, *, is_last: bool) -> str | None:
-    """Return why a call of an answer is not run, or None."""
+def _reason_not_to_run(answer: Answer, *, is_last: bool) -> str | None:
     if answer.stop_reason == _REFUSED:
         return _CALL_REFUSED
-    return _CALL_CUT_OFF if answer.stop_reason == _CUT_OFF and is_last else None
-
-
-def _program_limited(limit: str | None) -> str | None:
-    return None if limit is None else f"The program was not run: the conversation is limited to {limit}."
+    if answer.stop_reason == _CUT_OFF and is_last:
+        return _CALL_CUT_OFF
+    return None
 
 
 def _do(work: _Work) -> Generator[Step, Any, tuple[Entry, ...]]:
-    """Have work done; return what the conversation grows by."""
+    """Yield the steps of some work; return the entries that it adds to the conversation."""
     if work.program is not None:
         report: str = yield Execute(work.program)
         return (TextMessage(report),)
-    results: tuple[Entry, ...] = (yield Run(work.calls)) if work.calls else ()
+    results: tuple[Entry, ...] = ()
+    if work.calls:
+        results = yield Run(work.calls)
     return (*results, *(yield from _tell(*work.withheld)))
 
 
@@ -186,16 +192,17 @@ def _tell(*messages: ToolResultMessage | TextMessage) -> Generator[Step, Any, tu
 
 
 def _is_malformed(answers: Sequence[Answer]) -> bool:
-    """Say whether the last answer came to nothing. Raises ProviderError where the one before it did as well."""
+    """Return whether the last answer has no usable content. Raises ProviderError if the one before had none either."""
     last, before = answers[-1], answers[-2:-1]
     if last.stop_reason != _MALFORMED or last.calls:
         return False
     if not before or before[0].stop_reason != _MALFORMED:
         return True
-    says = last.details.get("finishMessage") or last.details.get("finishReason") or "it does not say why"
+    reason = last.details.get("finishMessage") or last.details.get("finishReason") or "no reason given"
+    model = shown(last.model) if last.model else "the model"
     message = (
-        f"{shown(last.model) if last.model else 'the model'} wanted to call a tool and wrote nothing that can be read, "
-        f"twice: {one_line(str(says))}. Describe the tools more simply, give fewer of them, or choose another model"
+        f"expected a tool call, got a malformed one from {model} twice ({one_line(str(reason))}): describe the tools "
+        f"more simply, give fewer of them, or choose another model"
     )
     raise ProviderError(message)
 
@@ -213,24 +220,28 @@ def result_messages(calls: Sequence[ToolCall], results: Sequence[ToolResult]) ->
     )
 
 
-def _exceeded(limits: TurnLimits, ran: int, answers: Sequence[Answer]) -> str | None:
-    if limits.calls is not None and ran > limits.calls:
+def _find_exceeded_limit(limits: TurnLimits, runs: int, answers: Sequence[Answer]) -> str | None:
+    """Return the limit that is exceeded, in words, or None."""
+    if limits.calls is not None and runs > limits.calls:
         return f"{limits.calls} calls"
-    used = sum((answer.usage for answer in answers), Usage())
-    tokens = used.input_tokens + used.output_tokens
+    usage = sum((answer.usage for answer in answers), Usage())
+    tokens = usage.input_tokens + usage.output_tokens
     if limits.tokens is not None and tokens > limits.tokens:
         return f"{limits.tokens} tokens ({tokens} were used)"
     if limits.cost is None:
         return None
-    each = turn_usages(answers, limits.prices)
-    if unknown := [turn.model for turn in each if turn.cost is None]:
-        return f"{limits.cost} US dollars (the price of {shown(unknown[0])} is not known: give it with .prices(...))"
-    spent = sum(turn.cost for turn in each if turn.cost is not None)
-    return f"{limits.cost} US dollars ({spent} were spent)" if spent > limits.cost else None
+    cost = Decimal(0)
+    for turn in turn_usages(answers, limits.prices):
+        if turn.cost is None:
+            return f"{limits.cost} US dollars (unknown price of {shown(turn.model)}: give it with .prices(...))"
+        cost += turn.cost
+    if cost > limits.cost:
+        return f"{limits.cost} US dollars ({cost} were spent)"
+    return None
 
 
-def _limit_message(reason: str) -> str:
+def _limit_message(limit: str) -> str:
     return (
-        f"the conversation reached its limit of {reason} before the model had finished: the error's `continuation` has "
-        f"what was said so far; .limits(...) raises the limit"
+        f"the conversation reached its limit of {limit} before the model had finished: the error's `continuation` has "
+        f"everything so far; .limits(...) raises the limit"
     )

@@ -1,10 +1,10 @@
-"""Conversations as JSON, to be kept.
+"""Conversations as JSON, for saving.
 
     {"version": 1, "entries": [{"type": "text", "role": "user", "text": "…"}, {"type": "answer", …}, …]}
 
-Nothing of an entry is left out. What a provider said is JSON already and stays as it came. What a tool returned becomes
-JSON where it is none: a record or a dataclass an object, a tuple or a set a list, bytes base64, a date its text; that
-it was one of those is lost. A result that is made of parts is saved as these, under `parts`.
+Entries are saved completely. A provider's answer is JSON already and stays as it came. A tool's result is converted to
+JSON: a record or a dataclass becomes an object, a tuple or a set a list, bytes base64, a date text; its Python type is
+lost. A result made of parts (text, images) is saved as a list of messages under `parts`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ez_ptc.schema.arguments.json_text import read_json
 from ez_ptc.schema.safe_repr import shown, shown_with_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ez_ptc.messages import Entry
 
@@ -48,7 +48,7 @@ VERSION: Final = 1
 _CONTENT_LISTS: Final = frozenset({"anthropic", "openai"})
 _CONTENT_OBJECTS: Final = frozenset({"openai-chat", "gemini"})
 
-_KINDS: Final[Mapping[str, type[Message]]] = {
+_MESSAGE_TYPES: Final[Mapping[str, type[Message]]] = {
     "text": TextMessage,
     "image": ImageMessage,
     "document": DocumentMessage,
@@ -58,89 +58,89 @@ _KINDS: Final[Mapping[str, type[Message]]] = {
     "tool_result": ToolResultMessage,
 }
 _PARTS: Final = "parts"
-_PART_KINDS: Final = ("text", "image", "document", "audio", "video")
-_NAMES: Final[Mapping[type[Message], str]] = {kind: name for name, kind in _KINDS.items()}
+_PART_NAMES: Final = ("text", "image", "document", "audio", "video")
+_TYPE_NAMES: Final[Mapping[type[Message], str]] = {type_: name for name, type_ in _MESSAGE_TYPES.items()}
 
 
 def to_json(entries: Iterable[Entry]) -> str:
-    """Return a conversation as JSON text, all of it ASCII.
+    """Return a conversation as JSON text, in ASCII.
 
-    Raises HistoryError for an entry that is of no kind of ours, or that has a field in it which is no JSON.
+    Raises HistoryError for an entry of an unknown class, or with a field that cannot be JSON.
     """
-    listed = ",".join(entry_to_json(entry) for entry in entries)
-    return f'{{"version":{VERSION},"entries":[{listed}]}}'
+    items = ",".join(entry_to_json(entry) for entry in entries)
+    return f'{{"version":{VERSION},"entries":[{items}]}}'
 
 
 def from_json(text: str) -> tuple[Entry, ...]:
-    """Return the conversation that a text of `to_json` has. Raises HistoryError that says what is wrong where."""
-    top = _Object.of(_parsed(text), "the text")
-    version: object = top.fields.get("version")
+    """Return the conversation in a text of `to_json`. Raises HistoryError with the path of the first problem."""
+    root = _Object.of(_parse(text), "the text")
+    version: object = root.fields.get("version")
     if version != VERSION or isinstance(version, bool):
         message = (
-            f"this is no conversation that can be read here: its version is {shown(version)}, and {VERSION} is wanted; "
-            f"a newer one is read by a newer ez-ptc"
+            f"invalid conversation file: expected version {VERSION}, got {shown(version)}; a newer version needs a "
+            f"newer ez-ptc"
         )
         raise HistoryError(message)
-    return tuple(_entry(each) for each in top.objects("entries"))
+    return tuple(_entry(entry) for entry in root.objects("entries"))
 
 
 def entry_to_json(entry: Entry) -> str:
-    """Return one entry as JSON text, as `to_json` has it in its list."""
-    written = _written_answer(entry) if isinstance(entry, Answer) else _written(entry)
-    problem = json_problem(written)
+    """Return one entry as JSON text, as in the list of `to_json`."""
+    values = _answer_fields(entry) if isinstance(entry, Answer) else _message_fields(entry)
+    problem = json_problem(values)
     if problem is None:
         try:
-            return json.dumps(written, separators=(",", ":"))
-        except ValueError as error:  # an integer with more digits than this interpreter writes
+            return json.dumps(values, separators=(",", ":"))
+        except ValueError as error:  # an integer with more digits than the interpreter's limit
             problem = str(error)
-    message = (
-        f"an entry of the conversation cannot be saved, for something in its {written['type']} is no JSON: {problem}"
-    )
+    message = f"cannot save a conversation's {values['type']}: it contains a value that JSON cannot express: {problem}"
     raise HistoryError(message)
 
 
 def entry_from_json(text: str) -> Entry:
-    """Return the entry that a text of `entry_to_json` has. Raises HistoryError that says what is wrong where."""
-    return _entry(_Object.of(_parsed(text), "the entry"))
+    """Return the entry in a text of `entry_to_json`. Raises HistoryError with the path of the first problem."""
+    return _entry(_Object.of(_parse(text), "the entry"))
 
 
-def _written(message: Message) -> dict[str, Any]:
-    name = _NAMES.get(type(message))
+def _message_fields(message: Message) -> dict[str, Any]:
+    name = _TYPE_NAMES.get(type(message))
     if name is None:
-        problem = f"a {type(message).__name__} cannot be saved: say it as a TextMessage"
+        problem = f"cannot save a {type(message).__name__}: use a TextMessage instead"
         raise HistoryError(problem)
-    values = {each.name: getattr(message, each.name) for each in fields(message)}
+    values = {field.name: getattr(message, field.name) for field in fields(message)}
     if isinstance(message, MediaMessage) and message.data is not None:
         values["data"] = base64.b64encode(message.data).decode("ascii")
     if isinstance(message, ToolResultMessage):
         parts = result_parts(message.result)
-        values["result"] = as_json(message.result) if parts is None else None
-        values |= {} if parts is None else {_PARTS: [_written(part) for part in parts]}
-    if message.cache is False:  # what was saved before there were marks is saved the same again
+        if parts is None:
+            values["result"] = as_json(message.result)
+        else:
+            values |= {"result": None, _PARTS: [_message_fields(part) for part in parts]}
+    if message.cache is False:  # older files have no marks, and are written as they were
         del values["cache"]
     return {"type": name, **values}
 
 
-def _written_answer(answer: Answer) -> dict[str, Any]:
-    values = {each.name: getattr(answer, each.name) for each in fields(answer)}
-    usage = {each.name: getattr(answer.usage, each.name) for each in fields(answer.usage)}
-    messages = [_written(message) for message in answer.messages]
+def _answer_fields(answer: Answer) -> dict[str, Any]:
+    values = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    usage = {field.name: getattr(answer.usage, field.name) for field in fields(answer.usage)}
+    messages = [_message_fields(message) for message in answer.messages]
     return {"type": "answer", **values, "messages": messages, "usage": usage, "details": dict(answer.details)}
 
 
-def _parsed(text: object) -> object:
+def _parse(text: object) -> object:
     if not isinstance(text, str):
         _refuse("it", "text", text)
     try:
         return read_json(text)
     except (ValueError, RecursionError) as error:
-        message = f"this is no conversation, for it is no JSON: {str(error) or 'it is nested far too deeply'}"
+        message = f"invalid conversation file: expected JSON, got {str(error) or 'text nested too deeply'}"
         raise HistoryError(message) from error
 
 
 def _entry(entry: _Object) -> Entry:
     if (problem := json_problem(entry.fields)) is not None:
-        message = f"this is no conversation that ez-ptc has saved: there is {problem} in {entry.where}"
+        message = f"invalid conversation file: there is {problem} in {entry.path}"
         raise HistoryError(message)
     return _answer(entry) if entry.fields.get("type") == "answer" else _message(entry)
 
@@ -149,9 +149,9 @@ def _answer(entry: _Object) -> Answer:
     usage = entry.object("usage")
     provider = entry.text("provider")
     return Answer(
-        messages=tuple(_message(each) for each in entry.objects("messages")),
+        messages=tuple(_message(message) for message in entry.objects("messages")),
         stop_reason=entry.text("stop_reason"),
-        usage=Usage(**{each.name: usage.count(each.name) for each in fields(Usage)}),
+        usage=Usage(**{field.name: usage.count(field.name) for field in fields(Usage)}),
         provider=provider,
         model=entry.text("model"),
         content=entry.content(provider),
@@ -162,96 +162,68 @@ def _answer(entry: _Object) -> Answer:
 
 def _message(entry: _Object) -> Message:
     name = entry.text("type")
-    if name not in _READERS:
-        _refuse(f"{entry.where}.type", f"one of {', '.join([*_READERS, 'answer'])}", name)
+    if name not in _MESSAGE_TYPES:
+        _refuse(f"{entry.path}.type", f"one of {', '.join([*_MESSAGE_TYPES, 'answer'])}", name)
     cache: object = entry.fields.get("cache", False)
     if cache is not False and cache is not True and cache not in CACHE_LIFETIMES:
-        _refuse(f"{entry.where}.cache", f"true or one of {', '.join(CACHE_LIFETIMES)}", cache)
-    return replace(_READERS[name](entry), cache=cache)
+        _refuse(f"{entry.path}.cache", f"true or one of {', '.join(CACHE_LIFETIMES)}", cache)
+    message_class = _MESSAGE_TYPES[name]
+    if issubclass(message_class, MediaMessage):
+        message = _media_message(message_class, entry)
+    elif message_class is ToolCallMessage:
+        arguments = entry.value("arguments", str, dict)
+        message = ToolCallMessage(entry.text("tool_name"), entry.text("tool_call_id"), arguments)
+    elif message_class is ToolResultMessage:
+        message = _tool_result(entry)
+    else:
+        message = TextMessage(entry.text("text"))
+    return replace(message, role=entry.role(), cache=cache)
 
 
-def _text(entry: _Object) -> Message:
-    return TextMessage(entry.text("text"), role=entry.role())
-
-
-def _image(entry: _Object) -> Message:
-    return ImageMessage(*_media(entry), role=entry.role())
-
-
-def _document(entry: _Object) -> Message:
-    return DocumentMessage(*_media(entry), name=entry.text("name"), role=entry.role())
-
-
-def _audio(entry: _Object) -> Message:
-    return AudioMessage(*_media(entry), role=entry.role())
-
-
-def _video(entry: _Object) -> Message:
-    return VideoMessage(*_media(entry), role=entry.role())
-
-
-def _media(entry: _Object) -> tuple[bytes | None, str | None, str]:
+def _media_message(message_class: type[MediaMessage], entry: _Object) -> MediaMessage:
     data = entry.value("data", str, type(None))
     try:
-        decoded = None if data is None else base64.b64decode(data, validate=True)
-    except ValueError:  # text that is not ASCII as well
-        _refuse(f"{entry.where}.data", "base64", data)
+        content = None if data is None else base64.b64decode(data, validate=True)
+    except ValueError:  # raised for text that is not ASCII, too
+        _refuse(f"{entry.path}.data", "base64", data)
     url = entry.value("url", str, type(None))
-    return decoded, url, entry.text("media_type")
+    message = message_class(content, url, entry.text("media_type"))
+    if isinstance(message, DocumentMessage):
+        return replace(message, name=entry.text("name"))
+    return message
 
 
-def _tool_call(entry: _Object) -> Message:
-    arguments = entry.value("arguments", str, dict)
-    return ToolCallMessage(entry.text("tool_name"), entry.text("tool_call_id"), arguments, role=entry.role())
-
-
-def _tool_result(entry: _Object) -> Message:
-    return ToolResultMessage(
-        entry.text("tool_call_id"),
-        tuple(map(_part, entry.objects(_PARTS))) if _PARTS in entry.fields else entry.fields.get("result"),
-        tool_name=entry.text("tool_name"),
-        success=entry.value("success", bool),
-        role=entry.role(),
-    )
-
-
-def _part(entry: _Object) -> Message:
-    part = _message(entry)
-    if not isinstance(part, TextMessage | MediaMessage):
-        _refuse(f"{entry.where}.type", f"one of {', '.join(_PART_KINDS)}", entry.text("type"))
-    return part
-
-
-_READERS: Final[Mapping[str, Callable[[_Object], Message]]] = {
-    "text": _text,
-    "image": _image,
-    "document": _document,
-    "audio": _audio,
-    "video": _video,
-    "tool_call": _tool_call,
-    "tool_result": _tool_result,
-}
+def _tool_result(entry: _Object) -> ToolResultMessage:
+    result: Any = entry.fields.get("result")
+    if _PARTS in entry.fields:
+        parts = entry.objects(_PARTS)
+        result = tuple(_message(part) for part in parts)
+        for part, message in zip(parts, result, strict=True):
+            if not isinstance(message, TextMessage | MediaMessage):
+                _refuse(f"{part.path}.type", f"one of {', '.join(_PART_NAMES)}", part.text("type"))
+    success = entry.value("success", bool)
+    return ToolResultMessage(entry.text("tool_call_id"), result, tool_name=entry.text("tool_name"), success=success)
 
 
 class _Object:
-    """An object in a saved conversation, which says where in it something is that should not be there."""
+    """An object in a saved conversation; its errors name the path of the value."""
 
-    def __init__(self, fields: dict[str, Any], where: str) -> None:
+    def __init__(self, fields: dict[str, Any], path: str) -> None:
         self.fields = fields
-        self.where = where
+        self.path = path
 
     @classmethod
-    def of(cls, value: object, where: str) -> _Object:
+    def of(cls, value: object, path: str) -> _Object:
         if not isinstance(value, dict):
-            _refuse(where, "an object", value)
-        return cls(cast("dict[str, Any]", value), where)
+            _refuse(path, "an object", value)
+        return cls(cast("dict[str, Any]", value), path)
 
-    def value(self, key: str, *kinds: type) -> Any:  # noqa: ANN401 - of one of the kinds
-        found = self.fields.get(key)
-        if type(found) not in kinds:
-            names = {str: "text", int: "a whole number", bool: "true or false", dict: "an object", type(None): "null"}
-            _refuse(f"{self.where}.{key}", " or ".join(names[kind] for kind in kinds), found)
-        return found
+    def value(self, key: str, *types: type) -> Any:  # noqa: ANN401 - of one of the types
+        value = self.fields.get(key)
+        if type(value) not in types:
+            names = {str: "text", int: "an integer", bool: "true or false", dict: "an object", type(None): "null"}
+            _refuse(f"{self.path}.{key}", " or ".join(names[type_] for type_ in types), value)
+        return value
 
     def text(self, key: str) -> str:
         return cast("str", self.value(key, str))
@@ -259,11 +231,11 @@ class _Object:
     def count(self, key: str) -> int:
         count = cast("int", self.value(key, int))
         if count < 0:
-            _refuse(f"{self.where}.{key}", "a number of tokens", count)
+            _refuse(f"{self.path}.{key}", "a number of tokens", count)
         return count
 
     def content(self, provider: str) -> Any:  # noqa: ANN401 - any JSON that the provider sends
-        """Return the provider's own JSON of an answer, whose shape is known for ours."""
+        """Return the provider's own JSON of an answer; its shape is known for our providers."""
         content = self.fields.get("content")
         if content is not None and provider in _CONTENT_LISTS:
             self.objects("content")
@@ -272,23 +244,22 @@ class _Object:
         return content
 
     def object(self, key: str) -> _Object:
-        return _Object.of(self.fields.get(key), f"{self.where}.{key}")
+        return _Object.of(self.fields.get(key), f"{self.path}.{key}")
 
     def objects(self, key: str) -> list[_Object]:
-        found = self.fields.get(key)
-        if not isinstance(found, list):
-            _refuse(f"{self.where}.{key}", "a list", found)
-        return [_Object.of(each, f"{self.where}.{key}[{at}]") for at, each in enumerate(cast("list[object]", found))]
+        values = self.fields.get(key)
+        if not isinstance(values, list):
+            _refuse(f"{self.path}.{key}", "a list", values)
+        items = cast("list[object]", values)
+        return [_Object.of(item, f"{self.path}.{key}[{index}]") for index, item in enumerate(items)]
 
     def role(self) -> MessageRole:
         role = self.text("role")
-        if role not in {each.value for each in MessageRole}:
-            _refuse(f"{self.where}.role", f"one of {', '.join(MessageRole)}", role)
+        if role not in {known.value for known in MessageRole}:
+            _refuse(f"{self.path}.role", f"one of {', '.join(MessageRole)}", role)
         return MessageRole(role)
 
 
-def _refuse(where: str, wanted: str, value: object) -> NoReturn:
-    message = (
-        f"this is no conversation that ez-ptc has saved: {where} is {shown_with_type(value)}, and {wanted} is wanted"
-    )
+def _refuse(path: str, expected: str, value: object) -> NoReturn:
+    message = f"invalid conversation file: expected {path} to be {expected}, got {shown_with_type(value)}"
     raise HistoryError(message)

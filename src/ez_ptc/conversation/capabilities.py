@@ -1,0 +1,76 @@
+"""Adapting a conversation's settings to what its providers' models can do."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc.conversation.settings import TOOL_OPTIONS
+from ez_ptc.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.toolkit.toolkit import Toolkit
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["adapt_settings"]
+
+_log = logging.getLogger("ez_ptc.conversation")
+# Without this, an application that has not configured logging would print our warnings.
+_log.addHandler(logging.NullHandler())
+
+
+def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Settings:
+    """Return settings that the providers' models support.
+
+    If the first provider cannot call tools, its model writes programs over them into its text instead.
+
+    Raises:
+        ProviderError: The first provider cannot call tools and the option `native_only` is set, or only a fallback
+            cannot: it would have to continue after tool calls of another provider.
+    """
+    if not (settings.tools or settings.has_program_tool):
+        return settings
+    native_only = settings.options.get("native_only")
+    for provider in providers:
+        if not provider.supports_tools() and (provider is not providers[0] or native_only):
+            message = (
+                f"{provider.name}'s model {provider.model} cannot call tools: choose another with .provider(...), "
+                f"or give a toolkit with .toolkit(..., mode='prompt'), which any model can use"
+            )
+            raise ProviderError(message)
+    if providers[0].supports_tools():
+        return settings
+    toolkit = _toolkit_of_all_tools(settings, providers[0])
+    options = {name: value for name, value in settings.options.items() if name not in TOOL_OPTIONS}
+    return replace(settings, tools=(), toolkit=toolkit, mode="prompt", options=options)
+
+
+def _toolkit_of_all_tools(settings: Settings, provider: LLMProvider) -> Toolkit:
+    """Return a toolkit of the toolkit's tools and the single ones, and log why.
+
+    Raises DuplicateToolError if a single tool has the name of another tool in the toolkit.
+    """
+    from ez_ptc.toolkit.toolkit import Toolkit
+
+    _log.warning(
+        "%s's model %s cannot call tools: it is told to write programs over them instead; "
+        "options(native_only=True) makes that an error",
+        provider.name,
+        provider.model,
+    )
+    toolkit = settings.toolkit
+    if toolkit is None:
+        return Toolkit(settings.tools)
+    missing = [tool for tool in settings.tools if not any(_replaces(present, tool) for present in toolkit)]
+    return replace(toolkit, tools=(*toolkit, *missing)) if missing else toolkit
+
+
+def _replaces(present: Tool[..., Any], tool: Tool[..., Any]) -> bool:
+    """Return whether a toolkit's tool is the same as another one, and asks for approval if that one does."""
+    is_guarded = present.requires_approval or not tool.requires_approval
+    return present.name == tool.name and present.fn == tool.fn and is_guarded

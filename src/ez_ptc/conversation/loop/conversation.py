@@ -1,0 +1,117 @@
+"""One question of a conversation: its tools, its first request, and the state of the calls of its current turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.conversation.loop.listener import CallListener, ListenerError
+from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
+from ez_ptc.errors import ProviderError, ToolError
+from ez_ptc.formats.content import MAX_RESULT_TEXT
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.messages import MessageRole, TextMessage
+from ez_ptc.tools.registry import ToolRegistry
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from ez_ptc.conversation.loop.goals import Goal
+    from ez_ptc.conversation.settings import Settings
+    from ez_ptc.messages import Entry, ToolResult
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.toolkit import Toolkit
+
+__all__ = ["Conversation"]
+
+_MAX_REPORT_FRAME: Final = 1_000
+"""Characters that a report of a program may have besides the program's output."""
+
+
+class Conversation:
+    """One question, from its entries to the answer.
+
+    Attributes:
+        goal: What ends the conversation.
+        limits: How far it may go.
+        tools: The registry of all tools that the model may call.
+        prompt: The first request.
+        listener: The caller's `on_tool_call` function.
+        max_result_text: The maximum characters of one result that the model reads.
+        started: The ids of this turn's calls that have started.
+        results: The results of this turn's calls that have ended, by id.
+    """
+
+    def __init__(self, entries: tuple[Entry, ...], settings: Settings, goal: Goal) -> None:
+        self._settings: Final = settings
+        self.goal: Final = goal
+        self.limits: Final = settings.limits
+        self.started: Final[set[str]] = set()
+        self.results: Final[dict[str, ToolResult]] = {}
+        own_tools: list[Tool[..., Any]] = []
+        if settings.toolkit is not None and settings.has_program_tool:
+            own_tools.append(self._program_tool(settings.toolkit))
+        if goal.tool is not None:
+            own_tools.append(goal.tool)
+        self.tools: Final = ToolRegistry(
+            (*settings.tools, *own_tools), context=settings.tool_context, approve=settings.approve
+        )
+        # The calls of a program are reported one by one, and giving the answer is not a call of the caller's tools.
+        ignored_tools = frozenset(tool.name for tool in own_tools)
+        self.listener: Final = CallListener(settings.on_tool_call, ignored_tools=ignored_tools)
+        self.max_result_text = MAX_RESULT_TEXT
+        if settings.toolkit is not None:
+            self.max_result_text = settings.toolkit.limits.max_text + _MAX_REPORT_FRAME
+        self.prompt: Final = self._first_prompt(entries)
+
+    def find_program(self, text: str) -> str | None:
+        """Return the program in an answer's text, or None if there is none or the model writes none there."""
+        toolkit = self._settings.toolkit
+        if toolkit is None or not self._settings.has_written_programs:
+            return None
+        return toolkit.extract_code(text)
+
+    async def run_program(self, program: str) -> str:
+        """Run a program from an answer's text; return the report that the model reads."""
+        report, _ = await self._execute(program)
+        return report
+
+    def _first_prompt(self, entries: tuple[Entry, ...]) -> Prompt:
+        settings, goal = self._settings, self.goal
+        if settings.toolkit is not None and settings.has_written_programs:
+            entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
+        return Prompt(
+            model="",
+            entries=(*entries, *goal.instructions),
+            tools=tuple(self.tools),
+            output_schema=goal.output_schema or settings.output_schema,
+            cache_tools=settings.cache_tools,
+            options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
+            **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},
+        )
+
+    async def _execute(self, program: str) -> tuple[str, ExecutionResult]:
+        settings = self._settings
+        if settings.toolkit is None:
+            message = "expected a toolkit to run a program with, got none: give one with .toolkit(...)"
+            raise ProviderError(message)
+        try:
+            result = await settings.toolkit.aexecute(
+                program,
+                context=settings.tool_context,
+                approve=settings.approve,
+                on_tool_call=self.listener.notify_from_program,
+            )
+        except ListenerError as error:
+            raise error.failure from None
+        return settings.toolkit.answer(program, result), result
+
+    def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
+        """Return `execute_tools`, the tool by which a model runs programs."""
+
+        async def execute_tools(code: str) -> object:
+            report, result = await self._execute(code)
+            if not result.success:
+                raise ToolError(report)
+            return [report, *result.images] if result.images else report
+
+        description = toolkit.tool_schema("raw")
+        return Tool(description["name"], description["description"], description["parameters"], execute_tools)

@@ -1,0 +1,94 @@
+"""Conversation settings: providers, tools, limits and options, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ez_ptc.providers.lookup import choose
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+
+    from ez_ptc.conversation.prices import Price
+    from ez_ptc.providers.provider import LLMProvider
+    from ez_ptc.toolkit.toolkit import Toolkit
+    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLimits"]
+
+TOOL_OPTIONS: Final = ("tool_choice", "strict")
+PROMPT_OPTIONS: Final = ("max_tokens", "temperature", *TOOL_OPTIONS)
+OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only")
+"""The options that ez-ptc defines for every provider; any other is a field of one provider's request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLimits:
+    """Limits of a conversation between one message of the user and the final answer.
+
+    Attributes:
+        turns: The maximum number of answers.
+        calls: The maximum number of tool calls and programs, or None for any number.
+        tokens: The maximum number of input and output tokens, or None; checked after each answer.
+        cost: The maximum cost in US dollars, or None; checked after each answer. A model without a known price exceeds
+            any limit.
+        prices: Prices by model name; they take precedence over the table in `prices.py`.
+    """
+
+    turns: int = 20
+    calls: int | None = None
+    tokens: int | None = None
+    cost: Decimal | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict[str, "Price"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of an `LLMPromptBuilder`; its methods of the same names document them."""
+
+    tools: tuple[Tool[..., Any], ...] = ()
+    toolkit: Toolkit | None = None
+    mode: Literal["tool", "prompt"] = "tool"
+    tool_context: object = NO_CONTEXT
+    approve: Approve | None = None
+    on_tool_call: Callable[[dict[str, Any]], None] | None = None
+    provider: LLMProvider | str | None = None
+    model: str | None = None
+    fallback: tuple[LLMProvider | str, ...] = ()
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output_schema: dict[str, Any] | None = None
+    cache_tools: bool | str = False
+
+    def __repr__(self) -> str:
+        # Contexts, approvers, listeners, options and providers may hold secrets.
+        providers = [provider for provider in (self.provider, *self.fallback) if provider is not None]
+        shown = {
+            "providers": [name if isinstance(name, str) else type(name).__name__ for name in providers],
+            "model": self.model,
+            "tools": [tool.name for tool in self.tools],
+            "toolkit": [tool.name for tool in self.toolkit or ()],
+            "limits": self.limits,
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items() if value)})"
+
+    @property
+    def has_program_tool(self) -> bool:
+        """Whether the model runs programs by calling `execute_tools`."""
+        return self.toolkit is not None and self.mode == "tool"
+
+    @property
+    def has_written_programs(self) -> bool:
+        """Whether the model writes programs into the text of its answers."""
+        return self.toolkit is not None and self.mode == "prompt"
+
+    def providers(self) -> list[LLMProvider]:
+        """Return the provider and its fallbacks, in the order in which they are asked.
+
+        Raises what `choose` raises.
+        """
+        return [choose(self.provider, self.model), *(choose(provider, None) for provider in self.fallback)]
