@@ -175,9 +175,9 @@ async def test_every_recorded_response_comes_through_the_sdk(recorded: list[Inte
 def test_a_recorded_response_with_something_missing_is_an_error_that_says_so(recorded: list[Interaction]) -> None:
     whole: _Json = next(each.json for each in recorded if not each.is_stream)
 
-    with pytest.raises(ProviderError, match="something that is no message"):
+    with pytest.raises(ProviderError, match="expected a message"):
         answer({key: value for key, value in whole.items() if key != "content"}, _ASKED)
-    with pytest.raises(ProviderError, match=r"int 3 at answer.content\[0\].text, where text is wanted"):
+    with pytest.raises(ProviderError, match=r"expected text at answer.content\[0\].text, got int 3"):
         answer({**whole, "content": [{"type": "text", "text": 3}]}, _ASKED)
 
 

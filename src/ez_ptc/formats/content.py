@@ -24,7 +24,7 @@ from ez_ptc.formats.encoding import (
 )
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.media import MAX_MEDIA_BYTES, MAX_PARTS, ResultPart, part_text, parts_of_result
-from ez_ptc.messages import MediaMessage, TextMessage, ToolResult
+from ez_ptc.messages import MediaMessage, TextMessage, ToolResult, ToolResultMessage
 
 __all__ = [
     "MAX_RESULT_TEXT",
@@ -35,6 +35,7 @@ __all__ = [
     "encoded",
     "error_text",
     "key_text",
+    "result_of_message",
     "result_parts",
     "sendable",
 ]
@@ -92,6 +93,13 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
     """
     parts = parts_of_result(output)
     return None if parts is None else tuple(map(_result_part, parts))
+
+
+def result_of_message(message: ToolResultMessage) -> ToolResult:
+    """Return the result that a message of the conversation carries."""
+    if message.success:
+        return ToolResult(success=True, output=message.result)
+    return ToolResult(success=False, error=str(message.result))
 
 
 def key_text(key: object) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.naming.names import Names
-from ez_ptc.formats.wire import encodable_text, json_problem
+from ez_ptc.formats.wire import encodable_text, is_count, json_problem
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.safe_repr import shown_with_type
 
@@ -44,6 +44,20 @@ class JsonObject:
             _refuse(f"{self.where}.{key}", "text", value)
         return encodable_text(value)
 
+    def string(self, key: str) -> str:
+        """Return the text under `key`, which may be empty, with lone surrogates replaced."""
+        value = self.fields.get(key)
+        if not isinstance(value, str):
+            _refuse(f"{self.where}.{key}", "text", value)
+        return encodable_text(value)
+
+    def count(self, key: str) -> int:
+        """Return the number of tokens under `key`, 0 if there is none."""
+        value = self.fields.get(key) or 0
+        if not is_count(value):
+            _refuse(f"{self.where}.{key}", "a number of tokens", value)
+        return value
+
     def type_name(self) -> str:
         """Return the object's `type`, or empty text."""
         return text_or_empty(self.fields.get("type"))
@@ -74,22 +88,26 @@ def objects(value: object, where: str) -> list[JsonObject]:
     return [JsonObject(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
 
 
-def with_unique_ids(parts: "Sequence[JsonObject]", *, calls: str, key: str, made: str) -> "list[JsonObject]":
-    """Return parts in which no two calls, which are the parts of the type `calls`, have the same id under `key`.
+def with_unique_ids(
+    elements: "Sequence[JsonObject]", *, call_type: str, id_key: str, prefix: str
+) -> "list[JsonObject]":
+    """Return `elements` with a new id for each call that repeats an earlier call's id.
 
-    There are servers that speak a provider's language and call all of them the same. `made` is what the ids begin with
-    that are made instead.
+    Some servers that speak a provider's format give all calls the same id. A call is an element of type `call_type`,
+    with its id under `id_key`; a new id is `prefix` and the element's index.
     """
-    given: list[JsonObject] = []
-    taken: set[str] = set()
-    for at, part in enumerate(parts):
-        own = text_or_empty(part.fields.get(key))
-        if part.type_name() == calls and own:
-            given.append(JsonObject({**part.fields, key: f"{made}{at}"}, part.where) if own in taken else part)
-            taken.add(own)
+    unique: list[JsonObject] = []
+    used: set[str] = set()
+    for index, element in enumerate(elements):
+        identifier = text_or_empty(element.fields.get(id_key))
+        if element.type_name() != call_type or not identifier:
+            unique.append(element)
+        elif identifier in used:
+            unique.append(JsonObject({**element.fields, id_key: f"{prefix}{index}"}, element.where))
         else:
-            given.append(part)
-    return given
+            used.add(identifier)
+            unique.append(element)
+    return unique
 
 
 def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
@@ -106,9 +124,9 @@ def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Name
     return ToolCall(identifier, name, arguments)
 
 
-def _refuse(where: str, wanted: str, value: object) -> NoReturn:
+def _refuse(where: str, expected: str, value: object) -> NoReturn:
     message = (
-        f"the provider's answer has {shown_with_type(value)} at {where}, where {wanted} is wanted: pass the answer as "
-        "JSON, as the SDK's model_dump() gives it, or ask again"
+        f"invalid answer from the provider: expected {expected} at {where}, got {shown_with_type(value)}; pass the "
+        "answer as JSON, as the SDK's model_dump() returns it, or ask again"
     )
     raise ProviderError(message)

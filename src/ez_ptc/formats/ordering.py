@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, TypeGuard
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import Entry
 
-__all__ = ["PREVIOUS", "check_order", "refuse_late_instructions", "refuse_previous_response", "split_instructions"]
+__all__ = [
+    "PREVIOUS",
+    "check_order",
+    "is_system_text",
+    "refuse_late_instructions",
+    "refuse_previous_response",
+    "refuse_tool_choice",
+    "split_instructions",
+]
 
 PREVIOUS: Final = "previous_response_id"
 """The option that has OpenAI's Responses go on from an answer that it has stored."""
@@ -44,6 +52,11 @@ def check_order(entries: Iterable[Entry]) -> None:
         _refuse("nobody has asked anything in it: give a message, as in .prompt_conversation('...')")
 
 
+def is_system_text(entry: Entry) -> TypeGuard[TextMessage]:
+    """Return whether an entry is a text of the system."""
+    return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
+
+
 def split_instructions(entries: Sequence[Entry]) -> tuple[list[TextMessage], list[Entry]]:
     """Return what the system says before the model first speaks, and everything else in its order.
 
@@ -55,11 +68,12 @@ def split_instructions(entries: Sequence[Entry]) -> tuple[list[TextMessage], lis
     has_spoken = False
     for entry in entries:
         has_spoken = has_spoken or isinstance(entry, Answer) or entry.role is MessageRole.ASSISTANT
-        if not isinstance(entry, TextMessage) or entry.role is not MessageRole.SYSTEM:
-            rest.append(entry)
-        elif not has_spoken:
-            instructions.append(entry)
-        elif entry.text.strip():
+        if is_system_text(entry):
+            if not has_spoken:
+                instructions.append(entry)
+            elif entry.text.strip():
+                rest.append(entry)
+        else:
             rest.append(entry)
     return instructions, rest
 
@@ -70,6 +84,13 @@ def refuse_late_instructions(provider: str) -> NoReturn:
         f"{provider} does not take a system message after its model has spoken: say it with .request(...), or choose "
         f"another provider"
     )
+    raise ProviderError(message)
+
+
+def refuse_tool_choice(choice: str, tools: Iterable[str]) -> NoReturn:
+    """Raise ProviderError for a `tool_choice` that is none of the three modes and none of these tools."""
+    expected = ", ".join(("'auto'", "'none'", "'required'", *map(shown, tools)))
+    message = f"unknown tool_choice {shown(choice)}; expected one of {expected}"
     raise ProviderError(message)
 
 

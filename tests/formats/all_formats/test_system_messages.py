@@ -57,7 +57,7 @@ def test_anthropic_hears_it_after_results() -> None:
 
 @pytest.mark.parametrize("entries", [(HELLO, SAID, LATE, SAID, BYE), (HELLO, SAID, LATE)])
 def test_a_place_in_which_anthropic_does_not_take_it_is_an_error(entries: tuple[Entry, ...]) -> None:
-    with pytest.raises(ProviderError, match="Anthropic does not take a system message between two answers"):
+    with pytest.raises(ProviderError, match="Anthropic does not accept a system message between two model answers"):
         to_anthropic(*entries)
 
 

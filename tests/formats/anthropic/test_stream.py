@@ -151,15 +151,24 @@ def test_a_stream_of_nothing_is_an_error() -> None:
 
 
 _BROKEN: list[tuple[list[Any], str]] = [
-    ([3], "int 3 at event, where an object"),
-    ([{"type": "message_start"}], "None at event.message, where an object"),
-    ([{"type": "content_block_start", "index": 0}], "None at event.content_block, where an object"),
-    ([{"type": "content_block_start", "index": "0", "content_block": {}}], "str '0' is at event.index"),
-    ([{"type": "content_block_delta", "index": 4, "delta": {}}], "event.index is 4, and no block of that number"),
-    (_begun(_PARIS, {"type": "input_json_delta", "partial_json": 3}), "int 3 at event.delta.partial_json, where text"),
-    ([{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}], "an error .*Overloaded"),
-    ([{"type": "error"}], "no message"),
-    ([{"type": "message_delta", "delta": 3}], "int 3 at event.delta, where an object"),
+    ([3], "expected an object at event, got int 3"),
+    ([{"type": "message_start"}], "expected an object at event.message, got None"),
+    ([{"type": "content_block_start", "index": 0}], "expected an object at event.content_block, got None"),
+    (
+        [{"type": "content_block_start", "index": "0", "content_block": {}}],
+        "expected a block's index at event.index, got str '0'",
+    ),
+    ([{"type": "content_block_delta", "index": 4, "delta": {}}], "event.index is 4, but no block with that index"),
+    (
+        _begun(_PARIS, {"type": "input_json_delta", "partial_json": 3}),
+        "expected text at event.delta.partial_json, got int 3",
+    ),
+    (
+        [{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}],
+        "returned an error: 'Overloaded",
+    ),
+    ([{"type": "error"}], "expected a message"),
+    ([{"type": "message_delta", "delta": 3}], "expected an object at event.delta, got int 3"),
 ]
 
 
@@ -225,6 +234,6 @@ def test_whatever_is_said_makes_a_request_that_the_api_takes(turns: list[list[En
     try:
         body = request(Prompt(model="claude", entries=tuple(entries), tools=(get_weather,)))
     except ProviderError as error:
-        assert "a system message between two answers" in str(error)  # noqa: PT017 - either ending is right, and each is checked
+        assert "a system message between two model answers" in str(error)  # noqa: PT017 - either ending is right, and each is checked
     else:
         assert problems(body) == []

@@ -61,13 +61,13 @@ def test_thoughts_and_cached_tokens_are_counted_once() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     _pairs(
-        ({}, "no candidate"),
-        ({"candidates": []}, "no candidate"),
-        ({"candidates": {}}, "answer.candidates, where a list"),
-        ({"candidates": [5]}, r"answer.candidates\[0\], where an object"),
+        ({}, "expected a candidate"),
+        ({"candidates": []}, "expected a candidate"),
+        ({"candidates": {}}, "expected a list at answer.candidates"),
+        ({"candidates": [5]}, r"expected an object at answer.candidates\[0\]"),
         ({"candidates": [{"content": "x"}]}, r"answer.candidates\[0\].content"),
         ({"candidates": [{"content": {"parts": "x"}}]}, r"answer.candidates\[0\].content.parts"),
-        ({"candidates": [{"content": {"parts": [{"text": 5}]}}]}, r"int 5 at .*parts\[0\].text"),
+        ({"candidates": [{"content": {"parts": [{"text": 5}]}}]}, r"at .*parts\[0\].text, got int 5"),
         ({"candidates": [{"content": {"parts": [{"functionCall": {"args": {}}}]}}]}, "functionCall.name"),
         ({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": 5}}]}}]}, "functionCall.args"),
         ({"candidates": [{"finishReason": 5}]}, "finishReason"),

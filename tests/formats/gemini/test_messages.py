@@ -91,7 +91,7 @@ def test_the_choice_of_tools_is_a_mode(changes: dict[str, Any], config: dict[str
 
 
 def test_a_choice_of_a_tool_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ProviderError, match="'get_time', and there is no such tool"):
+    with pytest.raises(ProviderError, match="unknown tool_choice 'get_time'"):
         request(asking(tool_choice="get_time"))
 
 

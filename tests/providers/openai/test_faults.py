@@ -194,7 +194,7 @@ async def test_an_error_in_a_stream_is_an_error(api: Api, anyio_backend: str) ->
         ({"error": {"message": "who", "code": "invalid_api_key"}}, AuthenticationError, "who"),
         ({"error": "gone"}, ProviderError, "gone"),
         ("no JSON", ProviderError, "no usable answer"),
-        ("[1]", ProviderError, "an object is wanted"),
+        ("[1]", ProviderError, "expected an object"),
     ]
     with LoopbackServer(*(Reply(body=sse(*api.events(TEXT)[:3], event)) for event, _, _ in errors)) as server:
         async with api.provider("m", base_url=server.url).connect() as connection:

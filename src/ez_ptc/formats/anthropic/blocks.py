@@ -1,9 +1,9 @@
-"""Anthropic's own blocks in the form that it takes back.
+"""Anthropic's own blocks in the form that its API accepts back.
 
-The result of a call of one of Anthropic's own tools (`server_tool_use`) is in the same answer, or in a later one if the
-model paused or if its program waits for the results of our calls. Only results may come in between. Anthropic refuses a
-conversation in which a user message follows a call that has no result, so such a call is left out, and the calls that
-its program made become calls of the model.
+The result of a server tool (`server_tool_use`) is in the same answer, or in a later one if the model paused or if its
+program waits for the results of our calls. Only results may come in between: Anthropic rejects a conversation in which
+a user message follows a call without a result. Such a call is left out, and the calls its program made become calls of
+the model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,87 +12,89 @@ from typing import Any, Final, cast
 from ez_ptc.formats.json_reader import text_or_empty
 from ez_ptc.messages import Answer
 
-__all__ = ["PROVIDER", "Turn", "is_called_by_program", "own_blocks", "sent_back", "without_lost_calls"]
+__all__ = ["PROVIDER", "RoleBlock", "is_called_by_program", "original_blocks", "sendable_block", "without_lost_calls"]
 
 PROVIDER: Final = "anthropic"
 
 _Json = dict[str, Any]
-Turn = tuple[str, _Json]
+RoleBlock = tuple[str, _Json]
 """A role and a block."""
 
-_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
-_RESULT: Final = "_tool_result"
-_OUR_RESULT: Final = "tool_result"
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+_SERVER_RESULT_SUFFIX: Final = "_tool_result"
+_RESULT: Final = "tool_result"
 
 
-def own_blocks(answer: Answer) -> Sequence[_Json]:
+def original_blocks(answer: Answer) -> Sequence[_Json]:
     """Return an answer's blocks as Anthropic sent them, or none if the answer was made or changed by hand."""
     content: object = answer.content
     if answer.provider != PROVIDER or not isinstance(content, list | tuple):
         return ()
-    blocks = cast("Sequence[object]", content)
-    if not all(isinstance(block, dict) for block in blocks):
+    elements = cast("Sequence[object]", content)
+    if not all(isinstance(element, dict) for element in elements):
         return ()
-    own = cast("Sequence[_Json]", blocks)
-    called = [text_or_empty(block.get("id")) for block in own if block.get("type") == "tool_use"]
-    return own if called == [call.id for call in answer.calls] else ()
+    blocks = cast("Sequence[_Json]", elements)
+    call_ids = [text_or_empty(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
+    return blocks if call_ids == [call.id for call in answer.calls] else ()
 
 
-def sent_back(block: _Json) -> _Json:
-    """Return a block as it came, but without the parts that Anthropic sends and does not accept."""
-    listed: object = block.get("citations")
-    if not listed:
+def sendable_block(block: _Json) -> _Json:
+    """Return a block without the fields that Anthropic sends but does not accept."""
+    elements: object = block.get("citations")
+    if not elements:
         return block
-    citations = [
-        {key: value for key, value in cast("_Json", citation).items() if (key, value) != ("file_id", None)}
-        for citation in (cast("list[object]", listed) if isinstance(listed, list) else ())
-        if isinstance(citation, dict)
-    ]
+    citations: list[_Json] = []
+    if isinstance(elements, list):
+        for citation in cast("list[object]", elements):
+            if isinstance(citation, dict):
+                fields = cast("_Json", citation).items()
+                citations.append({key: value for key, value in fields if (key, value) != ("file_id", None)})
     return {**block, "citations": citations}
 
 
 def is_called_by_program(block: _Json) -> bool:
-    """Whether a block is a call of one of our tools that an Anthropic program made."""
+    """Return whether a block is a call of one of our tools by a program that Anthropic runs."""
     caller = block.get("caller")
     return block.get("type") == "tool_use" and isinstance(caller, Mapping) and caller != {"type": "direct"}
 
 
-def without_lost_calls(turns: Sequence[Turn]) -> list[Turn]:
-    """Return turns without the calls of Anthropic's own tools whose result can no longer come, and stray results."""
-    called = {text_or_empty(block.get("id")): at for at, (_, block) in enumerate(turns) if _is_call(block)}
-    answered = {_answered_call(block): at for at, (role, block) in enumerate(turns) if _is_result(role, block)}
-    messages = [at for at, (role, block) in enumerate(turns) if role == "user" and block.get("type") != _OUR_RESULT]
+def without_lost_calls(blocks: Sequence[RoleBlock]) -> list[RoleBlock]:
+    """Return blocks without server tool calls whose result can no longer come, and without results of no call."""
+    calls = {text_or_empty(block.get("id")): index for index, (_, block) in enumerate(blocks) if _is_call(block)}
+    results = {_call_id(block): index for index, (role, block) in enumerate(blocks) if _is_result(role, block)}
+    user_messages = [
+        index for index, (role, block) in enumerate(blocks) if role == "user" and block.get("type") != _RESULT
+    ]
     lost: set[str] = set()
-    for identifier, at in called.items():
-        end = answered.get(identifier, len(turns))
-        if end < at or any(at < position < end for position in messages):
+    for identifier, index in calls.items():
+        end = results.get(identifier, len(blocks))
+        if end < index or any(index < message < end for message in user_messages):
             lost.add(identifier)
-    complete = called.keys() - lost
-    kept: list[Turn] = []
-    for role, block in turns:
+    complete = calls.keys() - lost
+    kept: list[RoleBlock] = []
+    for role, block in blocks:
         is_lost_call = _is_call(block) and text_or_empty(block.get("id")) in lost
-        is_stray = _is_result(role, block) and _answered_call(block) not in complete
-        if not is_lost_call and not is_stray:
-            kept.append((role, _without_caller(block) if _calling_program(block) in lost else block))
+        is_stray_result = _is_result(role, block) and _call_id(block) not in complete
+        if not is_lost_call and not is_stray_result:
+            kept.append((role, _without_lost_caller(block, lost)))
     return kept
 
 
 def _is_call(block: _Json) -> bool:
-    return text_or_empty(block.get("type")) in _CALLS
+    return text_or_empty(block.get("type")) in _SERVER_CALLS
 
 
 def _is_result(role: str, block: _Json) -> bool:
-    return role == "assistant" and text_or_empty(block.get("type")).endswith(_RESULT)
+    return role == "assistant" and text_or_empty(block.get("type")).endswith(_SERVER_RESULT_SUFFIX)
 
 
-def _answered_call(block: _Json) -> str:
-    return text_or_empty(block.get("tool_use_id"))
+def _call_id(result: _Json) -> str:
+    return text_or_empty(result.get("tool_use_id"))
 
 
-def _calling_program(block: _Json) -> str:
+def _without_lost_caller(block: _Json, lost: set[str]) -> _Json:
     caller = block.get("caller")
-    return text_or_empty(cast("_Json", caller).get("tool_id")) if isinstance(caller, Mapping) else ""
-
-
-def _without_caller(block: _Json) -> _Json:
+    program = cast("_Json", caller).get("tool_id") if isinstance(caller, Mapping) else None
+    if text_or_empty(program) not in lost:
+        return block
     return {key: value for key, value in block.items() if key != "caller"}

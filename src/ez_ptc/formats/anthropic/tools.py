@@ -1,9 +1,9 @@
-"""The JSON of Anthropic's Messages."""
+"""Tools, calls and results in Anthropic's Messages API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.anthropic.media import media_block, text_block
+from ez_ptc.formats.anthropic.media import media_part, text_part
 from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
@@ -25,50 +25,43 @@ KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_.-", first="A-Za-z0-9_.-"
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 
-    A parameter with characters that Anthropic does not take has another name there, as `Names` has it. `strict` binds
-    the model to the schema; what it cannot say raises `SchemaError` that names the parameter.
+    Parameters with characters that Anthropic rejects are renamed, as `Names` records. With `strict`, the model is held
+    to the schema; a schema Anthropic cannot enforce raises `SchemaError`, which names the parameter.
     """
-    strict = is_strict(tool, strict)
-    if strict:
-        schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
-    else:
-        schema = without_one_of(portable(tool.name, tool.parameters))
     described: dict[str, Any] = {
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.description,
-        "input_schema": keys_of(schema, KEYS).sent_schema(),
     }
-    return {**described, "strict": True} if strict else described
+    if is_strict(tool, strict):
+        schema = strict_parameters(tool.name, tool.parameters, rules=ANTHROPIC)
+        return {**described, "input_schema": keys_of(schema, KEYS).sent_schema(), "strict": True}
+    schema = without_one_of(portable(tool.name, tool.parameters))
+    return {**described, "input_schema": keys_of(schema, KEYS).sent_schema()}
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
-    """Return the calls that a model asks for in a message.
-
-    Raises `ProviderError` that says what is wrong where.
-    """
-    top = JsonObject(answer, "answer")
-    blocks = [] if isinstance(top.fields.get("content"), str) else top.objects("content")
-    used = [block for block in blocks if block.fields.get("type") == "tool_use"]
-    return [tool_call(block, block.text("id"), "input", names) for block in used]
+    """Return the tool calls in a message. Raises `ProviderError` that names the invalid field."""
+    message = JsonObject(answer, "answer")
+    if isinstance(message.fields.get("content"), str):
+        return []
+    blocks = [block for block in message.objects("content") if block.fields.get("type") == "tool_use"]
+    return [tool_call(block, block.text("id"), "input", names) for block in blocks]
 
 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
-    """Return the one user message that answers all calls; `names` are not needed, for its blocks name no tool."""
+    """Return the one user message with all results; `names` is unused, since its blocks name no tool."""
     del names
-    blocks = [_block(call, result) for call, result in answered]
+    blocks = [_result_block(call, result) for call, result in answered]
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
-def _block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+def _result_block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     result = delivered(call.name, result)
-    return {
-        "type": "tool_result",
-        "tool_use_id": call.id,
-        "content": _content(result.output) if result.success else error_text(result),
-        "is_error": not result.success,
-    }
-
-
-def _content(output: object) -> str | list[dict[str, Any]]:
-    parts = result_parts(output)
-    return as_text(output) if parts is None else content_of_result(parts, text_block, media_block)
+    content: str | list[dict[str, Any]]
+    if not result.success:
+        content = error_text(result)
+    elif (parts := result_parts(result.output)) is None:
+        content = as_text(result.output)
+    else:
+        content = content_of_result(parts, text_part, media_part)
+    return {"type": "tool_result", "tool_use_id": call.id, "content": content, "is_error": not result.success}

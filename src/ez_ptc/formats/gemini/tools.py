@@ -1,7 +1,7 @@
-"""The JSON of Gemini's function declarations.
+"""Tools, calls and results in Gemini's generateContent API.
 
-Gemini takes a tool's parameters as a part of OpenAPI 3.0 (`parameters`) or as JSON Schema (`parameters_json_schema`).
-The first is used where it can say what the parameters are.
+Gemini accepts a tool's parameters as a subset of OpenAPI 3.0 (`parameters`) or as JSON Schema
+(`parameters_json_schema`). The first is used if it can express the parameters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.gemini.media import no_response_part, response_part, text_part
+from ez_ptc.formats.gemini.media import result_media_part, text_part, unsupported_in_result
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.openapi import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
@@ -19,66 +19,75 @@ from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
 
-__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+__all__ = ["KEYS", "LOCAL_ID_PREFIX", "NAMES", "calls", "describe", "results"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_.:-", first="A-Za-z_", longest=128)
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_", first="A-Za-z_", longest=64), everywhere=True)
 
-_MADE_ID: Final = "ez-ptc-call-"
+LOCAL_ID_PREFIX: Final = "ez-ptc-call-"
+"""The prefix of ids for calls that Gemini sent without one; such an id is never sent."""
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
-    """Return a tool as a function declaration. `strict` changes nothing: Gemini has no such mode.
+    """Return a tool as a function declaration; `strict` is ignored, since Gemini has no such mode for a tool.
 
-    A key with characters that Gemini does not take has another name there, as `Names` has it. A tool without
-    parameters has none in its declaration. What contains itself, takes any keys or may be of any type is described in
+    Keys with characters that Gemini rejects are renamed, as `Names` records. The declaration of a tool without
+    parameters has none. Recursive parameters, and values with any keys or of any type, are described in
     `parameters_json_schema`.
     """
     del strict
-    declared = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.description}
+    declaration = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.description}
     schema = keys_of(portable(tool.name, tool.parameters), KEYS).sent_schema()
     parameters = as_openapi(tool.name, schema)
     if parameters is None:
-        return {**declared, "parameters_json_schema": without_one_of(schema)}
-    return {**declared, "parameters": parameters} if parameters.get("properties") else declared
+        return {**declaration, "parameters_json_schema": without_one_of(schema)}
+    return {**declaration, "parameters": parameters} if parameters.get("properties") else declaration
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
-    """Return the calls that a model asks for, in a response, its first candidate, or that one's content.
+    """Return the tool calls in a response's first candidate, in a candidate or in its content.
 
-    Keys may be written as `functionCall` or as `function_call`. A call without an id gets one of its position. Raises
-    `ProviderError` that says what is wrong where.
+    Accepts both `functionCall` and `function_call`; a call without an id gets one from its index. Raises
+    `ProviderError` that names the invalid field.
     """
     top = JsonObject(answer, "answer")
     candidates = top.objects("candidates")
     candidate = candidates[0] if candidates else top
     content = candidate.object("content") or candidate
-    found = [part.object("function_call", "functionCall") for part in content.objects("parts")]
-    asked = [call for call in found if call is not None]
-    return [tool_call(call, call.identifier(f"{_MADE_ID}{at}", "id"), "args", names) for at, call in enumerate(asked)]
+    optional = [part.object("function_call", "functionCall") for part in content.objects("parts")]
+    functions = [function for function in optional if function is not None]
+    return [
+        tool_call(function, function.identifier(f"{LOCAL_ID_PREFIX}{index}", "id"), "args", names)
+        for index, function in enumerate(functions)
+    ]
 
 
 def results(
     answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None, *, takes_media: bool = True
 ) -> list[dict[str, Any]]:
-    """Return the one user content that answers all calls.
+    """Return the one user content with all results.
 
-    `takes_media` is whether the model takes images and documents in a result, as models since Gemini 3 do.
+    `takes_media` is whether the model accepts images and documents in a result, as models since Gemini 3 do.
     """
-    known = Names() if names is None else names
+    names = names or Names()
     parts = [
-        {"function_response": _response(call, result, known, takes_media=takes_media)} for call, result in answered
+        {"function_response": _response(call, result, names, takes_media=takes_media)} for call, result in answered
     ]
     return [{"role": "user", "parts": parts}] if parts else []
 
 
 def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: bool) -> dict[str, Any]:
     result = delivered(call.name, result)
-    response = {"output": result.output} if result.success else {"error": error_text(result)}
-    answer: dict[str, Any] = {"name": names.to_provider(call.name), "response": response}
-    if result.success and (parts := result_parts(result.output)) is not None:
-        content = content_of_result(parts, text_part, response_part if takes_media else no_response_part)
-        texts = [part["text"] for part in content if "text" in part]
-        answer |= {"response": {"output": "\n".join(texts)}}
-        answer |= {"parts": media} if (media := [part for part in content if "text" not in part]) else {}
-    return answer if call.id.startswith(_MADE_ID) else {"id": call.id, **answer}
+    response: dict[str, Any] = {"name": names.to_provider(call.name)}
+    if not call.id.startswith(LOCAL_ID_PREFIX):
+        response = {"id": call.id, **response}
+    if not result.success:
+        return {**response, "response": {"error": error_text(result)}}
+    parts = result_parts(result.output)
+    if parts is None:
+        return {**response, "response": {"output": result.output}}
+    content = content_of_result(parts, text_part, result_media_part if takes_media else unsupported_in_result)
+    response["response"] = {"output": "\n".join(part["text"] for part in content if "text" in part)}
+    if media := [part for part in content if "text" not in part]:
+        response["parts"] = media
+    return response

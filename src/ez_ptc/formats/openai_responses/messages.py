@@ -111,7 +111,9 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     if not isinstance(top.fields.get("output"), list):
         message = "the provider's answer has no output: is it the address of an API for responses?"
         raise ProviderError(message)
-    items = with_unique_ids(top.objects("output"), calls=CALL, key="call_id", made=f"call_{len(prompt.entries)}_")
+    items = with_unique_ids(
+        top.objects("output"), call_type=CALL, id_key="call_id", prefix=f"call_{len(prompt.entries)}_"
+    )
     messages, refused = _messages(items, names_for(prompt.tools, "openai-responses"))
     has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
     why = top.object("incomplete_details")
