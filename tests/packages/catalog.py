@@ -133,7 +133,7 @@ def more(x):
 more(1)
 """,
         value=2,
-        note="functions run as plain Python: nothing can be compiled while a program runs",
+        note="functions run as plain Python, without compilation",
     ),
     Package(
         name="pydantic",
@@ -179,7 +179,7 @@ graph = nx.Graph([(1, 2), (2, 3), (1, 3), (3, 4)])
 """,
         value=[[1, 3, 4], 3],
         also=("numpy", "scipy"),
-        note="some of its functions want `numpy` and `scipy` allowed as well",
+        note="some functions need `numpy` and `scipy` in `allow_imports`",
     ),
     Package(
         name="matplotlib",
@@ -194,7 +194,7 @@ plt.close()
 file.getvalue()[:4]
 """,
         value=b"\x89PNG",
-        note="figures come back in `result.images`; its own fonts only",
+        note="figures are in `result.images`; only its own fonts",
     ),
     Package(
         name="PIL",
@@ -241,7 +241,7 @@ book.active.append([1, 2])
 book.save(io.BytesIO())
 """,
         error="there are no files in here",
-        note="it reads and makes books, and cannot save one, which takes temporary files",
+        note="it reads and builds workbooks, but saving needs temporary files",
     ),
     Package(
         name="yaml",
