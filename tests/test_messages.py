@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage, safe_repr
+from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage, robust_repr
 
 _HUGE = 10**5000
 
@@ -68,4 +68,4 @@ class Loud:
     ids=["dict", "tuple", "object", "plain"],
 )
 def test_only_what_cannot_be_written_is_replaced(value: object, text: str) -> None:
-    assert safe_repr(value) == text
+    assert robust_repr(value) == text

@@ -30,7 +30,7 @@ __all__ = [
     "ToolResultMessage",
     "Usage",
     "VideoMessage",
-    "safe_repr",
+    "robust_repr",
 ]
 
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
@@ -40,7 +40,7 @@ _REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
-def safe_repr(value: object) -> str:
+def robust_repr(value: object) -> str:
     """Return the `repr` of a value, whatever is in it.
 
     Python writes out no integer of more than 4,300 digits, and raises ValueError instead. There, and where an object's
@@ -76,7 +76,7 @@ class Printable:
 
     def __repr__(self) -> str:
         shown = (
-            f"{each.name}={safe_repr(getattr(self, each.name))}" for each in fields(cast("Any", self)) if each.repr
+            f"{each.name}={robust_repr(getattr(self, each.name))}" for each in fields(cast("Any", self)) if each.repr
         )
         return f"{type(self).__qualname__}({', '.join(shown)})"
 

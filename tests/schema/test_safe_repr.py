@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.schema.safe_repr import shown, shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 
 class Trap(str):
@@ -36,21 +36,21 @@ TEXTS = [
 
 @pytest.mark.parametrize(("value", "text"), TEXTS)
 def test_a_value_is_shown_after_its_type(value: object, text: str) -> None:
-    assert shown_with_type(value) == text
+    assert safe_repr_with_type(value) == text
 
 
 def test_what_is_deep_or_long_is_cut() -> None:
-    assert shown([[[[[1]]]]]) == "[[[[…]]]]"
-    assert shown(list(range(100))) == "[0, 1, 2, 3, 4, 5, …]"
-    assert shown({number: number for number in range(7)}) == "{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, …}"
-    assert shown("x" * 10_000_000) == "'" + "x" * 78 + "…"
-    assert shown(10**100_000) == "<an int of 332193 bits>"
+    assert safe_repr([[[[[1]]]]]) == "[[[[…]]]]"
+    assert safe_repr(list(range(100))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert safe_repr({number: number for number in range(7)}) == "{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, …}"
+    assert safe_repr("x" * 10_000_000) == "'" + "x" * 78 + "…"
+    assert safe_repr(10**100_000) == "<an int of 332193 bits>"
 
 
 def test_no_code_of_the_value_runs() -> None:
-    assert shown_with_type(Trap("tea")) == "Trap"
-    assert shown([Trap("tea")]) == "[<Trap>]"
-    assert shown({"key": Trap("tea")}) == "{'key': <Trap>}"
+    assert safe_repr_with_type(Trap("tea")) == "Trap"
+    assert safe_repr([Trap("tea")]) == "[<Trap>]"
+    assert safe_repr({"key": Trap("tea")}) == "{'key': <Trap>}"
 
 
 VALUES = st.recursive(
@@ -61,4 +61,4 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_any_value_fits_into_eighty_characters(value: object) -> None:
-    assert 0 < len(shown(value)) <= 80
+    assert 0 < len(safe_repr(value)) <= 80

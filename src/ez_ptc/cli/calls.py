@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.cli.terminal import printable
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def call_text(call: Mapping[str, Any]) -> str:
     """
     positional: Sequence[object] = call["args"]
     named: Mapping[str, object] = call["kwargs"]
-    given = [*map(shown, positional), *(f"{_name(name)}={shown(value)}" for name, value in named.items())]
+    given = [*map(safe_repr, positional), *(f"{_name(name)}={safe_repr(value)}" for name, value in named.items())]
     more = [f"… {len(given) - _MAX_ARGUMENTS:,} more"] if len(given) > _MAX_ARGUMENTS else []
     return f"{_name(call['name'])}({', '.join([*given[:_MAX_ARGUMENTS], *more])})"
 
@@ -50,7 +50,7 @@ def outcome_text(call: Mapping[str, Any]) -> str:
         items = cast("Sequence[object]", result)
         noun = "record" if items and all(isinstance(item, Mapping) for item in items) else "item"
         return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
-    return shown(result)
+    return safe_repr(result)
 
 
 def argument_lines(arguments: Mapping[str, object]) -> list[str]:
@@ -111,7 +111,7 @@ def _visible(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # CPython writes no integer of more than 4,300 digits
-        text = shown(value)
+        text = safe_repr(value)
     return _BLANKS.sub(lambda run: f"[{len(run[0]):,} blanks]", printable(text))
 
 

@@ -17,7 +17,7 @@ from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,7 +225,7 @@ def _indented(program: str) -> str:
 
 
 def _line(value: object) -> str:
-    text = printable(" ".join((value if isinstance(value, str) else shown(value)).split()))
+    text = printable(" ".join((value if isinstance(value, str) else safe_repr(value)).split()))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 

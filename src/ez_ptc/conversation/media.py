@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from ez_ptc.messages import DocumentMessage, MediaMessage
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def media_message(
     """
     if media_type is not None and not _matches(message_class, media_type):
         message = (
-            f"expected the media type of {message_class.PHRASE}, got {shown(media_type)}: "
+            f"expected the media type of {message_class.PHRASE}, got {safe_repr(media_type)}: "
             f"write media_type='{message_class().media_type}'"
         )
         raise ValueError(message)
@@ -112,7 +112,7 @@ def _type_of_url(message_class: type[MediaMessage], url: str) -> str:
     if url.startswith(_DATA_SCHEME):
         media_type = url[len(_DATA_SCHEME) : url.find(",")].partition(";")[0]
         if not _matches(message_class, media_type):
-            message = f"expected the URL of {message_class.PHRASE}, got one of {shown(media_type)}"
+            message = f"expected the URL of {message_class.PHRASE}, got one of {safe_repr(media_type)}"
             raise ValueError(message)
         return media_type
     named = _type_of_name(urlsplit(url).path)
@@ -134,9 +134,9 @@ def _type_of_data(message_class: type[MediaMessage], data: bytes, name: str) -> 
     known = ", ".join(
         sorted({type_.rpartition("/")[2] for type_ in _SUFFIXES.values() if _matches(message_class, type_)})
     )
-    actual = shown(name or data[:16])
+    actual = safe_repr(name or data[:16])
     if media_type is not None:
-        actual = f"{shown(name) if name else 'bytes'} of {media_type}"
+        actual = f"{safe_repr(name) if name else 'bytes'} of {media_type}"
     message = (
         f"expected {message_class.PHRASE} ({known}), got {actual}: "
         f"set its type with media_type='{message_class().media_type}'"

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from ez_ptc.conversation.validation import check_tool
 from ez_ptc.errors import DuplicateToolError
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["check_names", "with_tools"]
@@ -37,7 +37,7 @@ def with_tools(tools: _Tools, functions: Iterable[_AnyCallable | Iterable[_AnyCa
             tool = Tool.from_function(function)
         present = by_name.setdefault(tool.name, tool)
         if not _is_same(present, cast("_AnyCallable", function), tool):
-            message = f"two tools are called {shown(tool.name)}: rename one with @ez_tool(name=...)"
+            message = f"two tools are called {safe_repr(tool.name)}: rename one with @ez_tool(name=...)"
             _log.warning("tool refused: %s", message)
             raise DuplicateToolError(message)
     return tuple(by_name.values())

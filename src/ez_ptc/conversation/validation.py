@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from ez_ptc.conversation.prices import Price
 from ez_ptc.conversation.settings import OWN_OPTIONS
 from ez_ptc.messages import CACHE_LIFETIMES, Message
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def check_text(text: object) -> None:
 def check_lifetime(lifetime: str | None) -> bool | str:
     """Return a cache mark: a lifetime, or True for the default. Raises ValueError for an unknown lifetime."""
     if lifetime is not None and lifetime not in CACHE_LIFETIMES:
-        message = f"expected a lifetime of {', '.join(CACHE_LIFETIMES)}, got {shown(lifetime)}: write .cache('1h')"
+        message = f"expected a lifetime of {', '.join(CACHE_LIFETIMES)}, got {safe_repr(lifetime)}: write .cache('1h')"
         raise ValueError(message)
     return lifetime or True
 
@@ -89,7 +89,7 @@ def check_toolkit(toolkit: object, mode: object) -> None:
         )
         raise TypeError(message)
     if mode not in _MODES:
-        message = f"unknown mode {shown(mode)}; expected 'tool' or 'prompt'"
+        message = f"unknown mode {safe_repr(mode)}; expected 'tool' or 'prompt'"
         raise ValueError(message)
 
 
@@ -112,7 +112,7 @@ def check_listener(listen: F) -> F:
 
 def check_limit(name: str, value: object) -> object:
     """Return a limit. Raises TypeError for a wrong type, ValueError unless it is positive and finite."""
-    actual = shown(str(value) if isinstance(value, Decimal) else value)
+    actual = safe_repr(str(value) if isinstance(value, Decimal) else value)
     hint = f"write .limits({name}={_EXAMPLES[name]})"
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         message = f"the limit `{name}` must be a number, got {actual}: {hint}"
@@ -134,8 +134,8 @@ def check_prices(prices: Mapping[str, Price]) -> Mapping[str, Price]:
     for model, price in cast("Iterable[tuple[str, object]]", prices.items()):
         if not isinstance(price, Price):
             message = (
-                f"expected a Price for {shown(model)}, got {type(price).__name__}: write Price.of('2', '0.20', '10'), "
-                f"US dollars for a million tokens of input, cached input, and output"
+                f"expected a Price for {safe_repr(model)}, got {type(price).__name__}: write "
+                f"Price.of('2', '0.20', '10'), US dollars for a million tokens of input, cached input, and output"
             )
             raise TypeError(message)
     return prices
@@ -146,5 +146,5 @@ def check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         near = get_close_matches(name, OWN_OPTIONS, n=1, cutoff=_MIN_SIMILARITY)
         if near and name != near[0]:
-            message = f"unknown option {shown(name)}; did you mean {near[0]!r}?"
+            message = f"unknown option {safe_repr(name)}; did you mean {near[0]!r}?"
             raise TypeError(message)

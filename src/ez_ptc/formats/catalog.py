@@ -9,7 +9,7 @@ from ez_ptc.formats.naming.keys import KeyRules
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.messages import ToolCall, ToolResult
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["FORMATS", "Format", "describe_all", "format_named", "names_for"]
 
@@ -54,7 +54,7 @@ class Format(Protocol):
 def format_named(name: str) -> Format:
     """Return the module of a format. Raises ValueError that lists the names there are."""
     if name not in FORMATS:
-        message = f"there is no format {shown(name)}; there are: {', '.join(FORMATS)}"
+        message = f"there is no format {safe_repr(name)}; there are: {', '.join(FORMATS)}"
         raise ValueError(message)
     return cast("Format", importlib.import_module(f"ez_ptc.formats.{FORMATS[name]}"))
 

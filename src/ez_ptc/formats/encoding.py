@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from ez_ptc.sandbox.worker.values.substitutes import UNKNOWN, TooManyError, of_base, of_special
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [
     "MAX_DEPTH",
@@ -105,7 +105,7 @@ def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashabl
 
 
 def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
-    text = name if isinstance(name, str) else shown(name)
+    text = name if isinstance(name, str) else safe_repr(name)
     free, number = name, 1
     while free in taken:
         free = f"{text} ({kind})" if number == 1 else f"{text} ({kind} {number})"

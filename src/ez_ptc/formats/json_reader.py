@@ -7,7 +7,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.wire import encodable_text, is_count, json_problem
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.safe_repr import shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = ["JsonObject", "objects", "read_body", "text_or_empty", "tool_call", "with_unique_ids"]
 
@@ -126,7 +126,7 @@ def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Name
 
 def _refuse(where: str, expected: str, value: object) -> NoReturn:
     message = (
-        f"invalid answer from the provider: expected {expected} at {where}, got {shown_with_type(value)}; pass the "
+        f"invalid answer from the provider: expected {expected} at {where}, got {safe_repr_with_type(value)}; pass the "
         "answer as JSON, as the SDK's model_dump() returns it, or ask again"
     )
     raise ProviderError(message)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import DocumentMessage, MediaMessage, TextMessage
-from ez_ptc.schema.safe_repr import one_line, shown
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 __all__ = [
     "MAX_MEDIA_BYTES",
@@ -106,11 +106,11 @@ def part_text(media: MediaMessage) -> str:
 
 def measured(media: MediaMessage) -> str:
     """Return the type and size of media, or its type and address."""
-    kind = one_line(media.media_type)
+    kind = safe_line(media.media_type)
     if media.data is not None:
         return f"{kind}, {len(media.data):,} bytes"
     url = media.url or ""
-    return f"{kind}, {shown(url[: url.find(',') + 1] if url.startswith('data:') else url)}"
+    return f"{kind}, {safe_repr(url[: url.find(',') + 1] if url.startswith('data:') else url)}"
 
 
 def base64_of(data: bytes) -> str:
@@ -131,7 +131,7 @@ def inline_data(media: MediaMessage) -> tuple[str, str] | None:
     try:
         base64.b64decode(found["data"], validate=True)
     except ValueError:  # text that is not ASCII as well
-        message = f"the address data:{one_line(found['media_type'])};base64,… has no base64 in it: give the bytes"
+        message = f"the address data:{safe_line(found['media_type'])};base64,… has no base64 in it: give the bytes"
         raise ProviderError(message) from None
     return found["media_type"], found["data"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeGuard
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def check_order(entries: Iterable[Entry]) -> None:
         where = f"entry {number}"
         if isinstance(entry, ToolResultMessage):
             if waiting.pop(entry.tool_call_id, None) is None:
-                called = shown(entry.tool_call_id)
+                called = safe_repr(entry.tool_call_id)
                 _refuse(f"{where} is the result of a call {called} that the answer before does not ask for")
             continue
         if waiting:
@@ -89,8 +89,8 @@ def refuse_late_instructions(provider: str) -> NoReturn:
 
 def refuse_tool_choice(choice: str, tools: Iterable[str]) -> NoReturn:
     """Raise ProviderError for a `tool_choice` that is none of the three modes and none of these tools."""
-    expected = ", ".join(("'auto'", "'none'", "'required'", *map(shown, tools)))
-    message = f"unknown tool_choice {shown(choice)}; expected one of {expected}"
+    expected = ", ".join(("'auto'", "'none'", "'required'", *map(safe_repr, tools)))
+    message = f"unknown tool_choice {safe_repr(choice)}; expected one of {expected}"
     raise ProviderError(message)
 
 
@@ -116,7 +116,7 @@ def _calls_of(entry: Entry, where: str) -> dict[str, str]:
 
 
 def _listed(waiting: dict[str, str]) -> str:
-    return ", ".join(map(shown, waiting.values()))
+    return ", ".join(map(safe_repr, waiting.values()))
 
 
 def _refuse(problem: str) -> NoReturn:

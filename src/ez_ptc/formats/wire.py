@@ -11,7 +11,7 @@ from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.schema.arguments.nesting import nested_deeper
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [
     "MAX_LEVELS",
@@ -78,7 +78,7 @@ def _scalar_problem(value: object) -> str | None:
         return f"an integer of {value.bit_length()} bits" if value.bit_length() > _MAX_BITS else None
     if isinstance(value, float):
         return None if math.isfinite(value) else f"the number {value}"
-    return None if value is None or isinstance(value, str) else shown(value)
+    return None if value is None or isinstance(value, str) else safe_repr(value)
 
 
 def encodable_body(body: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def encodable_text(text: str) -> str:
 
 def one_line(said: object) -> str:
     """Return text of a provider as one line of at most 600 characters, quoted unless it is plain printable text."""
-    text = said if isinstance(said, str) else shown(said)
+    text = said if isinstance(said, str) else safe_repr(said)
     line = " ".join(text[:_MAX_QUOTED].split())
     if line == text and line.isprintable() and "`" not in line:
         return line

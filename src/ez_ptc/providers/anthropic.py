@@ -15,7 +15,7 @@ from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
 from ez_ptc.providers.headers import seconds_in
 from ez_ptc.providers.keys import usable_key
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
@@ -232,7 +232,7 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
     """Return the error that the provider describes in `body`, and its message."""
     status = None if response is None else response.status_code
     problem = _fields(_fields(body).get("error"))
-    kind, said = str(problem.get("type") or ""), problem.get("message") or shown(body)
+    kind, said = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)
     message = ": ".join([what, *([one_line(kind)] if kind else []), one_line(said)])
     if status in _REFUSED or kind in _REFUSED_TYPES:
         return AuthenticationError(f"{message}; is {_KEY} right?")

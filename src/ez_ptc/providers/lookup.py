@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ez_ptc.errors import AuthenticationError, ProviderError
 from ez_ptc.providers.prompting import Prompting, PromptingProvider
 from ez_ptc.providers.provider import LLMProvider
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -137,4 +137,4 @@ def _unknown(name: str) -> str:
     known = _known()
     near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
     hint = f": did you mean {near[0]!r}?" if near else "."
-    return f"there is no provider {shown(name)}{hint} There are: {', '.join(known)}"
+    return f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"

@@ -12,7 +12,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, Message, MessageRole, TextMessage, ToolCall, ToolCallMessage
-from ez_ptc.schema.safe_repr import shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable
@@ -97,7 +97,7 @@ def _message(part: object, identifier: str, provider: str) -> Message:
     if isinstance(part, TextMessage | ToolCallMessage):
         return replace(part, role=MessageRole.ASSISTANT)
     message = (
-        f"{provider} answered with {shown_with_type(part)}: expected text, a ToolCall, a list of both, or an Answer"
+        f"{provider} answered with {safe_repr_with_type(part)}: expected text, a ToolCall, a list of both, or an Answer"
     )
     raise ProviderError(message)
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
-from ez_ptc.messages import ImageMessage, Printable, safe_repr
+from ez_ptc.messages import ImageMessage, Printable, robust_repr
 from ez_ptc.sandbox.output_text import shortened
 from ez_ptc.sandbox.worker.values import codec as values
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -81,19 +81,19 @@ class Limits:
             value = getattr(self, name)
             what, kinds = ("a number", {int, float}) if "timeout" in name else ("a whole number", {int})
             if type(value) not in kinds or not value > 0:
-                message = f"Limits.{name} must be {what} more than 0, not {shown(value)}"
+                message = f"Limits.{name} must be {what} more than 0, not {safe_repr(value)}"
                 raise ValueError(message)
         if type(self.grace) not in {int, float} or not self.grace >= 0:
-            message = f"Limits.grace must be a number from 0 on, not {shown(self.grace)}"
+            message = f"Limits.grace must be a number from 0 on, not {safe_repr(self.grace)}"
             raise ValueError(message)
         if not self.timeout + self.grace <= _LONGEST:
-            message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {shown(self.timeout)}"
+            message = f"Limits.timeout and grace together must be at most {_LONGEST:,} s, not {safe_repr(self.timeout)}"
             raise ValueError(message)
         if not self.approval_timeout <= _LONGEST:
             message = f"Limits.approval_timeout must be at most {_LONGEST:,} s, not {self.approval_timeout!r}"
             raise ValueError(message)
         if type(self.seed) not in {int, type(None)}:
-            message = f"Limits.seed must be a whole number or None, not {shown(self.seed)}"
+            message = f"Limits.seed must be a whole number or None, not {safe_repr(self.seed)}"
             raise ValueError(message)
 
     @property
@@ -108,7 +108,7 @@ class CallRecord(dict[str, Any]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return safe_repr(dict(self))
+        return robust_repr(dict(self))
 
 
 @dataclass(slots=True, kw_only=True, repr=False)

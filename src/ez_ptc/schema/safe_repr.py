@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Final, cast
 
-__all__ = ["one_line", "shown", "shown_name", "shown_names", "shown_with_type"]
+__all__ = ["safe_line", "safe_name", "safe_names", "safe_repr", "safe_repr_with_type"]
 
 _WIDTH: Final = 80
 _ITEMS: Final = 6
@@ -19,7 +19,7 @@ _NAMES: Final = 40
 _BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
 
 
-def shown(value: object) -> str:
+def safe_repr(value: object) -> str:
     """Write a value in at most 80 characters.
 
     Only objects of exactly the built-in types are written out, to a small depth: a subclass may have a `__repr__` of
@@ -28,30 +28,30 @@ def shown(value: object) -> str:
     return _cut(_written(value, _DEPTH))
 
 
-def shown_with_type(value: object) -> str:
+def safe_repr_with_type(value: object) -> str:
     """Write a value after its type's name, as in `str 'many'` or `list of 3 [1, 2, 3]`; `None` stays `None`."""
     if value is None:
         return "None"
     name = _cut(type(value).__name__)
-    text = shown(value)
+    text = safe_repr(value)
     if type(value) in (*_BRACKETS, dict):
         return f"{name} of {len(cast('list[object]', value))} {text}"
     return name if text == f"<{name}>" else f"{name} {text}"
 
 
-def shown_name(name: object) -> str:
-    """Write a name as it is where it is an identifier that is not too long, and else as `shown` does."""
-    return name if type(name) is str and name.isidentifier() and len(name) <= _WIDTH else shown(name)
+def safe_name(name: object) -> str:
+    """Write a name as it is where it is an identifier that is not too long, and else as `safe_repr` does."""
+    return name if type(name) is str and name.isidentifier() and len(name) <= _WIDTH else safe_repr(name)
 
 
-def shown_names(names: Collection[object]) -> str:
+def safe_names(names: Collection[object]) -> str:
     """Write the first 40 of some names, and how many more there are."""
-    texts = [shown_name(name) for name in islice(names, _NAMES)]
+    texts = [safe_name(name) for name in islice(names, _NAMES)]
     more = len(names) - len(texts)
     return ", ".join(texts) + (f", and {more} more" if more else "")
 
 
-def one_line(text: str, most: int = _SENTENCE) -> str:
+def safe_line(text: str, most: int = _SENTENCE) -> str:
     """Return what somebody else says, in at most so many characters and with none in it that cannot be seen."""
     text = text if len(text) <= most else f"{text[: most - 1]}…"
     return text if text.isprintable() else "".join(map(_visible, text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.safe_repr import one_line
+from ez_ptc.schema.safe_repr import safe_line
 from ez_ptc.tools.failures import log_error
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Question:
         if isinstance(answer, dict):
             instead = cast("dict[str, object]", answer)
             return None if instead == self.shown else {k: v for k, v in instead.items() if not self._is_default(k, v)}
-        reason = one_line(answer.strip(), _REASON_WIDTH) if isinstance(answer, str) else ""
+        reason = safe_line(answer.strip(), _REASON_WIDTH) if isinstance(answer, str) else ""
         message = f"{self.call.name} was not approved{f': {reason}' if reason else ''}"
         raise ToolError(message)
 

@@ -7,7 +7,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, SchemaError, ToolNotFoundError
 from ez_ptc.messages import ToolResult
-from ez_ptc.schema.safe_repr import one_line
+from ez_ptc.schema.safe_repr import safe_line
 
 __all__ = ["error_text", "failure", "log_error", "log_text", "logs_refusal"]
 
@@ -52,7 +52,7 @@ def log_error(what: str, error: Exception) -> None:
 
 def log_text(error: BaseException) -> str:
     """Return what a log says of an exception, in one line."""
-    return one_line(error_text(error), _LOG_WIDTH)
+    return safe_line(error_text(error), _LOG_WIDTH)
 
 
 def error_text(error: BaseException) -> str:

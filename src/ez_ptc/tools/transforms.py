@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ez_ptc.errors import ToolNotFoundError
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.definitions.names import not_found
 from ez_ptc.tools.tool import Tool
 
@@ -65,7 +65,7 @@ def with_approval(tools: _Tools, *names: str) -> list[Tool[..., Any]]:
 
 def _collection(names: Collection[str], option: str) -> Collection[str]:
     if isinstance(names, str):
-        message = f"{option} is a list of names: write {option}=[{shown(names)}]"
+        message = f"{option} is a list of names: write {option}=[{safe_repr(names)}]"
         raise TypeError(message)
     return names
 

@@ -14,7 +14,7 @@ from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.schema.arguments.json_text import parse_arguments
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -306,9 +306,9 @@ def _missing_answer_error(entries: Sequence[Entry], problem: str) -> ProviderErr
     quote = last.text
     if len(quote) > _MAX_QUOTED:
         quote = f"{quote[:_MAX_QUOTED]}…"
-    model = shown(last.model) if last.model else "the model"
+    model = safe_repr(last.model) if last.model else "the model"
     message = (
-        f"{model} did not give the answer that was asked for: {problem}. It stopped with {shown(last.stop_reason)}; "
-        f"its last text was {quote!r}. Ask again, or for a simpler type"
+        f"{model} did not give the answer that was asked for: {problem}. It stopped with "
+        f"{safe_repr(last.stop_reason)}; its last text was {quote!r}. Ask again, or for a simpler type"
     )
     return ProviderError(message)

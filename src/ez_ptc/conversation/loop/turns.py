@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ez_ptc.conversation.prices import turn_usages
 from ez_ptc.errors import ProviderError, TurnLimitError
 from ez_ptc.messages import Answer, TextMessage, ToolResult, ToolResultMessage, Usage
-from ez_ptc.schema.safe_repr import one_line, shown
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -199,9 +199,9 @@ def _is_malformed(answers: Sequence[Answer]) -> bool:
     if not before or before[0].stop_reason != _MALFORMED:
         return True
     reason = last.details.get("finishMessage") or last.details.get("finishReason") or "no reason given"
-    model = shown(last.model) if last.model else "the model"
+    model = safe_repr(last.model) if last.model else "the model"
     message = (
-        f"expected a tool call, got a malformed one from {model} twice ({one_line(str(reason))}): describe the tools "
+        f"expected a tool call, got a malformed one from {model} twice ({safe_line(str(reason))}): describe the tools "
         f"more simply, give fewer of them, or choose another model"
     )
     raise ProviderError(message)
@@ -233,7 +233,7 @@ def _find_exceeded_limit(limits: TurnLimits, runs: int, answers: Sequence[Answer
     cost = Decimal(0)
     for turn in turn_usages(answers, limits.prices):
         if turn.cost is None:
-            return f"{limits.cost} US dollars (unknown price of {shown(turn.model)}: give it with .prices(...))"
+            return f"{limits.cost} US dollars (unknown price of {safe_repr(turn.model)}: give it with .prices(...))"
         cost += turn.cost
     if cost > limits.cost:
         return f"{limits.cost} US dollars ({cost} were spent)"

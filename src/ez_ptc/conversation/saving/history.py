@@ -17,7 +17,7 @@ from ez_ptc.errors import HistoryError
 from ez_ptc.formats.content import as_text
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolResultMessage
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -211,7 +211,7 @@ class History:
                 raise KeyError(self._unknown_id(id))
 
     def _unknown_id(self, id: str) -> str:  # noqa: A002 - what callers call it
-        return f"{self.path} has no conversation {shown(id)}: see list() and search()"
+        return f"{self.path} has no conversation {safe_repr(id)}: see list() and search()"
 
     def _save_title(
         self, database: sqlite3.Connection, conversation_id: str, title: str | None, entries: Sequence[Entry]
@@ -338,7 +338,7 @@ def _time(seconds: Any) -> datetime:  # noqa: ANN401 - any value in a file
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (TypeError, ValueError, OverflowError, OSError) as error:
-        message = f"invalid history file: expected the time of a save, got {shown(seconds)}; use another file"
+        message = f"invalid history file: expected the time of a save, got {safe_repr(seconds)}; use another file"
         raise HistoryError(message) from error
 
 

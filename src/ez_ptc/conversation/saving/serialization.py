@@ -33,7 +33,7 @@ from ez_ptc.messages import (
     VideoMessage,
 )
 from ez_ptc.schema.arguments.json_text import read_json
-from ez_ptc.schema.safe_repr import shown, shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,7 +77,7 @@ def from_json(text: str) -> tuple[Entry, ...]:
     version: object = root.fields.get("version")
     if version != VERSION or isinstance(version, bool):
         message = (
-            f"invalid conversation file: expected version {VERSION}, got {shown(version)}; a newer version needs a "
+            f"invalid conversation file: expected version {VERSION}, got {safe_repr(version)}; a newer version needs a "
             f"newer ez-ptc"
         )
         raise HistoryError(message)
@@ -261,5 +261,5 @@ class _Object:
 
 
 def _refuse(path: str, expected: str, value: object) -> NoReturn:
-    message = f"invalid conversation file: expected {path} to be {expected}, got {shown_with_type(value)}"
+    message = f"invalid conversation file: expected {path} to be {expected}, got {safe_repr_with_type(value)}"
     raise HistoryError(message)

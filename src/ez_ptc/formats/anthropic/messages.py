@@ -46,7 +46,7 @@ from ez_ptc.messages import (
     Usage,
 )
 from ez_ptc.schema.arguments.json_text import parse_arguments
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["INVALID_JSON", "MAX_TOKENS", "PROVIDER", "answer", "request"]
 
@@ -123,7 +123,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     """
     top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
-        message = f"Anthropic returned an error: {shown(problem.fields.get('message', ''))}; ask again"
+        message = f"Anthropic returned an error: {safe_repr(problem.fields.get('message', ''))}; ask again"
         raise ProviderError(message)
     if top.fields.get("content") is None:
         message = "expected a message from Anthropic, got an object without content; ask again"

@@ -11,7 +11,7 @@ from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces, joined
 from ez_ptc.messages import Answer
 from ez_ptc.schema.arguments.json_text import parse_value
-from ez_ptc.schema.safe_repr import shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr_with_type
 
 __all__ = ["AnswerStream"]
 
@@ -120,7 +120,7 @@ def _required_object(event: JsonObject, key: str) -> JsonObject:
 def _block_index(event: JsonObject) -> int:
     index = event.fields.get("index")
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-        _refuse(f"expected a block's index at {event.where}.index, got {shown_with_type(index)}")
+        _refuse(f"expected a block's index at {event.where}.index, got {safe_repr_with_type(index)}")
     return index
 
 

@@ -36,7 +36,7 @@ from ez_ptc.messages import (
     Usage,
 )
 from ez_ptc.schema.arguments.json_text import parse_arguments
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PROVIDER", "answer", "request"]
 
@@ -118,7 +118,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     """
     top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
-        message = f"Gemini returned an error: {shown(problem.fields.get('message', ''))}; ask again"
+        message = f"Gemini returned an error: {safe_repr(problem.fields.get('message', ''))}; ask again"
         raise ProviderError(message)
     candidates = top.objects("candidates")
     feedback = top.object("promptFeedback")

@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["check_limits", "check_unions", "unions"]
 
@@ -98,7 +98,7 @@ class _Levels:
             if not self._recursive:
                 _refuse(
                     self._tool,
-                    f"its schema contains itself ($ref to {shown(name)}), and strict mode takes none that does",
+                    f"its schema contains itself ($ref to {safe_repr(name)}), and strict mode takes none that does",
                 )
         elif self._deepest.get(name, -1) < level:
             self._deepest[name] = level

@@ -8,7 +8,7 @@ from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema
 from ez_ptc.formats.lowering.merging import flattened, types_of
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import described, sentences
-from ez_ptc.schema.safe_repr import shown, shown_names
+from ez_ptc.schema.safe_repr import safe_names, safe_repr
 
 __all__ = ["Plain"]
 
@@ -127,12 +127,12 @@ class Plain:
         typed["required"] = [name for name in required if name in properties]
         typed["additionalProperties"] = _additional(schema)
         if missing := [name for name in required if name not in properties]:
-            return described(typed, f"These keys are required too: {shown_names(missing)}.")
+            return described(typed, f"These keys are required too: {safe_names(missing)}.")
         return typed
 
     def _refuse(self, path: str) -> NoReturn:
         message = (
-            f"{self._tool}: parameter {shown(path)}: written out without $ref and allOf its schema has more than "
+            f"{self._tool}: parameter {safe_repr(path)}: written out without $ref and allOf its schema has more than "
             f"{_LARGEST} parts: describe the tool with a smaller schema, or use strict=False"
         )
         raise SchemaError(message)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PREFIX", "References"]
 
@@ -32,7 +32,7 @@ class References:
     def renamed(self, ref: object, path: str) -> str:
         """Return a reference into `$defs`. Raises `SchemaError` where it leads nowhere."""
         if not isinstance(ref, str):
-            self._refuse(path, f"a $ref is text, got {shown(ref)}")
+            self._refuse(path, f"a $ref is text, got {safe_repr(ref)}")
         target = self._target(ref, path)
         name = self._names.get(id(target))
         if name is None:
@@ -48,7 +48,7 @@ class References:
         target, seen = self._found(ref, path), {ref}
         while (further := _only_reference(target)) is not None:
             if further in seen:
-                self._refuse(path, f"{shown(ref)} leads back to itself: write what it stands for")
+                self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
             seen.add(further)
             target = self._found(further, path)
         return target
@@ -62,7 +62,7 @@ class References:
             keys = [_unescaped(each) for each in (segment, _decoded(segment))]
             found = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
             if not found:
-                self._refuse(path, f"{shown(ref)} leads nowhere: put what it refers to into the schema's $defs")
+                self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")
             start = found[0]
         return start
 
@@ -70,7 +70,7 @@ class References:
         if self._identified is None:
             self._identified = dict(_identified(self._root))
         if name not in self._identified:
-            self._refuse(path, f"{shown(ref)} leads out of the schema: put what it refers to into its $defs")
+            self._refuse(path, f"{safe_repr(ref)} leads out of the schema: put what it refers to into its $defs")
         return self._identified[name]
 
     def _free_name(self, ref: str) -> str:
@@ -83,7 +83,7 @@ class References:
         return name
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        message = f"{self._tool}: its schema at {shown(path)}: {problem}"
+        message = f"{self._tool}: its schema at {safe_repr(path)}: {problem}"
         raise SchemaError(message)
 
 

@@ -9,7 +9,7 @@ from ez_ptc.formats.lowering.merging import flattened, merged, types_of
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import described, sentences
 from ez_ptc.formats.lowering.upgrade import upgraded
-from ez_ptc.schema.safe_repr import shown_names
+from ez_ptc.schema.safe_repr import safe_names
 
 __all__ = ["rooted"]
 
@@ -68,7 +68,7 @@ def _united(tool: str, base: Schema, branches: Sequence[Schema], definitions: Ma
     }
     if all(each.get("additionalProperties") is False for each in objects):
         one["additionalProperties"] = False
-    sets = [shown_names(each.get("required", ())) for each in objects]
+    sets = [safe_names(each.get("required", ())) for each in objects]
     told = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
     return described(merged(base, one), told)
 

@@ -18,7 +18,7 @@ from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.lowering.sentences import described, sentences
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "has_lookaround", "strict"]
 
@@ -190,7 +190,7 @@ class _Strict:
         return {"properties": made, "required": required, "additionalProperties": False}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        where = f"parameter {shown(path)} is" if path else "its parameters are"
+        where = f"parameter {safe_repr(path)} is" if path else "its parameters are"
         message = f"{self._tool}: {where} {problem}, or use strict=False"
         raise SchemaError(message)
 

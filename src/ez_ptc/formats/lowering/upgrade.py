@@ -9,7 +9,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import KEYWORDS, LISTED, NAMED, SINGLE, TYPES, Schema
 from ez_ptc.formats.lowering.references import References
 from ez_ptc.formats.lowering.sentences import without_surrogates
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["MAX_DEPTH", "upgraded"]
 
@@ -53,7 +53,7 @@ class _Upgrade:
         if isinstance(part, bool):
             return {} if part else {"not": {}}
         if not isinstance(part, Mapping):
-            self._refuse(path, f"{shown(part)} is no JSON Schema: write an object such as {{'type': 'string'}}")
+            self._refuse(path, f"{safe_repr(part)} is no JSON Schema: write an object such as {{'type': 'string'}}")
         if depth > MAX_DEPTH:
             self._refuse(
                 path, f"it is nested more than {MAX_DEPTH} levels deep: describe the tool with a flatter schema"
@@ -83,7 +83,7 @@ class _Upgrade:
 
     def _named(self, value: object, path: str, depth: int) -> dict[str, Schema]:
         if not isinstance(value, Mapping):
-            self._refuse(path, f"an object of schemas is wanted there, got {shown(value)}")
+            self._refuse(path, f"an object of schemas is wanted there, got {safe_repr(value)}")
         schemas = cast("Mapping[object, object]", value)
         if without_surrogates(joined := "".join(map(str, schemas))) != joined:
             self._refuse(path, "a name has half a surrogate pair in it, which is no character: give it another name")
@@ -95,7 +95,7 @@ class _Upgrade:
 
     def _list(self, value: object, path: str) -> list[object]:
         if not isinstance(value, list | tuple):
-            self._refuse(path, f"a list is wanted there, got {shown(value)}")
+            self._refuse(path, f"a list is wanted there, got {safe_repr(value)}")
         return list(cast("list[object]", value))
 
     def _type(self, value: object, path: str) -> Schema:
@@ -110,7 +110,7 @@ class _Upgrade:
     def _one_type(self, value: object, path: str) -> str:
         kind = value.lower() if isinstance(value, str) else ""
         if kind not in TYPES:
-            self._refuse(path, f"{shown(value)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}")
+            self._refuse(path, f"{safe_repr(value)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}")
         return kind
 
     def _plain(self, key: str, value: object, path: str) -> Schema:
@@ -133,12 +133,12 @@ class _Upgrade:
 
     def _values(self, key: str, values: list[object], path: str) -> Schema:
         if key == "enum" and not all(map(_is_json, values)):
-            self._refuse(path, f"{shown(values)} has values that JSON has no form for: list strings or numbers")
+            self._refuse(path, f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers")
         unique = {json.dumps(each, sort_keys=True): _copied(each) for each in values if _is_json(each)}
         return {key: list(unique.values())} if unique else {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        where = f"its schema at {shown(path)}" if path else "its schema"
+        where = f"its schema at {safe_repr(path)}" if path else "its schema"
         message = f"{self._tool}: {where}: {problem}"
         raise SchemaError(message)
 

@@ -8,7 +8,7 @@ from ez_ptc.formats.lowering.keywords import Schema, rebuilt
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import described
 from ez_ptc.formats.naming.spelling import NameRules, fitted
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["KeyRules", "Keys", "keys_of"]
 
@@ -61,7 +61,7 @@ class Keys:
         if "properties" in done:
             own = {name: key for key, name in self.sent.items()}
             done["properties"] = {
-                name: described(each, f"Called {shown(own[name])}.") if name in own else each
+                name: described(each, f"Called {safe_repr(own[name])}.") if name in own else each
                 for name, each in done["properties"].items()
             }
         if "dependentRequired" in done:

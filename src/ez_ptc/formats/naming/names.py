@@ -9,7 +9,7 @@ from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.lowering.roots import rooted
 from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
 from ez_ptc.formats.naming.spelling import NameRules, fitted
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["Names", "names_of"]
 
@@ -69,7 +69,7 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
         near = fitted(tool.name, rules)
         if not near:
             message = (
-                f"{shown(tool.name)}: the provider takes no such name for a tool: give it one with letters of the "
+                f"{safe_repr(tool.name)}: the provider takes no such name for a tool: give it one with letters of the "
                 "English alphabet, @ez_tool(name=...)"
             )
             raise SchemaError(message)
@@ -84,8 +84,8 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
 
 def _collision(first: str, second: str, near: str) -> str:
     if first == second:
-        return f"two tools are called {shown(first)}: give one another name, @ez_tool(name=...)"
+        return f"two tools are called {safe_repr(first)}: give one another name, @ez_tool(name=...)"
     return (
-        f"the tools {shown(first)} and {shown(second)} are both called {shown(near)} at this provider, which takes few "
-        "characters: give one another name, @ez_tool(name=...)"
+        f"the tools {safe_repr(first)} and {safe_repr(second)} are both called {safe_repr(near)} at this provider, "
+        "which takes few characters: give one another name, @ez_tool(name=...)"
     )

@@ -41,7 +41,7 @@ from ez_ptc.messages import (
     ToolResult,
     ToolResultMessage,
 )
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PROVIDER", "answer", "request", "text_of"]
 
@@ -322,4 +322,4 @@ def _function_call(content: Mapping[str, Any]) -> object:
 def _stop_reason(reason: object, *, has_calls: bool, refused: bool) -> str:
     if reason is None or reason == "stop":  # some servers stop where they ask for calls
         return "tool_calls" if has_calls else "refusal" if refused else "end"
-    return _STOPS.get(text_or_empty(reason), text_or_empty(reason) or shown(reason))
+    return _STOPS.get(text_or_empty(reason), text_or_empty(reason) or safe_repr(reason))

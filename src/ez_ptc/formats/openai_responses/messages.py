@@ -46,7 +46,7 @@ from ez_ptc.messages import (
     ToolResult,
     ToolResultMessage,
 )
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PROVIDER", "answer", "request"]
 
@@ -105,7 +105,8 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     status = text_or_empty(top.fields.get("status")) or "completed"
     if status not in ("completed", "incomplete"):
         message = (
-            f"the provider's answer is not finished, its status is {shown(status)}: ask again, and not in background"
+            f"the provider's answer is not finished, its status is {safe_repr(status)}: "
+            "ask again, and not in background"
         )
         raise ProviderError(message)
     if not isinstance(top.fields.get("output"), list):
@@ -221,7 +222,7 @@ def _previous(options: Mapping[str, Any]) -> tuple[object, dict[str, Any]]:
     previous: object = options.get(PREVIOUS) or None
     if previous is not None and previous is not True and not isinstance(previous, str):
         message = (
-            f"expected {PREVIOUS} to be the id of a response, or True for the last one here, got {shown(previous)}"
+            f"expected {PREVIOUS} to be the id of a response, or True for the last one here, got {safe_repr(previous)}"
         )
         raise ProviderError(message)
     return previous, others

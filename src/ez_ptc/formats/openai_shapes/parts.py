@@ -12,7 +12,7 @@ from ez_ptc.formats.lowering.strict import strict
 from ez_ptc.formats.wire import encodable_body, is_count, one_line
 from ez_ptc.messages import Answer, Usage
 from ez_ptc.schema.arguments.json_text import read_json
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [
     "OPENAI",
@@ -116,7 +116,7 @@ def tool_choice_name(choice: str, names: Mapping[str, str]) -> str | None:
         return None
     listed = ", ".join(names) or "none"
     message = (
-        f"tool_choice is {shown(choice)}, which is neither a tool nor 'auto', 'none' or 'required'; tools: {listed}"
+        f"tool_choice is {safe_repr(choice)}, which is neither a tool nor 'auto', 'none' or 'required'; tools: {listed}"
     )
     raise ProviderError(message)
 

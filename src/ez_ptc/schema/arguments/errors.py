@@ -12,7 +12,7 @@ from typing import Final, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ez_ptc.schema.safe_repr import one_line, shown, shown_name, shown_names, shown_with_type
+from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 
 __all__ = ["Complaints", "Field", "first_of", "located", "where"]
 
@@ -126,7 +126,7 @@ class Complaints:
         unknown = [name for name in kwargs if name not in self._fields]
         for name in kwargs:
             if name in values:
-                self._add(partial("{} is given twice, by position and by name".format, shown(self._spelled(name))))
+                self._add(partial("{} is given twice, by position and by name".format, safe_repr(self._spelled(name))))
             elif name in self._fields:
                 values[name] = kwargs[name]
         missing = [name for name, field in self._fields.items() if field.required and name not in values]
@@ -134,7 +134,7 @@ class Complaints:
             self._add(partial(self._unknown, name, values, unknown, missing))
         for name in missing:
             self._add(
-                partial("missing argument {} ({})".format, shown(self._spelled(name)), self._fields[name].type_text)
+                partial("missing argument {} ({})".format, safe_repr(self._spelled(name)), self._fields[name].type_text)
             )
         return values
 
@@ -142,9 +142,9 @@ class Complaints:
         """Complain of every value that pydantic refused; `values` are those it was given."""
         if error.error_count() > _WORTH_DETAIL:
             takes = ", ".join(
-                f"{shown_name(self._spelled(name))}: {self._fields[name].type_text}" for name in self._fields
+                f"{safe_name(self._spelled(name))}: {self._fields[name].type_text}" for name in self._fields
             )
-            self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {one_line(takes)}")
+            self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
         details = error.errors(include_url=False)
         found = [(located(each, values), each) for each in details if not _is_missing_argument(each)]
@@ -167,18 +167,19 @@ class Complaints:
     def of_raised(self, name: str, value: object, error: Exception) -> None:
         """Complain of a value at which a type's own validation failed, and did not say what was wrong."""
         words: object = error.args[0] if error.args else ""
-        said = f": {one_line(words)}" if type(words) is str and words else ""
+        said = f": {safe_line(words)}" if type(words) is str and words else ""
         reason = f"{type(error).__name__}{said}"
         self._add(
             lambda: (
-                f"{self._where((name,))} wants {self._fields[name].type_text}, got {shown_with_type(value)} ({reason})"
+                f"{self._where((name,))} wants {self._fields[name].type_text}, "
+                f"got {safe_repr_with_type(value)} ({reason})"
             )
         )
 
     def _unknown(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
     ) -> str:
-        return f"unknown argument {shown(name)} ({self._instead(name, values, unknown, missing)})"
+        return f"unknown argument {safe_repr(name)} ({self._instead(name, values, unknown, missing)})"
 
     def _instead(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
@@ -195,7 +196,7 @@ class Complaints:
         if near:
             return f"did you mean {near[0]!r}?"
         return (
-            f"it takes {shown_names([*map(self._spelled, self._fields)])}" if self._fields else "it takes no arguments"
+            f"it takes {safe_names([*map(self._spelled, self._fields)])}" if self._fields else "it takes no arguments"
         )
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
@@ -208,9 +209,9 @@ class Complaints:
             return f"{place} is unknown{self._known_name(path)}"
         wanted = self._wanted(path, error)
         if wanted is None:
-            return f"{place}{_pydantic_words(error)}, got {shown_with_type(error['input'])}"
+            return f"{place}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
         reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
-        return self._other_type(path, wanted, error["input"]) + (f" ({one_line(str(reason))})" if reason else "")
+        return self._other_type(path, wanted, error["input"]) + (f" ({safe_line(str(reason))})" if reason else "")
 
     def _known_name(self, path: _Path) -> str:
         *around, name = path
@@ -218,16 +219,16 @@ class Complaints:
         near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
         if near:
             return f" (did you mean {near[0]!r}?)"
-        return f" (it takes {shown_names(names)})" if names else ""
+        return f" (it takes {safe_names(names)})" if names else ""
 
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
             return (
-                f"{self._where(path)} wants one {one_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
+                f"{self._where(path)} wants one {safe_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
             )
-        return f"{self._where(path)} wants {one_line(wanted)}, got {shown_with_type(value)}"
+        return f"{self._where(path)} wants {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
     def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
         wanted = _wanted_by(error)
@@ -369,8 +370,8 @@ def _wanted_by(error: ErrorDetails) -> str | None:
 def _pydantic_words(error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if message.startswith("Input "):
-        return f" {one_line(message.removeprefix('Input '))}"
-    return f": {one_line(message)}"
+        return f" {safe_line(message.removeprefix('Input '))}"
+    return f": {safe_line(message)}"
 
 
 def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:
@@ -380,7 +381,7 @@ def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) 
     text = str(first) if field is None or field.spelling is None else field.spelling
     for step in others:
         is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
-        text += f".{step}" if is_plain else f"[{shown(step)}]"
+        text += f".{step}" if is_plain else f"[{safe_repr(step)}]"
     return repr(text if len(text) <= _PATH_WIDTH else f"{text[:_MESSAGE_WIDTH]}…{text[-_MESSAGE_WIDTH:]}")
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments.nesting import nested_deeper
-from ez_ptc.schema.safe_repr import shown, shown_with_type
+from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -82,7 +82,7 @@ def check_value(value: object) -> object:
 def _object(text: str) -> dict[str, object]:
     value = _value(text)
     if not isinstance(value, dict):
-        _refuse(f"an object with one key for each argument is wanted, got {shown_with_type(value)}")
+        _refuse(f"an object with one key for each argument is wanted, got {safe_repr_with_type(value)}")
     return cast("dict[str, object]", value)
 
 
@@ -147,7 +147,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) < len(pairs):
         key, times = Counter(key for key, _ in pairs).most_common(1)[0]
-        _refuse(f"the key {shown(key)} comes {times} times in one object: send it once")
+        _refuse(f"the key {safe_repr(key)} comes {times} times in one object: send it once")
     return values
 
 
@@ -158,7 +158,7 @@ def _no_constant(text: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        _refuse(f"the number {shown(text)} is too large for a float")
+        _refuse(f"the number {safe_repr(text)} is too large for a float")
     return number
 
 

@@ -11,7 +11,7 @@ from ez_ptc.schema.arguments.errors import first_of, located, where
 from ez_ptc.schema.arguments.json_text import parse_value
 from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
 from ez_ptc.schema.arguments.validation import Validation
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["Mended", "mended"]
 
@@ -107,7 +107,7 @@ def _changes(
 def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
     member = next((each for each in places.at(path).members if each.name == text), None)
     if member is not None:
-        return member, f"came as the name {shown(text)} of a member, not as its value"
+        return member, f"came as the name {safe_repr(text)} of a member, not as its value"
     wanted = (
         *((list,) if kinds & (_LISTS | _EITHER) else ()),
         *((dict,) if kinds & (_DICTS | _EITHER) else ()),

@@ -18,7 +18,7 @@ from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
 from ez_ptc.schema.arguments.value_sizes import has_more, is_little, json_containers
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.failures import Failure, Failures
-from ez_ptc.schema.safe_repr import one_line, shown, shown_with_type
+from ez_ptc.schema.safe_repr import safe_line, safe_repr, safe_repr_with_type
 from ez_ptc.schema.stubs import type_text
 
 __all__ = ["SchemaBinder"]
@@ -166,22 +166,22 @@ class SchemaBinder:
             return [f"{where([*path, kind.property], self.fields)} is missing"]
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
             return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
-        got = shown_with_type(failure.value)
+        got = safe_repr_with_type(failure.value)
         if failure.keyword == "enum":
             wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
             return [f"{place} wants {wanted}, got {got}"]
         if failure.keyword in _WRONG_TYPE:
-            return [f"{place} wants {one_line(self._wanted(failure))}, got {got}"]
+            return [f"{place} wants {safe_line(self._wanted(failure))}, got {got}"]
         if failure.keyword == "not":
             return [f"{place} is of a form that is not allowed, got {got}"]
-        said = one_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        said = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
         return [f"{place} {said}, got {got}"]
 
     def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties")
         names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
         near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
-        suggestion = f" (did you mean {shown(near[0])}?)" if near else ""
+        suggestion = f" (did you mean {safe_repr(near[0])}?)" if near else ""
         return f"{where([*path, name], self.fields)} is unknown{suggestion}"
 
     def _wanted(self, failure: Failure) -> str:
@@ -202,7 +202,7 @@ def _why_no_json(values: dict[str, object]) -> str | None:
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError) as error:
-        return f"the arguments are not what JSON can carry: {one_line(str(error))}"
+        return f"the arguments are not what JSON can carry: {safe_line(str(error))}"
     return None
 
 
@@ -213,12 +213,12 @@ def _is_missing_argument(failure: Failure) -> bool:
 def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
     """Write the values that are allowed; of many, the nearest or the first."""
     more = len(options) - _CHOICES
-    listed = _nearest(options, shown(value)) if compare and more > 0 else map(shown, options[:_CHOICES])
+    listed = _nearest(options, safe_repr(value)) if compare and more > 0 else map(safe_repr, options[:_CHOICES])
     return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")
 
 
 def _nearest(options: Sequence[object], value: str) -> list[str]:
-    texts = [shown(option) for option in options]
+    texts = [safe_repr(option) for option in options]
     if len(texts) > _MOST_COMPARED:
         alike = [text for text in texts if text[:_ALIKE] == value[:_ALIKE]]
         texts = [*alike, *texts[:_MOST_COMPARED]][:_MOST_COMPARED]

@@ -16,7 +16,7 @@ from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep
 from ez_ptc.schema.imported.binder import SchemaBinder
 from ez_ptc.schema.imported.costs import checks_per_value
 from ez_ptc.schema.imported.failures import Compiler, Failures
-from ez_ptc.schema.safe_repr import one_line, shown
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.stubs import type_text
 
 __all__ = ["ImportedSchema", "imported_schema"]
@@ -125,12 +125,12 @@ class _Takes:
     def check(self, tool: str, names: tuple[str, ...]) -> None:
         surplus = [name for name in names if self.names is not None and name not in self.names]
         if surplus:
-            name = shown(surplus[0])
+            name = safe_repr(surplus[0])
             message = f"{tool}: its schema has {name}, which its function does not take: add it, or take **kwargs"
             raise SchemaError(message)
         unknown = sorted(self.needed - set(names))
         if unknown:
-            name = shown(unknown[0])
+            name = safe_repr(unknown[0])
             message = f"{tool}: its function needs {name}, which its schema does not have: add it to `properties`"
             raise SchemaError(message)
 
@@ -146,7 +146,7 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     kind = parameters.setdefault("type", "object")
     if kind != "object":
         message = (
-            f"{tool}: its parameters are the schema of an object with one key for each, got the type {shown(kind)}"
+            f"{tool}: its parameters are the schema of an object with one key for each, got the type {safe_repr(kind)}"
         )
         raise SchemaError(message)
     if not isinstance(parameters.setdefault("properties", {}), dict):
@@ -154,7 +154,7 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
         raise SchemaError(message)
     required = parameters.get("required", [])
     if not isinstance(required, list):
-        message = f"{tool}: `required` of its parameters is a list of names, got {shown(required)}"
+        message = f"{tool}: `required` of its parameters is a list of names, got {safe_repr(required)}"
         raise SchemaError(message)
     for name in cast("list[str]", required):
         parameters["properties"].setdefault(name, {})  # which says that it may be anything
@@ -173,16 +173,16 @@ def _compiled(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Vali
                 return compiler.validator(schema), Failures(schema, compiler)
             except ValueError as error:  # a ValidationError is one too
                 refusal = refusal or error
-    reason = one_line(_reason(refusal))
+    reason = safe_line(_reason(refusal))
     message = f"{tool}: its parameters are no JSON Schema: {reason}"
     raise SchemaError(message) from refusal
 
 
 def _reason(error: ValueError | None) -> str:
     if not isinstance(error, jsonschema_rs.ValidationError):
-        return one_line(str(error))
+        return safe_line(str(error))
     path = ".".join(str(step) for step in error.instance_path)
-    return one_line(f"{error.message} (at {shown(path)})" if path else error.message)
+    return safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message)
 
 
 def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema

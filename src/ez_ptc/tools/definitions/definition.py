@@ -16,7 +16,7 @@ from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, 
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.functions import FunctionSchema, function_schema
 from ez_ptc.schema.returns import return_schema
-from ez_ptc.schema.safe_repr import shown
+from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.call_lifetime import RunningCalls
 from ez_ptc.tools.definitions.names import parameter_spellings
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameters_schema
@@ -58,7 +58,9 @@ class Options:
         for name in given:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1, cutoff=0)
-                message = f"a tool has no option {shown(name)}: did you mean {near[0]!r}? There are {', '.join(known)}"
+                message = (
+                    f"a tool has no option {safe_repr(name)}: did you mean {near[0]!r}? There are {', '.join(known)}"
+                )
                 raise TypeError(message)
         return cls(**given)
 
@@ -284,14 +286,14 @@ def _timeout(tool: str, given: object) -> float | None:
         return None
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= _LONGEST_TIMEOUT:
         return float(given)
-    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {shown(given)}"
+    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {safe_repr(given)}"
     raise SchemaError(message)
 
 
 def _true_false_or_none(tool: str, option: str, given: object) -> bool | None:
     if given is None or isinstance(given, bool):
         return given
-    message = f"{tool}: expected {option} to be True, False or None, got {shown(given)}"
+    message = f"{tool}: expected {option} to be True, False or None, got {safe_repr(given)}"
     raise SchemaError(message)
 
 
@@ -325,7 +327,7 @@ def _name(function: Callable[..., object], given: str | None) -> str:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = (
-            f"{shown(name)} is no name for a tool: give one of letters, digits and '_', as in "
+            f"{safe_repr(name)} is no name for a tool: give one of letters, digits and '_', as in "
             f"ez_tool(name='find_order')"
         )
         raise SchemaError(message)

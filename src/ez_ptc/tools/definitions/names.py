@@ -9,7 +9,7 @@ from typing import Final
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
 from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, normal_form
-from ez_ptc.schema.safe_repr import shown, shown_names
+from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.tools.failures import logs_refusal
 
 __all__ = ["not_found", "parameter_spellings", "tool_spellings", "unspelled"]
@@ -32,7 +32,7 @@ _BUILTINS: Final = frozenset(
 def not_found(name: object, names: Collection[str]) -> str:
     """Return the sentence that lists the names there are, nearest first."""
     near = difflib.get_close_matches(str(name)[:_COMPARED], names, n=len(names) or 1, cutoff=0)
-    return f"there is no tool {shown(name)}; there are: {shown_names(near) or 'none'}"
+    return f"there is no tool {safe_repr(name)}; there are: {safe_names(near) or 'none'}"
 
 
 @logs_refusal
@@ -91,7 +91,9 @@ def unspelled(tool: str, names: Mapping[str, str], arguments: Mapping[str, objec
     for name, value in arguments.items():
         real = names.get(name, name)
         if real != name and real in arguments:
-            problems.append(f"{shown(name)} and {shown(real)} are the same argument: pass it once, as {shown(name)}")
+            problems.append(
+                f"{safe_repr(name)} and {safe_repr(real)} are the same argument: pass it once, as {safe_repr(name)}"
+            )
         given[real] = value
     if problems:
         message = f"{tool}: {'; '.join(problems)}"

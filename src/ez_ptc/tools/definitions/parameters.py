@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.safe_repr import one_line, shown
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 __all__ = ["ParameterType", "ToolParameter", "parameter_list", "parameters_schema"]
 
@@ -66,7 +66,7 @@ def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[st
     for each in parameters:
         _check(tool, each)
         if each.name in properties:
-            message = f"{tool}: two parameters are called {shown(each.name)}: give one another name"
+            message = f"{tool}: two parameters are called {safe_repr(each.name)}: give one another name"
             raise SchemaError(message)
         properties[each.name] = _property(tool, each)
     required = [each.name for each in parameters if each.required]
@@ -93,7 +93,7 @@ def _check(tool: str, parameter: object) -> None:
         if not isinstance(kind, ParameterType):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             names = ", ".join(each.name for each in ParameterType)
             message = (
-                f"{tool}: parameter {shown(parameter.name)} has the type {one_line(repr(kind))}: write "
+                f"{tool}: parameter {safe_repr(parameter.name)} has the type {safe_line(repr(kind))}: write "
                 f"ParameterType.STRING or another of its members ({names})"
             )
             raise SchemaError(message)
@@ -120,8 +120,8 @@ def _choice(tool: str, parameter: ToolParameter, value: object) -> object:
     if isinstance(parsed, _FORMS[kind]) and (kind is ParameterType.BOOLEAN or not isinstance(parsed, bool)):
         return cast("object", parsed)
     message = (
-        f"{tool}: parameter {shown(parameter.name)} is of the type {kind.name}, and its enum has {shown(value)}, "
-        f"which no call can pass: write a value of that type"
+        f"{tool}: parameter {safe_repr(parameter.name)} is of the type {kind.name}, and its enum has "
+        f"{safe_repr(value)}, which no call can pass: write a value of that type"
     )
     raise SchemaError(message)
 
