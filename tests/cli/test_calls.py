@@ -80,7 +80,7 @@ def test_no_argument_takes_more_than_a_line_of_the_screen(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("LINES", lines)
-    forged = "x" * 49 + "  ? Allow get_weather? [y/N or the reason why not] " + " " * 3_000
+    forged = "x" * 49 + "  ? Allow get_weather? [y/N, or a reason for refusal] " + " " * 3_000
     arguments = {
         "to": "Eve",
         "note": forged,

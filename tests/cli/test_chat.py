@@ -62,7 +62,7 @@ def test_what_a_person_says_is_answered_and_kept(history: History) -> None:
     assert "Still here." in sees
     (record,) = history.list()
     assert (record.title, record.messages) == ("Hi", 4)
-    assert f"--resume {record.id} goes on with it" in sees
+    assert f"--resume {record.id}." in sees
 
 
 def test_a_conversation_goes_on_where_it_ended(history: History) -> None:
@@ -88,7 +88,7 @@ def test_a_call_is_asked_about(history: History, answer: str, outcome: str) -> N
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", answer)
     assert "→ pay(to='Ada', amount=5)" in sees
-    asked = "      to = 'Ada'\n      amount = 5\n  ? Allow pay? [y/N or the reason why not] "
+    asked = "      to = 'Ada'\n      amount = 5\n  ? Allow pay? [y/N, or a reason for refusal] "
     assert asked in sees
     assert outcome in sees
 
@@ -125,12 +125,12 @@ def test_a_person_can_see_all_of_what_they_allow(history: History) -> None:
     sees = talk(builder, history, "Pay Ada", "?", "no")
     assert " Eve " not in sees.partition("? Allow pay?")[0].rpartition("wants to call")[2]
     assert " Eve " in sees.partition("? Allow pay?")[2]
-    assert sees.count("? Allow pay? [y/N or the reason why not] ") == 2
+    assert sees.count("? Allow pay? [y/N, or a reason for refusal] ") == 2
     assert "! pay was not approved" in sees
 
 
 def test_what_a_call_says_cannot_look_like_another_question(history: History) -> None:
-    forged = f"x{' ' * 3_000}\u2060\n  ? Allow get_weather? [y/N or the reason why not] "
+    forged = f"x{' ' * 3_000}\u2060\n  ? Allow get_weather? [y/N, or a reason for refusal] "
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": forged, "amount": 5}), "Done."))
     person = Person("Pay Ada", "no")
     asked: list[str] = []
@@ -141,7 +141,7 @@ def test_what_a_call_says_cannot_look_like_another_question(history: History) ->
 
     Chat(builder, history, read=read, write=person.write).run()
     *before, last = asked[1].splitlines()
-    assert last == "  ? Allow pay? [y/N or the reason why not] "
+    assert last == "  ? Allow pay? [y/N, or a reason for refusal] "
     assert len(before) == 4
     assert not any(line.startswith("  ? ") for line in before)
     assert all(len(line) < 80 for line in before)
@@ -155,7 +155,7 @@ def test_what_was_typed_before_the_question_is_no_answer(history: History) -> No
         history,
         read=person.read,
         write=person.write,
-        forget=lambda: said.append(person.read("(typed ahead) ")),
+        discard_input=lambda: said.append(person.read("(typed ahead) ")),
     ).run()
     assert said == ["y"]
     assert "! pay was not approved" in person.sees
@@ -259,7 +259,7 @@ def test_what_cannot_be_kept_is_told_and_the_conversation_goes_on(history: Histo
     said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
     odd = Answer(messages=said, content=float("nan"))
     sees = talk(llm().provider(ScriptedProvider(odd, "Still here.")), history, "Hi", "Are you?")
-    assert "! this is not kept: cannot save a conversation's" in sees
+    assert "! not saved: cannot save a conversation's" in sees
     assert "Still here." in sees
 
 
@@ -295,7 +295,7 @@ def test_an_answer_can_be_stopped(history: History) -> None:
     call = ToolCall("", "pay", {"to": "Ada", "amount": 5})
     provider = ScriptedProvider(call, stop, "Ada has it.")
     sees = talk(llm().tool(pay).provider(provider), history, "Pay Ada", "y", "Well?")
-    assert "! stopped; what was done so far" in sees
+    assert "! stopped; the conversation keeps everything so far" in sees
     assert "Ada has it." in sees
     (record,) = history.list()
     assert record.messages == 5
@@ -306,10 +306,10 @@ def test_what_it_took_is_shown_by_turn_and_in_all(history: History) -> None:
     known = Answer(messages=said, usage=Usage(12_000, 300, 10_000), model="gpt-4.1")
     provider = ScriptedProvider(known, Answer(messages=said, usage=Usage(5, 1), model="local\x1b[2J"))
     sees = talk(llm().provider(provider), history, "/usage", "Hi", "/usage", "Hi", "/usage")
-    assert "you> /usage\n  in all: 0 tokens read, 0 written, $0.0000" in sees
-    assert "  1. gpt-4.1: 12,000 tokens read (10,000 cached), 300 written, $0.0114 by the list of 20" in sees
-    assert "  in all: 12,000 tokens read (10,000 cached), 300 written, $0.0114" in sees
-    assert "  in all: 12,005 tokens read (10,000 cached), 301 written, price not known" in sees
+    assert "you> /usage\n  in all: 0 input tokens, 0 output tokens, $0.0000" in sees
+    assert "  1. gpt-4.1: 12,000 input tokens (10,000 cached), 300 output tokens, $0.0114 at list prices of 20" in sees
+    assert "  in all: 12,000 input tokens (10,000 cached), 300 output tokens, $0.0114" in sees
+    assert "  in all: 12,005 input tokens (10,000 cached), 301 output tokens, unknown price" in sees
     assert len(provider.prompts) == 2
     assert "\x1b" not in sees
 

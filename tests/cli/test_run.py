@@ -140,7 +140,7 @@ def test_a_time_that_no_program_can_have_is_explained(
 ) -> None:
     assert run("print(1)", "--timeout", timeout) == 2
     captured = capsys.readouterr()
-    assert captured.err.startswith("ez-ptc: --timeout: expected seconds, more than 0 and at most a year, got ")
+    assert captured.err.startswith("ez-ptc: --timeout: expected a positive number of seconds, at most a year, got ")
     assert captured.err.count("\n") == 1
     assert not captured.out
 
@@ -154,17 +154,20 @@ def test_a_mark_of_the_encoding_is_no_part_of_a_program(project: Path, capsys: p
 @pytest.mark.parametrize(
     ("tools", "words"),
     [
-        ("my_tools", "--tools takes module:name, such as shop:toolkit, and not 'my_tools'"),
-        ("my_tools:", "--tools takes module:name"),
-        (":toolkit", "--tools takes module:name"),
-        ("my_tols:toolkit", "there is no module 'my_tols' in "),
-        ("my_tools.deeper:toolkit", "there is no module 'my_tools.deeper' in "),
+        ("my_tools", "--tools: expected module:name, such as shop:toolkit, got 'my_tools'"),
+        ("my_tools:", "--tools: expected module:name"),
+        (":toolkit", "--tools: expected module:name"),
+        ("my_tols:toolkit", "no module 'my_tols' in "),
+        ("my_tools.deeper:toolkit", "no module 'my_tools.deeper' in "),
         ("my_tools.py:toolkit", "my_tools instead of my_tools.py"),
         ("./folder/my_tools.py:toolkit", "folder.my_tools instead of ./folder/my_tools.py"),
-        ("my_tools:tolkit", "my_tools has no 'tolkit'; the Toolkits in it: toolkit, spare"),
-        ("my_tools:number", "my_tools:number is no Toolkit but a int: write toolkit = Toolkit([...]) in my_tools"),
-        ("my_tools:tools", "my_tools:tools is no Toolkit but a list"),
-        ("my_tools:double", "my_tools:double is no Toolkit but a Tool"),
+        ("my_tools:tolkit", "my_tools has no 'tolkit'; its Toolkits: toolkit, spare"),
+        (
+            "my_tools:number",
+            "expected my_tools:number to be a Toolkit, got int: write toolkit = Toolkit([...])",
+        ),
+        ("my_tools:tools", "expected my_tools:tools to be a Toolkit, got list"),
+        ("my_tools:double", "expected my_tools:double to be a Toolkit, got Tool"),
     ],
 )
 def test_a_toolkit_that_is_not_there_is_explained(
@@ -189,7 +192,7 @@ def test_a_module_that_imports_what_is_not_there_fails_as_python_does(project: P
     [
         ("missing.py", None, "No such file or directory: missing.py"),
         (".", None, "Is a directory: ."),
-        ("latin.py", "print('é')".encode("latin-1"), "latin.py is not text in UTF-8"),
+        ("latin.py", "print('é')".encode("latin-1"), "latin.py is not UTF-8 text"),
     ],
 )
 def test_a_program_that_cannot_be_read_is_explained(
@@ -198,7 +201,7 @@ def test_a_program_that_cannot_be_read_is_explained(
     if content is not None:
         (project / name).write_bytes(content)
     assert main(["run", name, "--tools", "my_tools:toolkit"]) == 2
-    assert f"the program cannot be read: {words}" in capsys.readouterr().err
+    assert f"cannot read the program: {words}" in capsys.readouterr().err
 
 
 def test_options_may_come_before_the_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

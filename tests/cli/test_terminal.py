@@ -15,7 +15,7 @@ import pytest
 
 from ez_ptc import Toolkit
 from ez_ptc.cli.app import main
-from ez_ptc.cli.terminal import drop_typed_ahead, harmless, printable, write
+from ez_ptc.cli.terminal import discard_pending_input, printable, printable_lines, write
 
 pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
@@ -142,7 +142,7 @@ def test_what_was_typed_ahead_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(sys, "stdin", terminal)
         keyboard.write(b"y\n")
         assert select.select([terminal], [], [], 60)[0]
-        drop_typed_ahead()
+        discard_pending_input()
         assert not select.select([terminal], [], [], 0)[0]
         keyboard.write(b"no\n")
         assert terminal.readline() == "no\n"
@@ -150,13 +150,13 @@ def test_what_was_typed_ahead_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_where_there_is_no_terminal_nothing_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    drop_typed_ahead()
+    discard_pending_input()
     assert sys.stdin.readline() == "y\n"
 
 
 def test_characters_are_shown_as_python_escapes_them() -> None:
     assert printable("a\x1b\n\u202e\ud800é\x7f") == "a\\x1b\\n\\u202e\\ud800é\\x7f"
-    assert harmless("a\r\n\tb") == "a\\r\n\tb"
+    assert printable_lines("a\r\n\tb") == "a\\r\n\tb"
 
 
 def test_a_line_that_ends_as_on_another_system_is_a_line() -> None:

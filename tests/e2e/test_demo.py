@@ -12,7 +12,7 @@ from ez_ptc.providers.openai_chat import list_models
 def test_the_real_model_answers_all_three_questions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
-    assert "3 of 3 answers are right." in out
+    assert "3 of 3 answers are correct." in out
     assert "RECORDED" not in out
 
 

@@ -1,4 +1,4 @@
-"""The command `ez-ptc`: what is started when a person types it."""
+"""The entry point of the command `ez-ptc`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import sys
 from typing import Final
 
 from ez_ptc._extras import import_extra
-from ez_ptc.cli.terminal import escape_unencodable, harmless, show_progress
+from ez_ptc.cli.terminal import escape_unencodable, printable_lines, show_progress
 from ez_ptc.errors import EzPtcError
 
 __all__ = ["main"]
 
-# Exit codes: a program that failed or an answer that is wrong, and a command that could not be carried out.
-_COULD_NOT: Final = 2
+# Exit codes besides 0 and 1.
+_COMMAND_FAILED: Final = 2
 _INTERRUPTED: Final = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carry out a command line, the process's own by default, and return the exit code.
+    """Run a command line (default: the process's own) and return the exit code.
 
-    0 means that all went well, 1 that a program failed or an answer is wrong or an isolation is missing, and 2 that the
-    command could not be carried out: then standard error says why and what to do.
+    0 means success. 1 means a failed program, a wrong answer, or missing isolation. 2 means that the command itself
+    failed; standard error has the reason and a remedy.
     """
     try:
         escape_unencodable()
@@ -32,12 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
         with show_progress():
             return run_command(arguments)
     except EzPtcError as error:
-        print(f"ez-ptc: {harmless(str(error))}", file=sys.stderr)
-        return _COULD_NOT
+        print(f"ez-ptc: {printable_lines(str(error))}", file=sys.stderr)
+        return _COMMAND_FAILED
     except KeyboardInterrupt:
         print("ez-ptc: interrupted", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Who reads our output has gone; Python would complain of it once more when it closes the stream.
+        # The reader of our output is gone. Python would report it once more on closing the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _COULD_NOT
+        return _COMMAND_FAILED

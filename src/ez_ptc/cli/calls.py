@@ -1,4 +1,4 @@
-"""A tool call as a line of text, and as the question whether it may run."""
+"""Tool calls as text: one line for a log, several for an approval."""
 
 from __future__ import annotations
 
@@ -18,103 +18,108 @@ __all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_te
 
 _MAX_ARGUMENTS: Final = 20
 _MIN_ARGUMENTS: Final = 5
-# Of a screen: what introduces the arguments, how many more there are, and the question.
+# Lines of an approval besides the arguments: the introduction, the number of omitted ones, and the question.
 _OTHER_LINES: Final = 5
 _MAX_NAME: Final = 40
 _MAX_ERROR: Final = 200
 _MARGIN: Final = "      "
-# Fewer columns than that are no terminal of a person.
+# A terminal with fewer columns is not a person's.
 _MIN_WIDTH: Final = 40
 _BLANKS: Final = re.compile(" {3,}")
 
 
 def call_text(call: Mapping[str, Any]) -> str:
-    """Return the call of a tool as Python writes it, from its record: `list_orders(2, status='open')`.
-
-    Of long arguments there is only a part.
-    """
+    """Return a call as Python code, from its record: `list_orders(2, status='open')`. Long arguments are cut."""
     positional: Sequence[object] = call["args"]
     named: Mapping[str, object] = call["kwargs"]
-    given = [*map(safe_repr, positional), *(f"{_name(name)}={safe_repr(value)}" for name, value in named.items())]
-    more = [f"… {len(given) - _MAX_ARGUMENTS:,} more"] if len(given) > _MAX_ARGUMENTS else []
-    return f"{_name(call['name'])}({', '.join([*given[:_MAX_ARGUMENTS], *more])})"
+    arguments = [safe_repr(value) for value in positional]
+    arguments += [f"{_short_name(name)}={safe_repr(value)}" for name, value in named.items()]
+    omitted = len(arguments) - _MAX_ARGUMENTS
+    if omitted > 0:
+        arguments = [*arguments[:_MAX_ARGUMENTS], f"… {omitted:,} more"]
+    return f"{_short_name(call['name'])}({', '.join(arguments)})"
 
 
 def outcome_text(call: Mapping[str, Any]) -> str:
-    """Return in a few words what came of a call, from its record: `3 records`, `{'units': 4}`, `error: …`."""
+    """Return the outcome of a call in a few words, from its record: `3 records`, `{'units': 4}`, `error: …`."""
     if call["error"] is not None:
         error = printable(str(call["error"])[: _MAX_ERROR + 1])
-        return f"error: {error if len(error) <= _MAX_ERROR else error[:_MAX_ERROR] + '…'}"
+        if len(error) > _MAX_ERROR:
+            error = f"{error[:_MAX_ERROR]}…"
+        return f"error: {error}"
     result: object = call["result"]
     if isinstance(result, Sequence) and not isinstance(result, (str, bytes)):
         items = cast("Sequence[object]", result)
         noun = "record" if items and all(isinstance(item, Mapping) for item in items) else "item"
-        return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+        return f"1 {noun}" if len(items) == 1 else f"{len(items)} {noun}s"
     return safe_repr(result)
 
 
 def argument_lines(arguments: Mapping[str, object]) -> list[str]:
-    """Return a line of the terminal for each argument of a call that a person is asked about, whatever is in it.
+    """Return one line of the terminal for each argument of a call, for an approval.
 
-    Of what is too long the line says how much more there is, and runs of blanks are counted: none can push what
-    follows off the screen, or look like a line of its own.
+    Long arguments are cut, with the number of omitted characters, and runs of blanks are counted: no argument can push
+    the question off the screen, or look like another line.
     """
-    most = max(shutil.get_terminal_size().lines - _OTHER_LINES, _MIN_ARGUMENTS)
-    lines = [_line(ascii_name(name), _visible(value)) for name, value in islice(arguments.items(), most)]
-    more = len(arguments) - len(lines)
-    return [*lines, f"{_MARGIN}… and {more:,} more arguments"] if more else lines
+    max_lines = max(shutil.get_terminal_size().lines - _OTHER_LINES, _MIN_ARGUMENTS)
+    lines = [_line(ascii_name(name), _visible(value)) for name, value in islice(arguments.items(), max_lines)]
+    if omitted := len(arguments) - len(lines):
+        lines.append(f"{_MARGIN}… and {omitted:,} more arguments")
+    return lines
 
 
 def ascii_name(name: str) -> str:
-    """Return a name in characters that look like no others."""
-    return _name(name.encode("ascii", "backslashreplace").decode())
+    """Return a name in ASCII: other characters may look like different ones."""
+    return _short_name(name.encode("ascii", "backslashreplace").decode())
 
 
 def full_text(arguments: Mapping[str, object]) -> Iterator[str]:
-    """Yield all of a call's arguments in lines of the terminal, each with a mark before it."""
-    room = _width() - len(_MARGIN) - 2
+    """Yield all of a call's arguments as lines of the terminal, each with a mark in front."""
+    columns = _width() - len(_MARGIN) - 2
     for name, value in arguments.items():
         text = f"{printable(name)} = {_visible(value)}"
         while text:
-            part = _fitting(text, room)
-            yield f"{_MARGIN}| {part}"
-            text = text[len(part) :]
+            line = _cut_to_columns(text, columns)
+            yield f"{_MARGIN}| {line}"
+            text = text[len(line) :]
 
 
 def _line(name: str, text: str) -> str:
-    room = _width() - len(f"{_MARGIN}{name} = ")
-    part = _fitting(text, room)
-    if part != text:
-        part = _fitting(text, max(room - len(f"... ({len(text):,} more characters)"), 1))
-        part += f"… ({len(text) - len(part):,} more characters)"
-    return f"{_MARGIN}{name} = {part}"
+    columns = _width() - len(f"{_MARGIN}{name} = ")
+    beginning = _cut_to_columns(text, columns)
+    if beginning != text:
+        beginning = _cut_to_columns(text, max(columns - len(f"... ({len(text):,} more characters)"), 1))
+        beginning += f"… ({len(text) - len(beginning):,} more characters)"
+    return f"{_MARGIN}{name} = {beginning}"
 
 
 def _width() -> int:
-    # A terminal whose last column is written to may begin a new line.
+    # Writing to the last column may begin a new line.
     return max(shutil.get_terminal_size().columns - 1, _MIN_WIDTH)
 
 
-def _fitting(text: str, room: int) -> str:
-    """Return as much of a text as fits into so many columns; what is not ASCII may take two."""
-    if len(text) <= room and text.isascii():
+def _cut_to_columns(text: str, columns: int) -> str:
+    """Return the beginning of a text with at most so many columns; a character outside ASCII may take two."""
+    if len(text) <= columns and text.isascii():
         return text
-    taken = 0
-    for at, each in enumerate(text):
-        taken += 1 if each.isascii() else 2
-        if taken > room:
-            return text[: max(at, 1)]
+    used = 0
+    for index, character in enumerate(text):
+        used += 1 if character.isascii() else 2
+        if used > columns:
+            return text[: max(index, 1)]
     return text
 
 
 def _visible(value: object) -> str:
     try:
         text = repr(value)
-    except ValueError:  # CPython writes no integer of more than 4,300 digits
+    except ValueError:  # CPython refuses integers with more than 4,300 digits
         text = safe_repr(value)
     return _BLANKS.sub(lambda run: f"[{len(run[0]):,} blanks]", printable(text))
 
 
-def _name(name: object) -> str:
+def _short_name(name: object) -> str:
     text = printable(str(name)[: _MAX_NAME + 1])
-    return text if len(text) <= _MAX_NAME else f"{text[:_MAX_NAME]}…"
+    if len(text) > _MAX_NAME:
+        text = f"{text[:_MAX_NAME]}…"
+    return text

@@ -1,4 +1,4 @@
-"""`ez-ptc chat`: a conversation in the terminal, with somebody's tools."""
+"""`ez-ptc chat`: a conversation in the terminal, with the user's tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ez_ptc.cli.calls import argument_lines, ascii_name, call_text, full_text
 from ez_ptc.cli.run import CommandError, load_toolkit
-from ez_ptc.cli.terminal import drop_typed_ahead, harmless, printable
+from ez_ptc.cli.terminal import discard_pending_input, printable, printable_lines
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
@@ -29,46 +29,45 @@ if TYPE_CHECKING:
 __all__ = ["Chat", "default_history", "run_chat"]
 
 _PROMPT: Final = "you> "
-_GOODBYE: Final = ("/quit", "/exit")
+_QUIT: Final = ("/quit", "/exit")
 _USAGE: Final = "/usage"
-_WIDTH: Final = 100
+_MAX_RESULT: Final = 100
 
 
 def default_history() -> Path:
-    """Return where conversations are kept: in the user's folder for data."""
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "ez-ptc" / "history.sqlite"
+    """Return the default path of the history file, in the user's data folder."""
+    data_home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data_home) / "ez-ptc" / "history.sqlite"
 
 
 def run_chat(
     tools: str | None, model: str | None, *, history: Path | None, resume: str | None, mode: Literal["tool", "prompt"]
 ) -> int:
-    """Talk with a model until the person ends it, and return 0.
+    """Run a conversation in the terminal until the user ends it, and return 0.
 
     Raises:
-        CommandError: The toolkit or the conversation to go on with is not there, or no file to keep it in.
-        EzPtcError: Nobody can answer, or the file is no history.
+        CommandError: The toolkit or the conversation to resume is missing, or the history file cannot be opened.
+        EzPtcError: No provider is available, or the file is not a history.
     """
     builder = llm() if model is None else llm().model(model)
     if tools is not None:
         builder = builder.toolkit(load_toolkit(tools), mode=mode)
-    builder.settings.providers()  # says at once where nobody can answer
+    builder.settings.providers()  # raises at once if no provider is available
     path = history or default_history()
-    with History(path) as kept:
+    with History(path) as saved:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            kept.list(1)
+            saved.list(1)
         except OSError as error:
-            message = f"conversations cannot be kept in {path}: {error}; give another file with --history"
+            message = f"cannot save conversations in {path}: {error}; choose another file with --history"
             raise CommandError(message) from error
-        return Chat(builder, kept, read=input, write=_write, forget=drop_typed_ahead).run(resume)
+        return Chat(builder, saved, read=input, write=_write, discard_input=discard_pending_input).run(resume)
 
 
 class Chat:
-    """A conversation of a person, who is asked by `read` and told by `write`, with a model.
+    """A conversation between a user, by `read` and `write`, and a model.
 
-    `forget` drops what the person has typed before a question was asked. Each exchange is saved to the history as soon
-    as it has ended.
+    `discard_input` discards pending input before an approval. Each exchange is saved to the history when it ends.
     """
 
     def __init__(
@@ -78,61 +77,64 @@ class Chat:
         *,
         read: Callable[[str], str],
         write: Callable[[str], None],
-        forget: Callable[[], None] = lambda: None,
+        discard_input: Callable[[], None] = lambda: None,
     ) -> None:
         self._history: Final = history
         self._read: Final = read
         self._write: Final = write
-        self._forget: Final = forget
-        self._builder = builder.approve(self._approved)
+        self._discard_input: Final = discard_input
+        self._builder = builder.approve(self._ask_for_approval)
         self._id: str | None = None
         self._is_asking = False
-        self._one_question: Final = threading.Lock()
+        self._question_lock: Final = threading.Lock()
         self._exchange = 0
 
     def run(self, resume: str | None = None) -> int:
-        """Read what the person says and answer it, until they end it; go on with the conversation `resume`."""
+        """Read and answer questions until the user ends it, after resuming the conversation `resume`, if given."""
         if resume is not None:
             self._resume(resume)
-        self._write("Ask away; /usage shows what it took so far, /quit or end of input ends it.\n")
+        self._write("Ask a question. /usage shows tokens and cost, /quit or end of input ends the chat.\n")
         while True:
             try:
-                said = self._read(_PROMPT).strip()
+                text = self._read(_PROMPT).strip()
             except EOFError:
-                said = _GOODBYE[0]
-            if said in _GOODBYE:
+                text = _QUIT[0]
+            if text in _QUIT:
                 break
-            if said == _USAGE:
+            if text == _USAGE:
                 self._write(_usage(self._builder))
-            elif said:
-                self._answer(said)
-        self._write(f"\nKept as {self._id}: --resume {self._id} goes on with it.\n" if self._id else "\n")
+            elif text:
+                self._answer(text)
+        self._write("\n")
+        if self._id is not None:
+            self._write(f"Saved as {self._id}. Continue with --resume {self._id}.\n")
         return 0
 
-    def _resume(self, known: str) -> None:
+    def _resume(self, conversation_id: str) -> None:
         try:
-            entries = self._history.load(known)
+            entries = self._history.load(conversation_id)
         except KeyError as error:
             message = str(error.args[0])
             raise CommandError(message) from error
         self._builder = self._builder.continued(*entries)
-        self._id = known
+        self._id = conversation_id
 
-    def _answer(self, said: str) -> None:
-        stream = self._builder.stream(said)
+    def _answer(self, question: str) -> None:
+        stream = self._builder.stream(question)
         try:
             with stream:
-                for told in stream:
-                    self._tell(told)
+                for event in stream:
+                    self._show(event)
             self._builder = stream.continuation
         except KeyboardInterrupt:
-            self._write("\n! stopped; what was done so far is part of the conversation\n")
-            # Nobody can take a question back that waits for its line in another thread.
-            self._write("  press Enter to leave the question\n" if self._is_asking else "")
+            self._write("\n! stopped; the conversation keeps everything so far\n")
+            # A pending approval reads its line in another thread, and cannot be interrupted.
+            if self._is_asking:
+                self._write("  press Enter to leave the question\n")
             self._builder = stream.continuation
         except (ProviderError, TurnLimitError) as error:
-            self._write(f"\n! {harmless(str(error))}\n")
-            if not self._grow(error.continuation):
+            self._write(f"\n! {printable_lines(str(error))}\n")
+            if not self._continue_with(error.continuation):
                 return
         finally:
             self._exchange += 1
@@ -140,10 +142,10 @@ class Chat:
         try:
             self._id = self._history.save(self._builder, id=self._id)
         except (HistoryError, OSError) as error:
-            self._write(f"! this is not kept: {harmless(str(error))}\n")
+            self._write(f"! not saved: {printable_lines(str(error))}\n")
 
-    def _grow(self, continuation: object) -> bool:
-        """Go on with what was said before an error, if that is more than the question: it is asked anew."""
+    def _continue_with(self, continuation: object) -> bool:
+        """Continue after an error, unless only the question would be added: the user asks it again."""
         if not isinstance(continuation, LLMPromptBuilder):
             return False
         if len(continuation.entries) <= len(self._builder.entries) + 1:
@@ -151,40 +153,42 @@ class Chat:
         self._builder = continuation
         return True
 
-    def _tell(self, told: StreamEvent) -> None:
-        if isinstance(told, TextDelta):
-            self._write(harmless(told.text))
-        elif isinstance(told, ToolCallMessage):
-            self._write(f"\n  → {_call(told.call)}\n")
-        elif isinstance(told, ToolResultMessage):
-            self._write(f"  {'=' if told.success else '!'} {_line(told.result)}\n")
-        elif isinstance(told, TextMessage):
-            self._write(f"\n  = {_line(told.text)}\n")
-        elif told.stop_reason == "length":
+    def _show(self, event: StreamEvent) -> None:
+        if isinstance(event, TextDelta):
+            self._write(printable_lines(event.text))
+        elif isinstance(event, ToolCallMessage):
+            self._write(f"\n  → {_describe(event.call)}\n")
+        elif isinstance(event, ToolResultMessage):
+            self._write(f"  {'=' if event.success else '!'} {_one_line(event.result)}\n")
+        elif isinstance(event, TextMessage):
+            self._write(f"\n  = {_one_line(event.text)}\n")
+        elif event.stop_reason == "length":
             self._write(" […the answer was cut off]")
 
-    def _approved(self, call: ToolCall) -> bool | str:
+    def _ask_for_approval(self, call: ToolCall) -> bool | str:
         exchange = self._exchange
-        # Calls run side by side: of two questions at once, the answer to one could be taken for the other's.
-        with self._one_question:
+        # Calls run side by side. With two questions at once, an answer could be taken for the wrong one.
+        with self._question_lock:
             if exchange != self._exchange:
                 return False
             self._is_asking = True
             try:
-                answer = self._answer_to(call)
+                answer = self._read_answer(call)
             finally:
                 self._is_asking = False
         if answer.lower() in ("y", "yes"):
             return True
-        return answer if answer.lower() not in ("", "n", "no") else False
+        if answer.lower() in ("", "n", "no"):
+            return False
+        return answer
 
-    def _answer_to(self, call: ToolCall) -> str:
-        """Ask whether a call may run: its arguments first, and what is asked last, on a line of its own."""
+    def _read_answer(self, call: ToolCall) -> str:
+        """Show the arguments of a call, then the question on a separate line, and return the user's answer."""
         arguments = _arguments(call)
-        lines = ["", "  The model wants to call a tool; ? shows all of this:", *argument_lines(arguments)]
+        lines = ["", "  The model wants to call a tool; ? shows everything:", *argument_lines(arguments)]
         while True:
-            self._forget()
-            lines.append(f"  ? Allow {ascii_name(call.name)}? [y/N or the reason why not] ")
+            self._discard_input()
+            lines.append(f"  ? Allow {ascii_name(call.name)}? [y/N, or a reason for refusal] ")
             try:
                 answer = self._read("\n".join(lines)).strip()
             except EOFError:
@@ -195,24 +199,25 @@ class Chat:
 
 
 def _usage(builder: LLMPromptBuilder) -> str:
-    """Return what each answer has taken, and all of them together."""
+    """Return the usage of each answer, and the total."""
     lines = [
-        f"  {number}. {harmless(turn.model)}: {_taken(turn.usage, turn.cost)}\n"
+        f"  {number}. {printable_lines(turn.model)}: {_usage_text(turn.usage, turn.cost)}\n"
         for number, turn in enumerate(builder.turns, start=1)
     ]
-    return "".join([*lines, f"  in all: {_taken(builder.usage, builder.cost)}\n"])
+    return "".join([*lines, f"  in all: {_usage_text(builder.usage, builder.cost)}\n"])
 
 
-def _taken(usage: Usage, cost: Decimal | None) -> str:
+def _usage_text(usage: Usage, cost: Decimal | None) -> str:
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-    price = "price not known" if cost is None else f"${cost:.4f} by the list of {PRICES_DATE}"
-    return f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written, {price}"
+    price = "unknown price" if cost is None else f"${cost:.4f} at list prices of {PRICES_DATE}"
+    return f"{usage.input_tokens:,} input tokens{cached}, {usage.output_tokens:,} output tokens, {price}"
 
 
-def _call(call: ToolCall) -> str:
+def _describe(call: ToolCall) -> str:
     arguments = _arguments(call)
     if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
-        return f"{ascii_name(call.name)}:\n{_indented(program)}"
+        lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
+        return "\n".join([f"{ascii_name(call.name)}:", *lines])
     return call_text({"name": call.name, "args": (), "kwargs": arguments})
 
 
@@ -220,13 +225,10 @@ def _arguments(call: ToolCall) -> dict[str, object]:
     return call.arguments if isinstance(call.arguments, dict) else {"arguments": call.arguments}
 
 
-def _indented(program: str) -> str:
-    return "\n".join(f"    {harmless(line)}" for line in program.strip().splitlines())
-
-
-def _line(value: object) -> str:
-    text = printable(" ".join((value if isinstance(value, str) else safe_repr(value)).split()))
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+def _one_line(value: object) -> str:
+    text = value if isinstance(value, str) else safe_repr(value)
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= _MAX_RESULT else f"{text[: _MAX_RESULT - 1]}…"
 
 
 def _write(text: str) -> None:

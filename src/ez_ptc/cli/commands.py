@@ -1,4 +1,4 @@
-"""The commands and their options, as cyclopts reads them; the work is done in a module for each."""
+"""The commands and their options, for cyclopts; each command has its own module."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ __all__ = ["chat", "demo", "doctor", "run", "run_command"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
-    """Carry out a command line, the process's own by default, and return the exit code: 2 when it makes no sense."""
+    """Run a command line (default: the process's own) and return the exit code, 2 for invalid arguments."""
     app = App(
         name="ez-ptc",
         help="Give any language model your Python functions, as whole programs run in a kernel sandbox.",
@@ -24,7 +24,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(doctor)
     try:
         result: object = app(arguments, exit_on_error=False)
-    except CycloptsError:  # it has been explained on standard error
+    except CycloptsError:  # cyclopts has printed it on standard error
         return 2
     return result if isinstance(result, int) else 0
 
@@ -35,19 +35,19 @@ def demo(
     model: Annotated[str | None, Parameter(env_var="OPENAI_MODEL")] = None,
     record: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
-    """Answer three questions to a small shop with programs that a model writes.
+    """Answer three questions about a small shop with programs written by a model.
 
-    The model runs on this machine, unless --base-url or --model (or their variables) name one behind a server;
-    OPENAI_API_KEY is sent to that server, where it is set.
+    The model runs on this machine, unless --base-url or --model (or their variables) name one on a server.
+    OPENAI_API_KEY, if set, is sent to that server.
 
     Parameters
     ----------
     base_url
-        The address of a server that speaks OpenAI's Chat Completions, such as http://localhost:11434/v1.
+        The URL of a server with OpenAI's Chat Completions API, such as http://localhost:11434/v1.
     model
-        The model of that server; its only one by default.
+        The model of that server (default: its only one).
     record
-        Write the model's answers to this file, for the run that is shown where no model can be had.
+        Write the model's answers to this file, for the recorded run.
     """
     from ez_ptc.cli.demo.command import run_demo
 
@@ -64,22 +64,22 @@ def run(
     json: Annotated[bool, Parameter(negative=())] = False,
     images: Path | None = None,
 ) -> int:
-    """Run a program in the sandbox, with your tools in it.
+    """Run a program in the sandbox, with your tools.
 
     Parameters
     ----------
     file
-        The program; - for standard input.
+        The program's file, or - for standard input.
     tools
-        Where the Toolkit is, as module:name; the module is also looked for in the present folder.
+        The Toolkit, as module:name; the current folder is searched, too.
     timeout
-        Seconds that the program may take, instead of the toolkit's own limit.
+        The timeout in seconds (default: the toolkit's).
     calls
-        Show each tool call on standard error as it ends.
+        Print the tool calls on standard error.
     json
-        Print how it ended as JSON: output, calls, value, error.
+        Print the result as JSON: output, calls, value, error.
     images
-        A folder to save the program's pictures in, such as the figures of matplotlib.
+        The folder for the program's pictures, such as matplotlib figures.
     """
     from ez_ptc.cli.run import run_program
 
@@ -94,20 +94,20 @@ def chat(
     history: Path | None = None,
     resume: str | None = None,
 ) -> int:
-    """Talk with a model that may use your tools; calls that require approval are asked about here.
+    """Chat with a model that may use your tools. You approve calls here.
 
     Parameters
     ----------
     tools
-        Where the Toolkit is, as module:name; the module is also looked for in the present folder.
+        The Toolkit, as module:name; the current folder is searched, too.
     model
-        Who answers, as provider:model, such as anthropic:claude-sonnet-5; by default the first that there is a key for.
+        The model, as provider:model, such as anthropic:claude-sonnet-5 (default: the first provider with a key).
     mode
-        How the model writes programs: as the call of a tool, or in its text, which any model can.
+        The form of programs: as a tool call, or in the model's text, which works with any model.
     history
-        The file that conversations are kept in.
+        The history file.
     resume
-        The conversation to go on with, by its id.
+        The id of the conversation to continue.
     """
     from ez_ptc.cli.chat import run_chat
 
@@ -115,14 +115,14 @@ def chat(
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
-    """Show what the kernel enforces around programs here, what is missing, and what to do.
+    """Show the isolation of programs on this machine, missing features, and remedies.
 
-    The exit code is 0 when all that is required holds, and 1 when programs cannot be run here.
+    The exit code is 0 if all requirements are met, and 1 if programs cannot run here.
 
     Parameters
     ----------
     json
-        Print it as JSON.
+        Print the report as JSON.
     """
     from ez_ptc.cli.doctor import show_report
 

@@ -1,4 +1,4 @@
-"""`ez-ptc doctor`: what the kernel enforces here, what is missing, and what to do."""
+"""`ez-ptc doctor`: the isolation on this machine, missing features, and remedies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from ez_ptc.cli.terminal import harmless
+from ez_ptc.cli.terminal import printable_lines
 from ez_ptc.cli.version import installed_version
 from ez_ptc.sandbox.process.isolation import check
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["print_report", "show_report"]
 
-_NEEDED: Final = "required"
-_WANTED: Final = "wanted"
+_REQUIRED: Final = "required"
+_OPTIONAL: Final = "wanted"
 
 
 def show_report(*, as_json: bool) -> int:
-    """Print what was found by starting a sandbox, and return 0 when all that is required holds, else 1.
+    """Start a sandbox, print its report, and return 0 if all requirements are met, else 1.
 
     Raises:
-        SandboxError: A sandbox cannot even be started.
+        SandboxError: No sandbox can be started.
     """
     report = check()
     if as_json:
@@ -54,33 +54,35 @@ def _as_data(report: Report) -> dict[str, object]:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Write what holds and what is missing, with what to do, to a console."""
+    """Print the enforced and the missing layers, with remedies."""
     from rich.table import Table
 
-    console.print("What the kernel enforces around each program here", style="bold")
+    console.print("Isolation of each program on this machine", style="bold")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for layer in report.layers:
-        table.add_row(_verdict(layer), layer.name, _NEEDED if layer.required else _WANTED, _about(layer))
+        table.add_row(_status(layer), layer.name, _REQUIRED if layer.required else _OPTIONAL, _details(layer))
     console.print(table)
-    console.print(harmless(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
+    console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
     if report.sufficient:
-        console.print("All that is required holds: programs can be run here.", style="green")
+        console.print("All requirements are met: programs can run here.", style="green")
     else:
-        console.print("Something required is missing: no program is run here.", style="bold red")
+        console.print("A requirement is not met: programs cannot run here.", style="bold red")
 
 
-def _verdict(layer: Layer) -> Text:
+def _status(layer: Layer) -> Text:
     from rich.text import Text
 
     if layer.held:
         return Text("enforced", "green")
-    return Text("MISSING", "bold red") if layer.required else Text("not here", "yellow")
+    if layer.required:
+        return Text("MISSING", "bold red")
+    return Text("unavailable", "yellow")
 
 
-def _about(layer: Layer) -> Text:
+def _details(layer: Layer) -> Text:
     from rich.text import Text
 
-    text = Text(harmless(layer.detail))
+    text = Text(printable_lines(layer.detail))
     if not layer.held and layer.advice:
-        text.append(f"\nWhat to do: {harmless(layer.advice)}", "bold")
+        text.append(f"\nWhat to do: {printable_lines(layer.advice)}", "bold")
     return text

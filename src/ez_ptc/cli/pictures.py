@@ -1,4 +1,4 @@
-"""Pictures on a terminal that can show them, or in files."""
+"""Pictures in files, and on terminals with image support."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["escape_codes", "save_pictures", "show_pictures"]
 
-_PIECE: Final = 4096
-"""Letters that kitty takes at a time."""
+_MAX_CHUNK: Final = 4096
+"""The maximum length of one escape code of kitty's protocol, in characters of base64."""
 
 
 def save_pictures(images: Sequence[ImageMessage], folder: Path) -> None:
-    """Save pictures as picture-1.png and so on, and say where. Raises OSError where they cannot be written."""
+    """Save pictures as picture-1.png, picture-2.png, …, and print their paths. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, image in enumerate(images, start=1):
         path = folder / f"picture-{number}.png"
@@ -29,30 +29,29 @@ def save_pictures(images: Sequence[ImageMessage], folder: Path) -> None:
 
 
 def show_pictures(images: Sequence[ImageMessage]) -> None:
-    """Show pictures on a terminal that can, and say elsewhere that there are some."""
-    if not images:
-        return
-    shown = [*escape_codes(images, os.environ)] if sys.stdout.isatty() else []
-    for codes in shown:
-        sys.stdout.write(f"{codes}\n")
-    if not shown:
+    """Show pictures on a terminal with image support, and otherwise print their number."""
+    codes: list[str] = []
+    if sys.stdout.isatty():
+        codes = list(escape_codes(images, os.environ))
+    for code in codes:
+        sys.stdout.write(f"{code}\n")
+    if images and not codes:
         print(f"[Pictures made: {len(images)}. --images FOLDER saves them.]", file=sys.stderr)
 
 
 def escape_codes(images: Iterable[ImageMessage], environment: Mapping[str, str]) -> Iterable[str]:
-    """Yield what makes a terminal show each picture, or nothing for a terminal that is not known to show any.
+    """Yield the escape code for each picture, or nothing for a terminal without known image support.
 
-    Sources: kitty's "Terminal graphics protocol", which Ghostty has too, and iTerm2's "Inline Images Protocol", which
-    WezTerm has too.
+    Sources: kitty's "Terminal graphics protocol" (also Ghostty), iTerm2's "Inline Images Protocol" (also WezTerm).
     """
-    program, kind = environment.get("TERM_PROGRAM", ""), environment.get("TERM", "")
+    program, terminal = environment.get("TERM_PROGRAM", ""), environment.get("TERM", "")
     for image in images:
         text = b64encode(image.data or b"").decode("ascii")
         if program in {"iTerm.app", "WezTerm"}:
             yield f"\x1b]1337;File=inline=1;size={len(image.data or b'')}:{text}\x07"
-        elif "KITTY_WINDOW_ID" in environment or kind in {"xterm-kitty", "xterm-ghostty"}:
-            pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
-            yield "".join(
-                f"\x1b_G{'a=T,f=100,' if number == 0 else ''}m={int(number < len(pieces) - 1)};{piece}\x1b\\"
-                for number, piece in enumerate(pieces)
-            )
+        elif "KITTY_WINDOW_ID" in environment or terminal in {"xterm-kitty", "xterm-ghostty"}:
+            chunks = [text[start : start + _MAX_CHUNK] for start in range(0, len(text), _MAX_CHUNK)]
+            codes = [f"\x1b_Gm=1;{chunk}\x1b\\" for chunk in chunks]
+            codes[-1] = codes[-1].replace("m=1", "m=0", 1)
+            codes[0] = codes[0].replace("m=", "a=T,f=100,m=", 1)
+            yield "".join(codes)

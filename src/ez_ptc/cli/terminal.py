@@ -1,4 +1,4 @@
-"""Text on its way to a terminal, which obeys characters that cannot be seen."""
+"""Foreign text for terminals: control characters are escaped."""
 
 from __future__ import annotations
 
@@ -12,46 +12,50 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import TextIO
 
-__all__ = ["drop_typed_ahead", "escape_unencodable", "harmless", "printable", "show_progress", "write"]
+__all__ = ["discard_pending_input", "escape_unencodable", "printable", "printable_lines", "show_progress", "write"]
 
-# They have no ink and do no harm: numbers and emoji are written with them.
+# Invisible and printable_lines: used in numbers and emoji.
 _BLANKS: Final = "\n\t\xa0\u202f\u200d"
 
 
 def printable(text: str, *, kept: str = "") -> str:
-    """Return text with escapes for what a terminal would obey or not show: a forged question must not look like ours.
+    """Return text with escapes for unprintable characters, except for those in `kept`.
 
-    It is part of a line, unless ends of lines are among the characters that are `kept`.
+    A terminal obeys control characters: without escapes, foreign text could forge a question of ours.
     """
-    return "".join(each if each in kept or each.isprintable() else repr(each)[1:-1] for each in text)
+    return "".join(
+        character if character in kept or character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
-def harmless(text: str) -> str:
-    """Do the same as `printable`, but keep ends of lines and tabs."""
+def printable_lines(text: str) -> str:
+    """Same as `printable`, but keeps line ends and tabs."""
     return printable(text, kept="\n\t")
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Write foreign text: as it is where another program reads it, with escapes where a person does."""
-    stream.write(printable(text.replace("\r\n", "\n"), kept=_BLANKS) if stream.isatty() else text)
+    """Write foreign text, with escapes if the stream is a terminal."""
+    if stream.isatty():
+        text = printable(text.replace("\r\n", "\n"), kept=_BLANKS)
+    stream.write(text)
 
 
 def escape_unencodable() -> None:
-    """Let all text be written and read, whatever the encoding of the standard streams: with escapes."""
+    """Use escapes for characters outside the encoding of the standard streams."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-class _Progress(logging.Handler):
+class _ProgressHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print(f"ez-ptc: {harmless(record.getMessage())}", file=sys.stderr)
+        print(f"ez-ptc: {printable_lines(record.getMessage())}", file=sys.stderr)
 
 
 @contextmanager
 def show_progress() -> Generator[None]:
-    """Write to standard error what the sandbox does meanwhile, where a person waits for it."""
-    log, handler = logging.getLogger("ez_ptc.sandbox"), _Progress()
+    """Print the sandbox's log messages on standard error while the context lasts."""
+    log, handler = logging.getLogger("ez_ptc.sandbox"), _ProgressHandler()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -62,8 +66,8 @@ def show_progress() -> Generator[None]:
         log.removeHandler(handler)
 
 
-def drop_typed_ahead() -> None:
-    """Forget what was typed at the terminal before now: it cannot be the answer to what is asked next."""
+def discard_pending_input() -> None:
+    """Discard input typed before now: it cannot be the answer to the next question."""
     with suppress(ImportError, OSError, ValueError):
         import termios
 

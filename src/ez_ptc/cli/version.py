@@ -1,4 +1,4 @@
-"""Which version of ez-ptc this is."""
+"""The installed version of ez-ptc."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,7 +6,7 @@ __all__ = ["installed_version"]
 
 
 def installed_version() -> str:
-    """Return the installed version, or a word that says that none is."""
+    """Return the installed version, or "(not installed)"."""
     try:
         return version("ez-ptc")
     except PackageNotFoundError:

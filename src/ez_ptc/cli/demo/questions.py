@@ -1,4 +1,4 @@
-"""The demo's questions, and whether an answer to one is right: the database says so, not the model."""
+"""The demo's questions, with their answers according to the database."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["QUESTIONS", "Question"]
 
 _NUMBER: Final = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w])")
-# Half a cent: sums of prices are no exact numbers.
+# Half a cent: sums of prices are floats.
 _TOLERANCE: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Something that a person would ask of the shop.
+    """A question about the shop.
 
-    The query `facts` gives the right answer as rows of `name` and `number`; the query `names` gives all the names that
-    an answer could have in it.
+    The query `facts` returns the correct answer as rows of `name` and `number`; the query `names` returns all possible
+    names in an answer.
     """
 
     text: str
@@ -31,30 +31,27 @@ class Question:
     names: str
 
     def expected(self, shop: Shop) -> dict[str, float]:
-        """Return the right answer: names, each with its number."""
+        """Return the correct answer: numbers by name."""
         return {str(row["name"]): float(str(row["number"])) for row in shop.query(self.facts)}
 
     def is_answered(self, answer: str, shop: Shop) -> bool:
-        """Tell whether a text gives the right names and no others, each with its number after it, or each before."""
+        """Return whether a text contains the correct names and no others, each next to its number on the same side."""
         expected = self.expected(shop)
-        found = [name for row in shop.query(self.names) if (name := str(row["name"])) in answer]
-        if not found or set(found) != set(expected):
+        names = [name for row in shop.query(self.names) if (name := str(row["name"])) in answer]
+        if not names or set(names) != set(expected):
             return False
-        pieces = re.split(f"({'|'.join(map(re.escape, found))})", answer)
+        pieces = re.split(f"({'|'.join(map(re.escape, names))})", answer)
         before, after = zip(pieces[1::2], pieces[::2], strict=False), zip(pieces[1::2], pieces[2::2], strict=True)
         return any(_has_all([*sides], expected) for sides in (before, after))
 
 
 def _has_all(sides: Sequence[tuple[str, str]], expected: dict[str, float]) -> bool:
-    """Tell whether the number of each name is in one of the texts beside it."""
+    """Return whether the number of each name is in one of the texts next to it."""
+    numbers = [(name, float(number.replace(",", ""))) for name, text in sides for number in _NUMBER.findall(text)]
     return all(
-        any(name == wanted and abs(found - number) <= _TOLERANCE for name, text in sides for found in _numbers(text))
-        for wanted, number in expected.items()
+        any(name == expected_name and abs(number - expected_number) <= _TOLERANCE for name, number in numbers)
+        for expected_name, expected_number in expected.items()
     )
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(number.replace(",", "")) for number in _NUMBER.findall(text)]
 
 
 QUESTIONS: Final = (

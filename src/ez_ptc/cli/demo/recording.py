@@ -1,4 +1,4 @@
-"""What a real model answered in a real run of the demo, for where no model can be had."""
+"""A recorded run of the demo with a real model, for machines without one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDING: Final = Path(__file__).with_name("recording.json")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A run of the demo: which model it was, the day, and what it answered to each question, try after try."""
+    """A run of the demo: the model, the date, and the answers of each attempt by question."""
 
     model: str
     date: str
@@ -41,7 +41,7 @@ class Recording:
 
 
 class RecordedModel:
-    """A provider that answers as in a recording."""
+    """A provider that replays a recording."""
 
     def __init__(self, recording: Recording) -> None:
         self.name: Final = "recorded"
@@ -49,39 +49,39 @@ class RecordedModel:
         self._answers: Final = recording.answers
 
     def supports_tools(self) -> bool:
-        """Whether it can call tools: no, what was recorded is text."""
+        """Return False: recorded answers are text."""
         return False
 
     def supports_output_schema(self) -> bool:
-        """Whether it can be held to a JSON Schema: no."""
+        """Return False: recorded answers are text."""
         return False
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[RecordedModel]:
-        """Return itself: there is nothing to open."""
+        """Yield the provider itself: there is nothing to open."""
         yield self
 
     async def answer(self, prompt: Prompt) -> Answer:
-        """Return the recorded answer to the first question of a conversation, at the try it has come to.
+        """Return the recorded answer to a conversation's question, for its current attempt.
 
         Raises:
-            ProviderError: There is none.
+            ProviderError: The recording has no such answer.
         """
-        question, tried = _question_and_tries(prompt)
+        question, attempt = _question_and_attempt(prompt)
         answers = self._answers.get(question, [])
-        if tried >= len(answers):
-            message = f"the recording has no answer to try {tried + 1} of: {question}"
+        if attempt >= len(answers):
+            message = f"the recording has no answer for attempt {attempt + 1} of: {question}"
             raise ProviderError(message)
-        said = TextMessage(answers[tried], role=MessageRole.ASSISTANT)
-        return Answer(messages=(said,), provider=self.name, model=self.model)
+        message = TextMessage(answers[attempt], role=MessageRole.ASSISTANT)
+        return Answer(messages=(message,), provider=self.name, model=self.model)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the recorded answer, all at once."""
+        """Yield the recorded answer, all at once."""
         yield await self.answer(prompt)
 
 
 class Recorder:
-    """A provider that asks another and keeps what it answers."""
+    """A provider that asks another one and records its answers."""
 
     def __init__(self, provider: LLMProvider) -> None:
         self.name: Final = provider.name
@@ -90,28 +90,28 @@ class Recorder:
         self._provider: Final = provider
 
     def supports_tools(self) -> bool:
-        """Whether the other provider can call tools."""
+        """Return whether the other provider can call tools."""
         return self._provider.supports_tools()
 
     def supports_output_schema(self) -> bool:
-        """Whether the other provider can be held to a JSON Schema."""
+        """Return whether the other provider enforces a JSON Schema."""
         return self._provider.supports_output_schema()
 
     @asynccontextmanager
-    async def connect(self) -> AsyncGenerator[_Recording]:
-        """Open a way to the other provider."""
+    async def connect(self) -> AsyncGenerator[_RecordingConnection]:
+        """Open a connection to the other provider."""
         async with self._provider.connect() as connection:
-            yield _Recording(connection, self.answers)
+            yield _RecordingConnection(connection, self.answers)
 
 
-class _Recording:
+class _RecordingConnection:
     def __init__(self, connection: Connection, answers: dict[str, list[str]]) -> None:
         self._connection = connection
         self._answers = answers
 
     async def answer(self, prompt: Prompt) -> Answer:
         answer = await self._connection.answer(prompt)
-        question, _ = _question_and_tries(prompt)
+        question, _ = _question_and_attempt(prompt)
         self._answers.setdefault(question, []).append(answer.text)
         return answer
 
@@ -119,6 +119,7 @@ class _Recording:
         yield await self.answer(prompt)
 
 
-def _question_and_tries(prompt: Prompt) -> tuple[str, int]:
-    said = (each for each in prompt.entries if isinstance(each, TextMessage) and each.role is MessageRole.USER)
-    return next(said).text, sum(isinstance(each, Answer) for each in prompt.entries)
+def _question_and_attempt(prompt: Prompt) -> tuple[str, int]:
+    entries = prompt.entries
+    questions = (entry for entry in entries if isinstance(entry, TextMessage) and entry.role is MessageRole.USER)
+    return next(questions).text, sum(isinstance(entry, Answer) for entry in entries)

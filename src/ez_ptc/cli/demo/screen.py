@@ -1,4 +1,4 @@
-"""What a person sees of the demo."""
+"""The demo's output on the console."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ez_ptc.cli.calls import call_text, outcome_text
-from ez_ptc.cli.terminal import harmless
+from ez_ptc.cli.terminal import printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -27,34 +27,34 @@ _STAGES: Final = {"check": "Checking the model", "download": "Downloading the mo
 
 
 class Bars:
-    """Shows how far the stages of getting a model ready are, a bar for each."""
+    """Progress bars for the stages of preparing a model."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress: Final = progress
         self._tasks: Final[dict[str, TaskID]] = {}
 
     def __call__(self, stage: str, /, *, done: int, total: int) -> None:
-        """Show how far a stage is."""
+        """Update the bar of a stage."""
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(_STAGES.get(stage, stage), total=total)
         self._progress.update(self._tasks[stage], completed=done, total=total)
 
 
 class Screen:
-    """Writes the demo to a console, line by line as it happens."""
+    """Prints the demo to a console, step by step."""
 
     def __init__(self, console: Console) -> None:
         self._console: Final = console
 
-    def say(self, text: str, style: str = "") -> None:
-        """Write a paragraph."""
-        self._console.print(Text(harmless(text), style))
+    def print(self, text: str, style: str = "") -> None:
+        """Print a paragraph."""
+        self._console.print(Text(printable_lines(text), style))
 
-    def recording(self, recording: Recording) -> None:
-        """Say that what follows is a recorded run, and what of it is recorded."""
+    def announce_recording(self, recording: Recording) -> None:
+        """Announce a recorded run, and explain which parts are recorded."""
         text = (
-            f"The programs below were written by {recording.model} on {recording.date}; no model is asked now. "
-            "They are run now: the calls, the answers and the checks are of this moment."
+            f"{recording.model} wrote the programs below on {recording.date}; no model is used now. "
+            "The programs run now: the calls, the answers and the checks are live."
         )
         self._console.print(Panel(Text(text), title="RECORDED RUN", border_style="yellow", style="yellow"))
 
@@ -65,38 +65,39 @@ class Screen:
         with Progress(*columns, console=self._console) as progress:
             yield Bars(progress)
 
-    def question(self, number: int, text: str) -> None:
+    def show_question(self, number: int, text: str) -> None:
         """Show a question."""
         self._console.print()
         self._console.rule(Text(f"Question {number}", "bold"), align="left")
         self._console.print(Text(text, "bold cyan"))
 
     @contextmanager
-    def thinking(self, *, again: bool) -> Generator[None]:
+    def show_thinking(self, *, is_retry: bool) -> Generator[None]:
         """Show that the model is writing."""
-        words = "The model mends its program" if again else "The model writes a program"
-        with self._console.status(words):
+        with self._console.status("The model fixes its program" if is_retry else "The model writes a program"):
             yield
 
-    def wrote(self, program: str) -> None:
+    def show_program(self, program: str) -> None:
         """Show a program."""
-        code = Syntax(harmless(program.strip()), "python", background_color="default", word_wrap=True)
+        code = Syntax(printable_lines(program.strip()), "python", background_color="default", word_wrap=True)
         self._console.print(Panel(code, title="the program", title_align="left", border_style="dim"))
 
-    def called(self, call: Mapping[str, Any]) -> None:
+    def show_call(self, call: Mapping[str, Any]) -> None:
         """Show a tool call that has ended."""
         line = Text("  → ", "dim").append(call_text(call), "default").append(f"  {outcome_text(call)}")
         self._console.print(line, overflow="ellipsis", no_wrap=True)
 
-    def failed(self, reason: str) -> None:
-        """Show why a program gave no answer."""
-        self._console.print(Panel(Text(harmless(reason)), title="it failed", title_align="left", border_style="red"))
+    def show_failure(self, reason: str) -> None:
+        """Show the error of a program."""
+        self._console.print(
+            Panel(Text(printable_lines(reason)), title="it failed", title_align="left", border_style="red")
+        )
 
-    def answer(self, text: str, *, right: bool, expected: Mapping[str, float]) -> None:
-        """Show an answer, and whether it is right."""
-        self._console.print(Text(harmless(text) or "no answer", "bold green" if right else "bold red"))
-        if right:
-            self._console.print(Text("✔ right: the database says the same", "green"))
+    def show_answer(self, text: str, *, is_right: bool, expected: Mapping[str, float]) -> None:
+        """Show an answer, and whether it is correct."""
+        self._console.print(Text(printable_lines(text) or "no answer", "bold green" if is_right else "bold red"))
+        if is_right:
+            self._console.print(Text("✔ correct according to the database", "green"))
         else:
             facts = ", ".join(f"{name}: {number:g}" for name, number in expected.items())
-            self._console.print(Text(f"✘ wrong: the database says {facts}", "red"))
+            self._console.print(Text(f"✘ wrong; the database says {facts}", "red"))

@@ -1,4 +1,4 @@
-"""The demo's shop: a SQLite file of customers, products and orders, and the tools that query it."""
+"""The demo's shop: an SQLite file of customers, products and orders, with tools for querying it."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ _PRODUCTS: Final = (
     (12, "Monitor arm", "accessories", 99.0, 7),
 )
 _STATUSES: Final = ("delivered", "delivered", "delivered", "open", "open")
-_ORDERS: Final = 40
+_ORDER_COUNT: Final = 40
 _FIRST_ORDER: Final = 1001
 _SEED: Final = 2026
 
 
 class Customer(TypedDict):
-    """A customer as the tools show one."""
+    """A customer, as returned by the tools."""
 
     customer_id: int
     name: str
@@ -83,7 +83,7 @@ class Customer(TypedDict):
 
 
 class Product(TypedDict):
-    """A product as the tools show one; the price is in euros."""
+    """A product, as returned by the tools; the price is in euros."""
 
     product_id: int
     name: str
@@ -93,7 +93,7 @@ class Product(TypedDict):
 
 
 class Order(TypedDict):
-    """An order as the tools show one; the total is in euros."""
+    """An order, as returned by the tools; the total is in euros."""
 
     order_id: int
     date: str
@@ -102,21 +102,21 @@ class Order(TypedDict):
 
 
 class OrderLine(TypedDict):
-    """One product of an order as the tools show it."""
+    """One product of an order, as returned by the tools."""
 
     product: str
     quantity: int
 
 
 class Shop:
-    """A shop whose data lie in the SQLite file `path`."""
+    """A shop with its data in the SQLite file `path`."""
 
     def __init__(self, path: Path) -> None:
         self.path: Final = path
 
     @classmethod
     def create(cls, path: Path) -> Shop:
-        """Write the shop's data, the same in every run, to a new SQLite file at `path`."""
+        """Write the shop's data, the same in every run, to a new SQLite file."""
         with closing(sqlite3.connect(path)) as database, database:
             database.executescript(_TABLES)
             database.executemany("insert into customers values (?, ?, ?)", _CUSTOMERS)
@@ -125,7 +125,7 @@ class Shop:
         return cls(path)
 
     def tools(self) -> list[Tool[..., Any]]:
-        """Return what a model may ask of the shop."""
+        """Return the tools for querying the shop."""
         return [
             ez_tool(self.find_customers),
             ez_tool(self.list_orders),
@@ -185,13 +185,13 @@ def _insert_orders(database: sqlite3.Connection) -> None:
     numbers = random.Random(_SEED)  # noqa: S311 - sample data, the same in every run
 
     def below(count: int) -> int:
-        # `random()` is the one method whose numbers Python promises never to change for a seed.
+        # Python only promises the same numbers for a seed from `random()`.
         return int(numbers.random() * count)
 
-    for order in range(_FIRST_ORDER, _FIRST_ORDER + _ORDERS):
+    for order in range(_FIRST_ORDER, _FIRST_ORDER + _ORDER_COUNT):
         date = f"2026-{1 + below(6):02}-{1 + below(28):02}"
         values = (order, 1 + below(len(_CUSTOMERS)), date, _STATUSES[below(len(_STATUSES))])
         database.execute("insert into orders values (?, ?, ?, ?)", values)
-        chosen = {1 + below(len(_PRODUCTS)) for _ in range(1 + below(3))}
-        lines = [(order, product, 1 + below(4)) for product in sorted(chosen)]
+        products = {1 + below(len(_PRODUCTS)) for _ in range(1 + below(3))}
+        lines = [(order, product, 1 + below(4)) for product in sorted(products)]
         database.executemany("insert into order_lines values (?, ?, ?)", lines)

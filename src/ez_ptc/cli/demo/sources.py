@@ -1,4 +1,4 @@
-"""Where the demo's model comes from: a server, this machine, or a recording."""
+"""The demo's model: on this machine, or on a server."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["local_model", "server_model"]
 
 @contextmanager
 def local_model(progress: Progress) -> Generator[LLMProvider]:
-    """Fetch the local model where it is not there yet, serve it, and yield it as a provider.
+    """Download the local model if necessary, serve it, and yield its provider.
 
     Raises:
         MissingExtraError: The engine is not installed.
-        ProviderError: The model cannot be fetched or loaded.
+        ProviderError: The model cannot be downloaded or loaded.
         OSError: The user's cache directory cannot be written.
     """
     for module in ("xllamacpp", "openai"):
@@ -37,19 +37,17 @@ def local_model(progress: Progress) -> Generator[LLMProvider]:
 
 
 def server_model(base_url: str | None, model: str | None) -> LLMProvider:
-    """Return a model behind a server that speaks OpenAI's Chat Completions; its only one where `model` is None.
+    """Return a model on a server with OpenAI's Chat Completions API: the server's only one if `model` is None.
 
     Raises:
         MissingExtraError: The official SDK is not installed.
-        ProviderError: The server cannot be reached, or which of its models is meant is not clear.
+        ProviderError: The server cannot be reached, or has several models.
     """
     key = os.environ.get("OPENAI_API_KEY")
-    return OpenAIChatProvider(model or _only_model(base_url, key), base_url=base_url, api_key=key)
-
-
-def _only_model(base_url: str | None, key: str | None) -> str:
-    models = list_models(base_url=base_url, api_key=key)
-    if len(models) != 1:
-        message = f"say which model with --model; {base_url} offers: {', '.join(sorted(models)) or 'none'}"
-        raise ProviderError(message)
-    return models[0]
+    if model is None:
+        models = list_models(base_url=base_url, api_key=key)
+        if len(models) != 1:
+            message = f"choose a model with --model; {base_url} offers: {', '.join(sorted(models)) or 'none'}"
+            raise ProviderError(message)
+        model = models[0]
+    return OpenAIChatProvider(model, base_url=base_url, api_key=key)
