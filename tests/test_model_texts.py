@@ -39,7 +39,7 @@ print(len(TEXTS))
 LITTLE_STACK = """
 import sys, threading
 from ez_ptc import ArgumentsError
-from ez_ptc.formats.openai_shapes.parts import arguments_text
+from ez_ptc.formats.openai_shapes.requests import arguments_text
 from ez_ptc.schema.arguments.json_text import parse_arguments, parse_value
 
 sys.setrecursionlimit(1_000_000)  # what a host may do, and what newer CPythons do by themselves

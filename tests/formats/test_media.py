@@ -165,7 +165,7 @@ def test_what_a_provider_does_not_take_is_an_error_that_names_both(
 def test_what_the_assistant_shows_is_refused_where_only_people_show_something(kind: type[MediaMessage]) -> None:
     shown = kind(b"%PDF", role=MessageRole.ASSISTANT)
     for send in (sent_to_chat, sent_to_responses):
-        with pytest.raises(ProviderError, match=f"takes no {kind.__name__} from the assistant"):
+        with pytest.raises(ProviderError, match=f"does not accept {kind.__name__} from the assistant"):
             send(shown)
 
 

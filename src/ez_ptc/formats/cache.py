@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from ez_ptc.errors import ProviderError
-from ez_ptc.formats.openai_shapes.parts import is_openai
+from ez_ptc.formats.openai_shapes.servers import is_openai
 
 __all__ = ["MAX_MARKS", "anthropic_mark", "fit_marks", "has_marks", "openai_mark"]
 

@@ -158,7 +158,7 @@ def test_limits_and_the_form_of_the_answer_go_along() -> None:
 def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() -> None:
     with pytest.raises(ProviderError, match="would refuse this conversation"):
         request(prompt(HELLO, ToolResultMessage("call_1", "x")))
-    with pytest.raises(ProviderError, match="takes no ImageMessage from the assistant"):
+    with pytest.raises(ProviderError, match="does not accept ImageMessage from the assistant"):
         request(prompt(HELLO, ImageMessage(b"GIF8", role=MessageRole.ASSISTANT)))
 
 

@@ -1,57 +1,57 @@
-"""The items of OpenAI's Responses in the form that the API takes back.
+"""OpenAI's own items in the form that its Responses API accepts back.
 
-We answer calls of functions. Calls of other tools that a client is to run get no output, so they are left out. A
-program at the provider waits for the outputs of its calls until a user message comes: from then on it is left out, and
-its calls become calls of the model. Reasoning goes back only with everything that it led to.
+We send outputs for function calls only. Calls of other client-side tools get no output and are left out. A program at
+the provider waits for the outputs of its calls until the next user message; after that it is left out, and its calls
+become calls of the model. Reasoning is sent back only with everything that it led to.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from ez_ptc.formats.json_reader import objects, text_or_empty
-from ez_ptc.formats.openai_shapes.parts import arguments_text, came_from, is_openai
+from ez_ptc.formats.openai_responses.tools import CALL
+from ez_ptc.formats.openai_shapes.requests import arguments_text
+from ez_ptc.formats.openai_shapes.servers import is_openai, is_original
 from ez_ptc.messages import Answer, Entry, MediaMessage, MessageRole, TextMessage
 
-__all__ = ["CALL", "PROVIDER", "caller_of", "items_back", "lost_calls", "own_items", "stored_until", "text_of_part"]
+__all__ = ["PROVIDER", "caller_of", "lost_calls", "original_items", "part_text", "sendable_items", "stored_until"]
 
 PROVIDER: Final = "openai"
-CALL: Final = "function_call"
 
 _Json = dict[str, Any]
 
+
 _REASONING: Final = "reasoning"
 _PROGRAM: Final = "program"
-_OUTPUT: Final = "_output"
-_SAID: Final = ("output_text", "refusal", "text")
+_OUTPUT_SUFFIX: Final = "_output"
 
 
-def own_items(answer: Answer, server: str) -> list[_Json] | None:
-    """Return a server's items as they came; None if the answer was made or changed by hand, or came from elsewhere."""
+def original_items(answer: Answer, server: str) -> list[_Json] | None:
+    """Return an answer's items as this server sent them, or None if it was made or changed by hand or elsewhere."""
     content: object = answer.content
-    if not came_from(answer, PROVIDER, server) or not isinstance(content, list):
+    if not is_original(answer, PROVIDER, server) or not isinstance(content, list):
         return None
-    items = cast("list[object]", content)
-    if not all(isinstance(item, dict) for item in items):
+    elements = cast("list[object]", content)
+    if not all(isinstance(element, dict) for element in elements):
         return None
-    own = cast("list[_Json]", items)
-    called = [text_or_empty(item.get("call_id")) for item in own if item.get("type") == CALL]
-    return own if called == [call.id for call in answer.calls] else None
+    items = cast("list[_Json]", elements)
+    call_ids = [text_or_empty(item.get("call_id")) for item in items if item.get("type") == CALL]
+    return items if call_ids == [call.id for call in answer.calls] else None
 
 
 def stored_until(entries: Sequence[Entry], server: str, lost: frozenset[str]) -> int:
-    """Return after how many entries the last answer comes that the server has stored, with all before it; else 0.
+    """Return how many entries the server has stored, up to and including its last stored answer.
 
-    An answer that was changed here since, or with a call that nobody answers, is none to go on from; neither is the
-    last of all entries.
+    Returns 0 if that answer was changed by hand, or has a call that will get no output; the last entry never counts.
     """
-    for at in range(len(entries) - 2, -1, -1):
-        entry = entries[at]
-        items = own_items(entry, server) if isinstance(entry, Answer) and entry.id else None
-        if isinstance(entry, Answer) and items is not None and entry.details.get("stored") is True:
-            is_answered = all(
-                item.get("type") == CALL or text_or_empty(item.get("call_id")) not in lost for item in items
-            )
-            return at + 1 if is_answered else 0
+    for index in range(len(entries) - 2, -1, -1):
+        entry = entries[index]
+        if not isinstance(entry, Answer) or not entry.id or entry.details.get("stored") is not True:
+            continue
+        items = original_items(entry, server)
+        if items is not None:
+            has_lost_call = any(_is_lost(item, lost) for item in items)
+            return 0 if has_lost_call else index + 1
     return 0
 
 
@@ -63,34 +63,35 @@ def lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:
         if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
             lost.update(waiting)
             waiting.clear()
-        for item in (own_items(entry, server) or ()) if isinstance(entry, Answer) else ():
-            kind, identifier = text_or_empty(item.get("type")), text_or_empty(item.get("call_id"))
-            if kind.endswith(_OUTPUT):
+        if not isinstance(entry, Answer):
+            continue
+        for item in original_items(entry, server) or ():
+            item_type, identifier = text_or_empty(item.get("type")), text_or_empty(item.get("call_id"))
+            if item_type.endswith(_OUTPUT_SUFFIX):
                 waiting.pop(identifier, None)
-            elif identifier and kind != CALL:
-                waiting[identifier] = kind
-    return frozenset(lost | {identifier for identifier, kind in waiting.items() if kind != _PROGRAM})
+            elif identifier and item_type != CALL:
+                waiting[identifier] = item_type
+    return frozenset(lost | {identifier for identifier, item_type in waiting.items() if item_type != _PROGRAM})
 
 
-def items_back(items: list[_Json], server: str, lost: frozenset[str], *, is_stored: bool) -> list[_Json]:
-    """Return items as they came, but without those that the provider would refuse.
+def sendable_items(items: list[_Json], server: str, lost: frozenset[str], *, is_stored: bool) -> list[_Json]:
+    """Return items without those that the provider would reject.
 
-    It refuses reasoning that is neither encrypted nor stored at the provider (`is_stored`), and the ids of items whose
+    It rejects reasoning that is neither encrypted nor stored at the provider (`is_stored`), and the ids of items whose
     reasoning is missing; a message without its id is sent as its text.
     """
-    kept = [item for item in items if item.get("type") == CALL or text_or_empty(item.get("call_id")) not in lost]
-    was_cut = len(kept) < len(items)
-    kept = [_with_json(item) if caller_of(item, lost) else _without_caller(_with_json(item)) for item in kept]
+    kept = [_sendable_item(item, lost) for item in items if not _is_lost(item, lost)]
     if not is_openai(server):
         return kept
-    # An answer that was cut off in its reasoning: OpenAI refuses reasoning that nothing came of.
+    has_lost = len(kept) < len(items)
+    # OpenAI rejects reasoning at the end, as an answer has that was cut off there.
     while kept and kept[-1].get("type") == _REASONING:
         kept.pop()
-    if was_cut:
-        return [_alone(item) for item in kept if item.get("type") != _REASONING]
+    if has_lost:
+        return [_without_id(item) for item in kept if item.get("type") != _REASONING]
     if is_stored or not any(map(_is_unreadable, kept)):
         return kept
-    return [_alone(item) for item in kept if not _is_unreadable(item)]
+    return [_without_id(item) for item in kept if not _is_unreadable(item)]
 
 
 def caller_of(item: Mapping[str, Any], lost: frozenset[str]) -> object:
@@ -101,13 +102,26 @@ def caller_of(item: Mapping[str, Any], lost: frozenset[str]) -> object:
     return cast("object", caller)
 
 
-def text_of_part(part: Mapping[str, Any]) -> str:
-    """Return the text of a part of a message."""
-    kind = text_or_empty(part.get("type"))
-    return text_or_empty(part.get("refusal" if kind == "refusal" else "text")) if kind in _SAID else ""
+def part_text(part: Mapping[str, Any]) -> str | None:
+    """Return the text of a part of a message, or None if the part has no text."""
+    part_type = text_or_empty(part.get("type"))
+    if part_type == "refusal":
+        return text_or_empty(part.get("refusal")) or None
+    if part_type in ("output_text", "text"):
+        return text_or_empty(part.get("text")) or None
+    return None
 
 
-def _without_caller(item: _Json) -> _Json:
+def _is_lost(item: _Json, lost: frozenset[str]) -> bool:
+    return item.get("type") != CALL and text_or_empty(item.get("call_id")) in lost
+
+
+def _sendable_item(item: _Json, lost: frozenset[str]) -> _Json:
+    """Return an item without a lost caller and, if it is a call, with arguments that are JSON."""
+    if item.get("type") == CALL and isinstance(item.get("arguments"), str):
+        item = {**item, "arguments": arguments_text(item["arguments"])}
+    if caller_of(item, lost):
+        return item
     return {key: value for key, value in item.items() if key != "caller"}
 
 
@@ -115,16 +129,10 @@ def _is_unreadable(item: Mapping[str, Any]) -> bool:
     return item.get("type") == _REASONING and not item.get("encrypted_content")
 
 
-def _alone(item: Mapping[str, Any]) -> _Json:
+def _without_id(item: Mapping[str, Any]) -> _Json:
     content: object = item.get("content")
     if item.get("type") != "message" or not isinstance(content, list):
         return {key: value for key, value in item.items() if key != "id"}
-    text = "".join(text_of_part(part.fields) for part in objects(cast("list[object]", content), "content"))
-    return {"role": "assistant", "content": text, **({"phase": item["phase"]} if item.get("phase") else {})}
-
-
-def _with_json(item: _Json) -> _Json:
-    """Return an item whose arguments, where it is a call, are JSON."""
-    if item.get("type") != CALL or not isinstance(item.get("arguments"), str):
-        return item
-    return {**item, "arguments": arguments_text(item["arguments"])}
+    parts = objects(cast("list[object]", content), "content")
+    message = {"role": "assistant", "content": "".join(part_text(part.fields) or "" for part in parts)}
+    return {**message, "phase": item["phase"]} if item.get("phase") else message

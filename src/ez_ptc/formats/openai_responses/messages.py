@@ -1,4 +1,4 @@
-"""Turns of a conversation in OpenAI's Responses: the request for the next answer, and the answer."""
+"""Requests to OpenAI's Responses API, and its answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,32 +8,33 @@ from typing import Any, Final
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
+from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty, with_unique_ids
 from ez_ptc.formats.media import required
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_responses.items import (
-    CALL,
     PROVIDER,
     caller_of,
-    items_back,
     lost_calls,
-    own_items,
+    original_items,
+    part_text,
+    sendable_items,
     stored_until,
-    text_of_part,
 )
-from ez_ptc.formats.openai_responses.media import input_media, input_text
-from ez_ptc.formats.openai_responses.tools import calls, describe, results
-from ez_ptc.formats.openai_shapes.parts import (
-    OPENAI,
+from ez_ptc.formats.openai_responses.media import media_part, text_part
+from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, results
+from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
+from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
-    fitted_id,
+    bounded_id,
+    chosen_tool,
+    limit_fields,
     output_format,
-    raise_error,
-    tool_choice_name,
-    usage_of,
+    refuse_message,
     with_options,
 )
-from ez_ptc.formats.ordering import PREVIOUS, check_order
+from ez_ptc.formats.openai_shapes.servers import OPENAI
+from ez_ptc.formats.ordering import PREVIOUS, check_order, is_system_text
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import (
     Answer,
@@ -42,52 +43,54 @@ from ez_ptc.messages import (
     Message,
     MessageRole,
     TextMessage,
+    ToolCall,
     ToolCallMessage,
-    ToolResult,
     ToolResultMessage,
 )
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["PROVIDER", "answer", "request"]
 
-_LONGEST_ID: Final = 64
-_ENCRYPTED: Final = "reasoning.encrypted_content"
-# Others refuse to be asked for their encrypted reasoning, for they have none.
-_REASONS: Final = re.compile(r"(ft:)?(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
-_STOPS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "refusal"}
+_Json = dict[str, Any]
+
+_MAX_ID_LENGTH: Final = 64
+_ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
+# Other models have no encrypted reasoning, and reject a request for it.
+_REASONING_MODELS: Final = re.compile(r"(ft:)?(o\d|gpt-([5-9]|\d\d)|codex)(?!.*-chat)")
+_STOP_REASONS: Final[Mapping[str, str]] = {"max_output_tokens": "length", "content_filter": "refusal"}
 
 
-def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
-    """Return the body of a request, but for `stream`. `server` is the name of the host that it is for.
+def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
+    """Return the body of a request, without `stream`, for a server given by its host name.
 
-    Nothing is kept at the provider (`store` is false, unless the prompt's options say otherwise): each request has the
-    whole conversation, and reasoning goes to and fro encrypted. With the option `previous_response_id` answers are
-    stored, and a request has what came after the last of them; where none is in the conversation, everything comes
-    after the answer of that id. Raises what `check_order` and `describe` raise, and ProviderError.
+    Nothing is stored at the provider (`store` is false, unless the prompt's options override it): each request has the
+    whole conversation, with encrypted reasoning. With the option `previous_response_id`, answers are stored, and a
+    request has only what follows the last stored one; if the conversation has none, all of it follows the answer with
+    that id. Raises what `check_order` and `describe` raise, and ProviderError.
     """
     check_order(prompt.entries)
-    previous, options = _previous(prompt.options)
+    previous, options = _split_previous(prompt.options)
     names = names_for(prompt.tools, "openai-responses")
     marks = has_marks(prompt.model, server)
-    # Instructions have no parts that could be marked; what the system says first as an item means the same.
-    is_instruction = _is_unmarked_system if marks else _is_system
-    leading = [*takewhile(is_instruction, prompt.entries)]
+    # `instructions` cannot have cache marks; a system message at the beginning means the same and can.
+    leading = [*takewhile(lambda entry: is_system_text(entry) and not (marks and entry.cache), prompt.entries)]
     lost = lost_calls(prompt.entries, server)
-    known = stored_until(prompt.entries, server, lost) if previous else 0
-    items = _Items(names, server, lost, has_marks=marks)
-    for entry in prompt.entries[len(leading) : known]:
-        items.know(entry)
-        previous = entry.id if isinstance(entry, Answer) else previous
-    for entry in prompt.entries[max(len(leading), known) :]:
-        items.add(entry)
-    body: dict[str, Any] = {"model": prompt.model, "input": items.done(), "store": bool(previous)}
+    stored = stored_until(prompt.entries, server, lost) if previous else 0
+    builder = _ItemsBuilder(names, server, lost, has_marks=marks)
+    for entry in prompt.entries[len(leading) : stored]:
+        if isinstance(entry, Answer):
+            builder.remember_callers(original_items(entry, server) or ())
+            previous = entry.id
+    for entry in prompt.entries[max(len(leading), stored) :]:
+        builder.add(entry)
+    body: _Json = {"model": prompt.model, "input": builder.build(), "store": bool(previous)}
     if isinstance(previous, str):
         body[PREVIOUS] = previous
     if leading:
-        body["instructions"] = "\n\n".join(each.text for each in leading if isinstance(each, TextMessage))
-    if not options.get("store", body["store"]) and _REASONS.match(prompt.model):
-        body["include"] = [_ENCRYPTED]
-    body |= {**_tools(prompt, names), **_limits(prompt)}
+        body["instructions"] = "\n\n".join(entry.text for entry in leading if isinstance(entry, TextMessage))
+    if not options.get("store", body["store"]) and _REASONING_MODELS.match(prompt.model):
+        body["include"] = [_ENCRYPTED_REASONING]
+    body |= {**_tool_fields(prompt, names), **limit_fields(prompt, "max_output_tokens")}
     if prompt.output_schema is not None:
         body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
     return with_options(body, options)
@@ -96,32 +99,37 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> dict[str, Any]:
 def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
     """Return the answer in a response.
 
-    What the provider runs itself, and what it reasons, is in `content` only. Raises ProviderError that says what is
-    wrong where, for a response that is not finished as well.
+    Reasoning and calls of the provider's own tools are in `content` only. Raises ProviderError that names the invalid
+    field, also for an unfinished response.
     """
     top = read_body(body, "answer")
     if top.fields.get("error"):
-        raise_error(top.fields["error"])
+        raise_reported_error(top.fields["error"])
     status = text_or_empty(top.fields.get("status")) or "completed"
     if status not in ("completed", "incomplete"):
         message = (
-            f"the provider's answer is not finished, its status is {safe_repr(status)}: "
-            "ask again, and not in background"
+            f"the provider's answer is not finished, its status is {safe_repr(status)}; ask again without background"
         )
         raise ProviderError(message)
     if not isinstance(top.fields.get("output"), list):
-        message = "the provider's answer has no output: is it the address of an API for responses?"
+        message = "the provider's answer has no output; check that the address is of a responses API"
         raise ProviderError(message)
     items = with_unique_ids(
         top.objects("output"), call_type=CALL, id_key="call_id", prefix=f"call_{len(prompt.entries)}_"
     )
-    messages, refused = _messages(items, names_for(prompt.tools, "openai-responses"))
-    has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
-    why = top.object("incomplete_details")
+    messages, is_refusal = _read_messages(items, names_for(prompt.tools, "openai-responses"))
+    cause = top.object("incomplete_details")
+    if status == "incomplete":
+        word = "" if cause is None else text_or_empty(cause.fields.get("reason"))
+        stop_reason = _STOP_REASONS.get(word, word or "incomplete")
+    elif any(isinstance(message, ToolCallMessage) for message in messages):
+        stop_reason = "tool_calls"
+    else:
+        stop_reason = "refusal" if is_refusal else "end"
     return Answer(
         messages=tuple(messages),
-        stop_reason=_cut_short(why) if status == "incomplete" else _ended(has_calls=has_calls, refused=refused),
-        usage=usage_of(top.fields.get("usage"), "input_tokens", "output_tokens"),
+        stop_reason=stop_reason,
+        usage=read_usage(top.fields.get("usage"), "input_tokens", "output_tokens"),
         provider=PROVIDER,
         model=text_or_empty(top.fields.get("model")) or prompt.model,
         content=[dict(item.fields) for item in items],
@@ -130,94 +138,94 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
     )
 
 
-class _Items:
-    """The items of a request, as they are written."""
+# Requests -------------------------------------------------------------------------------------------------------------
+
+
+class _ItemsBuilder:
+    """Builds the items of a request."""
 
     def __init__(self, names: Names, server: str, lost: frozenset[str], *, has_marks: bool) -> None:
         self._names = names
         self._server = server
         self._lost = lost
         self._has_marks = has_marks
-        self._made: list[dict[str, Any]] = []
-        self._person: list[TextMessage | MediaMessage] = []
-        self._ids: dict[str, str] = {}
+        self._items: list[_Json] = []
+        self._user_entries: list[TextMessage | MediaMessage] = []
+        self._sent_ids: dict[str, str] = {}
         self._callers: dict[str, object] = {}
 
-    def know(self, entry: Entry) -> None:
-        """Take note of an entry that the provider has already."""
-        if isinstance(entry, Answer):
-            self._note(own_items(entry, self._server) or ())
+    def remember_callers(self, items: Sequence[_Json]) -> None:
+        """Remember which programs made calls: their results are sent to them."""
+        for item in items:
+            if item.get("type") == CALL and (caller := caller_of(item, self._lost)):
+                self._callers[text_or_empty(item.get("call_id"))] = caller
 
     def add(self, entry: Entry) -> None:
         if isinstance(entry, TextMessage | MediaMessage) and entry.role is MessageRole.USER:
-            self._person.append(entry)
+            self._user_entries.append(entry)
             return
-        self._end_person()
+        self._add_user_messages()
         if isinstance(entry, Answer):
-            own = own_items(entry, self._server)
-            self._made += self._foreign(entry) if own is None else self._own(entry, own)
+            self._add_answer(entry)
         elif isinstance(entry, ToolResultMessage):
-            self._made.append(self._result(entry))
+            self._items.append(self._result(entry))
         elif isinstance(entry, TextMessage):
-            mark = self._mark(entry) if entry.role is not MessageRole.ASSISTANT else {}
-            content = [input_text(entry.text) | mark] if mark else entry.text
-            self._made.append({"role": entry.role.value, "content": content})
+            mark = {} if entry.role is MessageRole.ASSISTANT else self._mark(entry)
+            content = [text_part(entry.text) | mark] if mark else entry.text
+            self._items.append({"role": entry.role.value, "content": content})
         else:
-            message = (
-                f"OpenAI takes no {type(entry).__name__} from the {entry.role.value}: say it as the user, or as text"
-            )
-            raise ProviderError(message)
+            refuse_message(entry)
 
-    def done(self) -> list[dict[str, Any]]:
-        self._end_person()
-        return self._made
+    def build(self) -> list[_Json]:
+        self._add_user_messages()
+        return self._items
 
-    def _end_person(self) -> None:
-        said, self._person = self._person, []
-        if any(isinstance(each, MediaMessage) or self._mark(each) for each in said):
-            self._made.append({"role": "user", "content": [_part(each) | self._mark(each) for each in said]})
-        else:
-            self._made += [{"role": "user", "content": each.text} for each in said if isinstance(each, TextMessage)]
+    def _add_user_messages(self) -> None:
+        entries, self._user_entries = self._user_entries, []
+        if any(isinstance(entry, MediaMessage) or self._mark(entry) for entry in entries):
+            self._items.append({"role": "user", "content": [self._part(entry) for entry in entries]})
+            return
+        for entry in entries:
+            if isinstance(entry, TextMessage):
+                self._items.append({"role": "user", "content": entry.text})
 
-    def _mark(self, said: Message) -> dict[str, Any]:
-        return openai_mark(said.cache) if self._has_marks else {}
+    def _part(self, entry: TextMessage | MediaMessage) -> _Json:
+        part = text_part(entry.text) if isinstance(entry, TextMessage) else required(media_part(entry))
+        return part | self._mark(entry)
 
-    def _own(self, answer: Answer, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        self._note(items)
-        return items_back(items, self._server, self._lost, is_stored=bool(answer.details.get("stored")))
+    def _mark(self, message: Message) -> _Json:
+        return openai_mark(message.cache) if self._has_marks else {}
 
-    def _note(self, items: Sequence[dict[str, Any]]) -> None:
-        called = [item for item in items if item.get("type") == CALL]
-        callers = {text_or_empty(item.get("call_id")): caller_of(item, self._lost) for item in called}
-        self._callers |= {identifier: caller for identifier, caller in callers.items() if caller}
+    def _add_answer(self, answer: Answer) -> None:
+        original = original_items(answer, self._server)
+        if original is not None:
+            self.remember_callers(original)
+            is_stored = bool(answer.details.get("stored"))
+            self._items += sendable_items(original, self._server, self._lost, is_stored=is_stored)
+            return
+        for message in answer.messages:
+            if isinstance(message, TextMessage) and message.text:
+                self._items.append({"role": "assistant", "content": message.text})
+            elif isinstance(message, ToolCallMessage):
+                sent_id = bounded_id(message.tool_call_id, _MAX_ID_LENGTH)
+                self._sent_ids[message.tool_call_id] = sent_id
+                name, arguments = self._names.of_earlier(message.tool_name), arguments_text(message.arguments)
+                self._items.append({"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments})
 
-    def _foreign(self, answer: Answer) -> list[dict[str, Any]]:
-        self._ids |= {call.id: fitted_id(call.id, _LONGEST_ID) for call in answer.calls}
-        made: list[dict[str, Any]] = []
-        for said in answer.messages:
-            if isinstance(said, TextMessage) and said.text:
-                made.append({"role": "assistant", "content": said.text})
-            elif isinstance(said, ToolCallMessage):
-                name, text = self._names.of_earlier(said.tool_name), arguments_text(said.arguments)
-                identifier = self._ids[said.tool_call_id]
-                made.append({"type": "function_call", "call_id": identifier, "name": name, "arguments": text})
-        return made
-
-    def _result(self, entry: ToolResultMessage) -> dict[str, Any]:
-        identifier = self._ids.get(entry.tool_call_id, entry.tool_call_id)
-        call = ToolCallMessage(entry.tool_name, identifier, {}).call
-        error = None if entry.success else str(entry.result)
-        [item] = results([(call, ToolResult(entry.success, entry.result, error))], self._names)
+    def _result(self, entry: ToolResultMessage) -> _Json:
+        call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
+        [item] = results([(call, result_of_message(entry))], self._names)
         if mark := self._mark(entry):
-            output: str | list[dict[str, Any]] = item["output"]
-            *parts, last = [input_text(output)] if isinstance(output, str) else output
-            item = {**item, "output": [*parts, last | mark]}
-        caller = self._callers.get(entry.tool_call_id)
-        return {**item, "caller": caller} if caller else item
+            output: str | list[_Json] = item["output"]
+            *parts, last = [text_part(output)] if isinstance(output, str) else output
+            item["output"] = [*parts, last | mark]
+        if caller := self._callers.get(entry.tool_call_id):
+            item["caller"] = caller
+        return item
 
 
-def _previous(options: Mapping[str, Any]) -> tuple[object, dict[str, Any]]:
-    """Return the answer to go on from, which may be True for any, and the other options."""
+def _split_previous(options: Mapping[str, Any]) -> tuple[object, _Json]:
+    """Return the id of the answer to continue from, or True for the last one here, or None; and the other options."""
     others = {name: value for name, value in options.items() if name != PREVIOUS}
     previous: object = options.get(PREVIOUS) or None
     if previous is not None and previous is not True and not isinstance(previous, str):
@@ -228,58 +236,34 @@ def _previous(options: Mapping[str, Any]) -> tuple[object, dict[str, Any]]:
     return previous, others
 
 
-def _is_system(entry: Entry) -> bool:
-    return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
-
-
-def _is_unmarked_system(entry: Entry) -> bool:
-    return isinstance(entry, TextMessage) and _is_system(entry) and not entry.cache
-
-
-def _part(said: TextMessage | MediaMessage) -> dict[str, Any]:
-    if isinstance(said, TextMessage):
-        return input_text(said.text)
-    return required(input_media(said))
-
-
-def _tools(prompt: Prompt, names: Names) -> dict[str, Any]:
+def _tool_fields(prompt: Prompt, names: Names) -> _Json:
     if not prompt.tools:
         return {}
-    tools = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
-    name = tool_choice_name(prompt.tool_choice, names.sent)
+    fields: _Json = {"tools": [describe(tool, strict=prompt.strict) for tool in prompt.tools]}
+    name = chosen_tool(prompt.tool_choice, names.sent)
     if name is not None:
-        return {"tools": tools, "tool_choice": {"type": "function", "name": name}}
-    return {"tools": tools} if prompt.tool_choice == "auto" else {"tools": tools, "tool_choice": prompt.tool_choice}
+        fields["tool_choice"] = {"type": "function", "name": name}
+    elif prompt.tool_choice != "auto":
+        fields["tool_choice"] = prompt.tool_choice
+    return fields
 
 
-def _limits(prompt: Prompt) -> dict[str, Any]:
-    values = {"max_output_tokens": prompt.max_tokens, "temperature": prompt.temperature}
-    return {name: value for name, value in values.items() if value is not None}
+# Answers --------------------------------------------------------------------------------------------------------------
 
 
-def _messages(items: Sequence[JsonObject], names: Names) -> tuple[list[Message], bool]:
-    """Return what was said, and whether some of it is a refusal."""
-    asked = iter(calls([item.fields for item in items], names))
+def _read_messages(items: Sequence[JsonObject], names: Names) -> tuple[list[Message], bool]:
+    """Return the messages in these items, and whether one of them is a refusal."""
+    received_calls = iter(calls([item.fields for item in items], names))
     messages: list[Message] = []
-    refused = False
+    is_refusal = False
     for item in items:
-        kind = item.fields.get("type")
-        if kind == CALL:
-            call = next(asked)
+        item_type = item.fields.get("type")
+        if item_type == CALL:
+            call = next(received_calls)
             messages.append(ToolCallMessage(call.name, call.id, call.arguments))
-        elif kind == "message" and not isinstance(item.fields.get("content"), str):
-            parts = item.objects("content")
-            refused = refused or any(part.fields.get("type") == "refusal" for part in parts)
-            messages += [
-                TextMessage(text, role=MessageRole.ASSISTANT) for part in parts if (text := text_of_part(part.fields))
-            ]
-    return messages, refused
-
-
-def _cut_short(why: JsonObject | None) -> str:
-    reason = "" if why is None else text_or_empty(why.fields.get("reason"))
-    return _STOPS.get(reason, reason or "incomplete")
-
-
-def _ended(*, has_calls: bool, refused: bool) -> str:
-    return "tool_calls" if has_calls else "refusal" if refused else "end"
+        elif item_type == "message" and not isinstance(item.fields.get("content"), str):
+            for part in item.objects("content"):
+                is_refusal = is_refusal or part.fields.get("type") == "refusal"
+                if text := part_text(part.fields):
+                    messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
+    return messages, is_refusal

@@ -1,4 +1,4 @@
-"""An answer of OpenAI's Responses that comes in pieces."""
+"""Streamed answers of OpenAI's Responses API: events joined into one response."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,20 +6,21 @@ from typing import Any, Final
 from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.json_reader import read_body
 from ez_ptc.formats.openai_responses.messages import answer
-from ez_ptc.formats.openai_shapes.parts import OPENAI, raise_error
+from ez_ptc.formats.openai_shapes.answers import raise_reported_error
+from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
 from ez_ptc.formats.wire import TextPieces
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
 
-_TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
-_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
-_ITEM: Final = "response.output_item.done"
+_TEXT_EVENTS: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_END_EVENTS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_ITEM_EVENT: Final = "response.output_item.done"
 
 
 class AnswerStream:
-    """Takes the events of a response one by one, and puts together the answer that they make."""
+    """Joins a stream's events into the response that `answer` reads."""
 
     def __init__(self, prompt: Prompt, *, server: str = OPENAI) -> None:
         self._prompt = prompt
@@ -29,34 +30,34 @@ class AnswerStream:
         self._text = TextPieces()
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
-        """Take the next event, and return the text in it.
+        """Process the next event and return its new text.
 
-        Raises ProviderError for an event that is none, and what `raise_error` raises for one that reports an error.
+        Raises ProviderError for an invalid event, and what `raise_reported_error` raises for one with an error.
         """
-        top = read_body(event, "event")
-        kind = top.type_name()
-        if kind == "error" or top.fields.get("error"):
-            raise_error(top.fields.get("error") or top.fields)
-        if kind in _TEXT:
-            text = top.fields.get("delta")
+        received = read_body(event, "event")
+        event_type = received.type_name()
+        if event_type == "error" or received.fields.get("error"):
+            raise_reported_error(received.fields.get("error") or received.fields)
+        if event_type in _TEXT_EVENTS:
+            text = received.fields.get("delta")
             return self._text.deltas(text) if isinstance(text, str) else []
-        if kind == _ITEM and (item := top.object("item")) is not None:
-            at = top.fields.get("output_index")
-            self._items[at if isinstance(at, int) else len(self._items)] = item.fields
-        elif kind in _ENDS and (response := top.object("response")) is not None:
+        if event_type == _ITEM_EVENT and (item := received.object("item")) is not None:
+            index = received.fields.get("output_index")
+            self._items[index if isinstance(index, int) else len(self._items)] = item.fields
+        elif event_type in _END_EVENTS and (response := received.object("response")) is not None:
             self._response = response.fields
-        return self._text.end() if kind in _ENDS or kind == _ITEM else []
+        return self._text.end() if event_type in _END_EVENTS or event_type == _ITEM_EVENT else []
 
     def end(self) -> list[TextDelta]:
-        """Return the text that is left: here an event says that a response is complete, and nothing else does."""
+        """Return the remaining text; only an event completes a response here."""
         return self._text.end()
 
     def answer(self) -> Answer:
-        """Return the whole answer. Raises ConnectionFailedError where the stream ended before it, and ProviderError."""
+        """Return the complete answer. Raises ConnectionFailedError if the stream ended early, and ProviderError."""
         if self._response is None:
-            message = "the provider's stream ended before the answer was complete: ask again"
+            message = "the provider's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
-        items = [self._items[at] for at in sorted(self._items)]
-        # There are servers whose last event leaves out what the events before it had.
+        items = [self._items[index] for index in sorted(self._items)]
+        # Some servers leave the items out of the last event.
         output = self._response.get("output") or items
         return answer({**self._response, "output": output}, self._prompt, server=self._server)

@@ -1,4 +1,4 @@
-"""The JSON of OpenAI's Responses."""
+"""Tools, calls and results in OpenAI's Responses API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,61 +11,62 @@ from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
-from ez_ptc.formats.openai_responses.media import input_media, input_text
+from ez_ptc.formats.openai_responses.media import media_part, text_part
 from ez_ptc.messages import ToolCall, ToolResult
 
-__all__ = ["KEYS", "NAMES", "calls", "describe", "results"]
+__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "results"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 KEYS: Final = None
 
-_CALL: Final = "function_call"
+CALL: Final = "function_call"
+"""The type of an item that is a call of one of our tools."""
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     """Return a tool as an element of a request's `tools`.
 
-    `strict` binds the model to the schema; what it cannot say raises `SchemaError` that names the parameter. What was
-    optional is null where the model leaves it out.
+    With `strict`, the model is held to the schema, and optional parameters it omits are null; a schema OpenAI cannot
+    enforce raises `SchemaError`, which names the parameter.
     """
     strict = is_strict(tool, strict)
-    make = strict_parameters if strict else portable
+    lower = strict_parameters if strict else portable
     return {
         "type": "function",
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.description,
-        "parameters": make(tool.name, tool.parameters),
-        "strict": strict,  # said in any case: here a tool is strict where nothing is said
+        "parameters": lower(tool.name, tool.parameters),
+        "strict": strict,  # always present: this API's default is true
     }
 
 
 def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names | None = None) -> list[ToolCall]:
-    """Return the calls that a model asks for, in a response, its list of items, or one item.
+    """Return the tool calls in a response, a list of items or one item, with their arguments as received.
 
-    Arguments stay as they came. Raises `ProviderError` that says what is wrong where.
+    Raises `ProviderError` that names the invalid field.
     """
-    found = [item for item in _items(answer) if item.fields.get("type") == _CALL]
-    return [tool_call(item, item.text("call_id"), "arguments", names) for item in found]
+    if isinstance(answer, Sequence):
+        items = objects(answer, "answer")
+    else:
+        top = JsonObject(answer, "answer")
+        items = [top] if top.fields.get("type") == CALL else top.objects("output")
+    return [
+        tool_call(item, item.text("call_id"), "arguments", names) for item in items if item.fields.get("type") == CALL
+    ]
 
 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
-    """Return one item for each call; `names` are not needed, for the items name no tool."""
+    """Return one item for each result; `names` is unused, since the items name no tool."""
     del names
-    return [_result(call, delivered(call.name, result)) for call, result in answered]
+    return [_result_item(call, delivered(call.name, result)) for call, result in answered]
 
 
-def _result(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    output = _output(result.output) if result.success else error_text(result)
+def _result_item(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    output: str | list[dict[str, Any]]
+    if not result.success:
+        output = error_text(result)
+    elif (parts := result_parts(result.output)) is None:
+        output = as_text(result.output)
+    else:
+        output = content_of_result(parts, text_part, media_part)
     return {"type": "function_call_output", "call_id": call.id, "output": output}
-
-
-def _output(output: object) -> str | list[dict[str, Any]]:
-    parts = result_parts(output)
-    return as_text(output) if parts is None else content_of_result(parts, input_text, input_media)
-
-
-def _items(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[JsonObject]:
-    if isinstance(answer, Sequence):
-        return objects(answer, "answer")
-    top = JsonObject(answer, "answer")
-    return [top] if top.fields.get("type") == _CALL else top.objects("output")

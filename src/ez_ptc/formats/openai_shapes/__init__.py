@@ -1,1 +1,1 @@
-"""JSON shapes that several providers share with OpenAI's APIs."""
+"""JSON shapes of OpenAI's two APIs, and of the servers that speak them."""

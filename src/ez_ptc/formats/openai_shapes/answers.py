@@ -1,0 +1,56 @@
+"""Fields that answers of Chat Completions and Responses have in common."""
+
+from collections.abc import Mapping
+from typing import Final, NoReturn, cast
+
+from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+from ez_ptc.formats.wire import is_count, one_line
+from ez_ptc.messages import Usage
+
+__all__ = ["raise_reported_error", "read_usage"]
+
+_AUTHENTICATION: Final = frozenset({"invalid_api_key", "authentication_error", "401", "403"})
+_RATE_LIMIT: Final = frozenset({"rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "429"})
+
+
+def read_usage(usage: object, input_key: str, output_key: str) -> Usage:
+    """Return the token counts under these keys; invalid counts are 0."""
+    if not isinstance(usage, Mapping):
+        return Usage()
+    fields = cast("Mapping[str, object]", usage)
+    return Usage(
+        input_tokens=_count(fields, input_key),
+        output_tokens=_count(fields, output_key),
+        cached_tokens=_count(fields.get(f"{input_key}_details"), "cached_tokens"),
+        reasoning_tokens=_count(fields.get(f"{output_key}_details"), "reasoning_tokens"),
+    )
+
+
+def raise_reported_error(error: object) -> NoReturn:
+    """Raise the error that an answer reports.
+
+    Raises:
+        AuthenticationError: The key was rejected.
+        RateLimitError: There were too many requests.
+        ProviderError: Any other error.
+    """
+    fields = cast("Mapping[str, object]", error) if isinstance(error, Mapping) else {"message": error}
+    reason = fields.get("message")
+    code = fields.get("code") or fields.get("type")
+    has_reason = isinstance(reason, str) and reason != ""
+    message = f"the provider returned an error: {one_line(reason) if has_reason else 'no reason given'}"
+    if isinstance(code, str | int):
+        message += f" ({one_line(code)})"
+    codes = {str(fields.get(key)) for key in ("code", "type")}
+    if codes & _AUTHENTICATION:
+        raise AuthenticationError(message)
+    if codes & _RATE_LIMIT:
+        raise RateLimitError(message)
+    raise ProviderError(message)
+
+
+def _count(counts: object, key: str) -> int:
+    if not isinstance(counts, Mapping):
+        return 0
+    value = cast("Mapping[str, object]", counts).get(key)
+    return value if is_count(value) else 0

@@ -1,0 +1,69 @@
+"""Tools, calls and results in Chat Completions, the format of more than one provider."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
+from ez_ptc.formats.describable import Describable, is_strict
+from ez_ptc.formats.json_reader import JsonObject, tool_call
+from ez_ptc.formats.lowering.portable import portable
+from ez_ptc.formats.lowering.strict import strict as strict_parameters
+from ez_ptc.formats.media import content_of_result
+from ez_ptc.formats.naming.names import Names, names_of
+from ez_ptc.formats.naming.spelling import NameRules
+from ez_ptc.formats.openai_shapes.media import mistral_media_part, text_part, unsupported_in_result
+from ez_ptc.messages import ToolCall, ToolResult
+
+__all__ = ["NAMES", "describe", "read_calls", "result_message"]
+
+NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
+
+
+def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
+    """Return a tool as an element of a request's `tools`.
+
+    With `strict`, the model is held to the schema, and optional parameters it omits are null; a schema the provider
+    cannot enforce raises `SchemaError`, which names the parameter.
+    """
+    function: dict[str, Any] = {
+        "name": names_of([tool], NAMES).to_provider(tool.name),
+        "description": tool.description,
+    }
+    if is_strict(tool, strict):
+        function |= {"parameters": strict_parameters(tool.name, tool.parameters), "strict": True}
+    else:
+        function["parameters"] = portable(tool.name, tool.parameters)
+    return {"type": "function", "function": function}
+
+
+def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[int], str]) -> list[ToolCall]:
+    """Return the calls in a message, or in a completion's first choice; `id_at` returns the id for one without.
+
+    Raises `ProviderError` that names the invalid field.
+    """
+    message: JsonObject | None = JsonObject(answer, "answer")
+    choices = message.objects("choices")
+    if "choices" in message.fields:
+        message = choices[0].object("message") if choices else None
+    if message is None:
+        return []
+    calls: list[ToolCall] = []
+    for index, call in enumerate(message.objects("tool_calls")):
+        function = call.object("function") or JsonObject(None, f"{call.where}.function")
+        calls.append(tool_call(function, call.identifier(id_at(index), "id"), "arguments", names))
+    return calls
+
+
+def result_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = False) -> dict[str, Any]:
+    """Return the message with a call's result. OpenAI accepts only text in it, Mistral also media."""
+    result = delivered(call.name, result)
+    content: str | list[dict[str, Any]]
+    if not result.success:
+        content = error_text(result)
+    elif (parts := result_parts(result.output)) is None:
+        content = as_text(result.output)
+    elif for_mistral:
+        content = content_of_result(parts, text_part, mistral_media_part)
+    else:
+        content = "\n".join(part["text"] for part in content_of_result(parts, text_part, unsupported_in_result))
+    return {"role": "tool", "tool_call_id": call.id, "content": content}

@@ -1,0 +1,119 @@
+"""Fields that requests of Chat Completions and Responses have in common."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn, cast
+
+from ez_ptc.errors import ProviderError, SchemaError
+from ez_ptc.formats.lowering.portable import portable
+from ez_ptc.formats.lowering.strict import strict
+from ez_ptc.formats.ordering import refuse_tool_choice
+from ez_ptc.formats.prompt import Prompt
+from ez_ptc.formats.wire import encodable_body
+from ez_ptc.messages import Message
+from ez_ptc.schema.arguments.json_text import read_json
+
+__all__ = [
+    "arguments_text",
+    "bounded_id",
+    "chosen_tool",
+    "limit_fields",
+    "mistral_id",
+    "output_format",
+    "refuse_message",
+    "with_options",
+]
+
+_TOOL_CHOICES: Final = ("auto", "none", "required")
+_NOT_JSON: Final = "not_json"
+_HASH_DIGITS: Final = 24
+_MISTRAL_ID_LENGTH: Final = 9
+_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+def arguments_text(arguments: Mapping[str, Any] | str) -> str:
+    """Return a call's arguments as the text of a JSON object.
+
+    Text that is not JSON becomes the one value of an object: servers of open models parse the arguments of earlier
+    calls, and would reject the whole conversation.
+    """
+    if not isinstance(arguments, str):
+        return json.dumps(arguments, ensure_ascii=False)
+    if not arguments.strip():
+        return "{}"
+    try:
+        read_json(arguments, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return json.dumps({_NOT_JSON: arguments}, ensure_ascii=False)
+    return arguments
+
+
+def bounded_id(identifier: str, max_length: int) -> str:
+    """Return another provider's call id, hashed if it is too long."""
+    if len(identifier) <= max_length:
+        return identifier
+    return f"call_{hashlib.sha256(identifier.encode(errors='replace')).hexdigest()[:_HASH_DIGITS]}"
+
+
+def mistral_id(identifier: str) -> str:
+    """Return another provider's call id as nine letters and digits, which is all that Mistral's chat template accepts.
+
+    Servers other than OpenAI's may use that template.
+    """
+    if _MISTRAL_ID.fullmatch(identifier):
+        return identifier
+    return hashlib.sha256(identifier.encode(errors="replace")).hexdigest()[:_MISTRAL_ID_LENGTH]
+
+
+def output_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the format of an answer, strict if the schema can be strict."""
+    try:
+        return {"name": "answer", "schema": strict("answer", schema), "strict": True}
+    except SchemaError:
+        return {"name": "answer", "schema": portable("answer", schema), "strict": False}
+
+
+def chosen_tool(choice: str, names: Mapping[str, str]) -> str | None:
+    """Return the provider's name of the chosen tool, or None for "auto", "none" and "required".
+
+    Raises ProviderError for an unknown tool.
+    """
+    if choice in names:
+        return names[choice]
+    if choice not in _TOOL_CHOICES:
+        refuse_tool_choice(choice, names)
+    return None
+
+
+def limit_fields(prompt: Prompt, max_tokens_key: str) -> dict[str, Any]:
+    """Return the token limit and the temperature, if the prompt sets them."""
+    fields = {max_tokens_key: prompt.max_tokens, "temperature": prompt.temperature}
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def with_options(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request with `options` added: objects and lists in both are merged, other fields replaced."""
+    merged = {key: _merged_field(body.get(key), value) for key, value in options.items()}
+    return encodable_body({**body, **merged})
+
+
+def refuse_message(message: Message) -> NoReturn:
+    """Raise ProviderError for a message that OpenAI does not accept in its role."""
+    name, role = type(message).__name__, message.role.value
+    problem = f"OpenAI does not accept {name} from the {role}: send it as the user, or as text"
+    raise ProviderError(problem)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _merged_field(present: object, value: object) -> object:
+    if isinstance(present, Mapping) and isinstance(value, Mapping):
+        return {**cast("Mapping[str, object]", present), **cast("Mapping[str, object]", value)}
+    if isinstance(present, list) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        elements = cast("list[object]", present)
+        return [*elements, *(element for element in cast("Sequence[object]", value) if element not in elements)]
+    return value
