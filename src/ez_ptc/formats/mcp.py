@@ -1,4 +1,4 @@
-"""The JSON of the Model Context Protocol: what `tools/list` and `tools/call` carry."""
+"""Tools, calls and results in the Model Context Protocol: the contents of `tools/list` and `tools/call`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,71 +20,67 @@ KEYS: Final = None
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
-    """Return a tool as `tools/list` lists it; `strict` changes nothing: the protocol has no such mode.
+    """Return a tool as an element of `tools/list`; `strict` is ignored, since the protocol has no such mode.
 
-    `outputSchema` is there where the tool is known to return an object, and `annotations` where `read_only` is
-    declared.
+    `outputSchema` is present if the tool is known to return an object, and `annotations` if `read_only` is declared.
     """
     del strict
+    input_schema = upgraded(tool.name, tool.parameters)
+    if input_schema.get("type") != "object":
+        input_schema = rooted(tool.name, tool.parameters)
     described: dict[str, Any] = {
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.description,
-        "inputSchema": _object_schema(tool.name, tool.parameters),
+        "inputSchema": input_schema,
     }
     if tool.read_only is not None:
         described["annotations"] = {"readOnlyHint": tool.read_only}
-    returned = _output_schema(tool)
-    return described if returned is None else {**described, "outputSchema": returned}
+    if tool.return_schema is not None and tool.return_schema.get("type") == "object":
+        described["outputSchema"] = upgraded(tool.name, tool.return_schema)
+    return described
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
-    """Return the one call that a `tools/call` request, or its `params`, asks for.
+    """Return the one call in a `tools/call` request or in its `params`, with the request's id.
 
-    Its id is the request's, where that is given. Raises `ProviderError` that says what is wrong where.
+    Raises `ProviderError` naming the invalid field.
     """
-    top = JsonObject(answer, "request")
-    params = top.object("params") or top
-    identifier = top.fields.get("id") if params is not top else None
-    return [tool_call(params, "call-0" if identifier is None else str(identifier), "arguments", names)]
+    request = JsonObject(answer, "request")
+    params = request.object("params")
+    identifier = None if params is None else request.fields.get("id")
+    call_id = "call-0" if identifier is None else str(identifier)
+    return [tool_call(params or request, call_id, "arguments", names)]
 
 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
-    """Return one `CallToolResult` for each call; `names` are not needed, for the results name no tool."""
+    """Return one `CallToolResult` for each result; `names` is unused, since the results name no tool."""
     del names
-    return [_result(call.name, result) for call, result in answered]
+    return [_call_tool_result(call.name, result) for call, result in answered]
 
 
-def _result(tool: str, result: ToolResult) -> dict[str, Any]:
+def _call_tool_result(tool: str, result: ToolResult) -> dict[str, Any]:
     sent = delivered(tool, result)
-    if sent.success and (parts := result_parts(sent.output)) is not None:
-        return {"content": content_of_result(parts, _text, _media), "isError": False}
-    text = as_text(sent.output) if sent.success else error_text(sent)
-    answer: dict[str, Any] = {"content": [_text(text)], "isError": not sent.success}
-    structured = encoded(result.output) if sent.success else None
-    return {**answer, "structuredContent": structured} if isinstance(structured, dict) else answer
+    if not sent.success:
+        return {"content": [_text_part(error_text(sent))], "isError": True}
+    if (elements := result_parts(sent.output)) is not None:
+        return {"content": content_of_result(elements, _text_part, _media_part), "isError": False}
+    answer: dict[str, Any] = {"content": [_text_part(as_text(sent.output))], "isError": False}
+    structured = encoded(result.output)
+    if isinstance(structured, dict):
+        answer["structuredContent"] = structured
+    return answer
 
 
-def _text(text: str) -> dict[str, Any]:
+def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _media(media: MediaMessage) -> Media | Unsupported:
-    found = inline_data(media)
-    if found is None:
+def _media_part(media: MediaMessage) -> Media | Unsupported:
+    inline = inline_data(media)
+    if inline is None:
         return Unsupported.of("MCP", media, " by its address")
-    media_type, data = found
+    media_type, data = inline
     if isinstance(media, ImageMessage | AudioMessage):
         return {"type": media.KIND, "mimeType": media_type, "data": data}
     resource = {"uri": f"attachment:{media.KIND}", "mimeType": media_type, "blob": data}
     return {"type": "resource", "resource": resource}
-
-
-def _output_schema(tool: Describable) -> dict[str, Any] | None:
-    if tool.return_schema is None or tool.return_schema.get("type") != "object":
-        return None
-    return upgraded(tool.name, tool.return_schema)
-
-
-def _object_schema(tool: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    whole = upgraded(tool, schema)
-    return whole if whole.get("type") == "object" else rooted(tool, schema)

@@ -18,7 +18,7 @@ KEYS: Final = None
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
     """Return the tool calls in a completion or in its message, with their arguments as received.
 
-    Raises `ProviderError` that names the invalid field.
+    Raises `ProviderError` naming the invalid field.
     """
     return read_calls(answer, names, "call{:05d}".format)  # nine letters and digits: Mistral rejects any other id
 

@@ -119,7 +119,7 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
 
     `content` is the list of blocks as received, except that a call's input is always an object. Thinking and server
     tool calls are in `content` only. `details` holds the response's other fields: Anthropic's own stop reason, the full
-    usage, the container. Raises ProviderError that names the invalid field.
+    usage, the container. Raises ProviderError naming the invalid field.
     """
     top = read_body(body, "answer")
     if (problem := top.object("error")) is not None:
@@ -255,7 +255,7 @@ def _blocks(entries: Iterable[Entry], names: Names) -> Iterator[RoleBlock]:
             used.update(call.id for call in entry.calls)
             yield from (("assistant", sendable_block(block)) for block in blocks)
         else:
-            sent_ids = {call.id: _unused_id(call.id, used) for call in entry.calls}
+            sent_ids = {call.id: _fresh_id(call.id, used) for call in entry.calls}
             yield from (("assistant", _block(message, names, sent_ids)) for message in entry.messages)
 
 
@@ -266,27 +266,25 @@ def _with_system_last(entries: Iterable[Entry]) -> Iterator[Entry]:
     """
     held: list[Entry] = []
     has_user_entry = False
-    for entry in entries:
-        if is_system_text(entry):
+    for entry in (*entries, None):
+        if entry is not None and is_system_text(entry):
             held.append(entry)
-            continue
-        if isinstance(entry, Answer) or entry.role is MessageRole.ASSISTANT:
-            yield from _placed(held, has_user_entry=has_user_entry)
-            held, has_user_entry = [], False
-        else:
+        elif entry is not None and not isinstance(entry, Answer) and entry.role is not MessageRole.ASSISTANT:
             has_user_entry = True
-        yield entry
-    yield from _placed(held, has_user_entry=has_user_entry)
+            yield entry
+        else:
+            if held and not has_user_entry:
+                message = (
+                    "Anthropic does not accept a system message between two model answers: add .request(...) before it"
+                )
+                raise ProviderError(message)
+            yield from held
+            held, has_user_entry = [], False
+            if entry is not None:
+                yield entry
 
 
-def _placed(system: list[Entry], *, has_user_entry: bool) -> list[Entry]:
-    if system and not has_user_entry:
-        message = "Anthropic does not accept a system message between two model answers: add .request(...) before it"
-        raise ProviderError(message)
-    return system
-
-
-def _unused_id(identifier: str, used: set[str]) -> str:
+def _fresh_id(identifier: str, used: set[str]) -> str:
     """Return a call id that Anthropic accepts and that no other call has, for another provider's call."""
     unused, attempt = identifier, 0
     while unused in used or _CALL_ID.fullmatch(unused) is None:

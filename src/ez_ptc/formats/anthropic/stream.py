@@ -21,7 +21,7 @@ _INPUT: Final = "partial_json"
 
 
 class AnswerStream:
-    """Joins a stream's events into the response that `answer` reads.
+    """Joins a stream's events into one response for `answer`.
 
     Unknown events are ignored and unknown fields kept: Anthropic adds some from time to time.
     """
@@ -42,7 +42,7 @@ class AnswerStream:
             case "error":
                 answer(event, self._prompt)
             case "message_start":
-                self._message.update(_required_object(received, "message").fields)
+                self._message.update(_object_at(received, "message").fields)
             case "content_block_start":
                 return self._start_block(received)
             case "content_block_delta":
@@ -62,16 +62,16 @@ class AnswerStream:
         if not self._message or not self._is_complete:
             message = "Anthropic's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
-        content = [self._joined_block(index) for index in sorted(self._blocks)]
+        content = [self._join_block(index) for index in sorted(self._blocks)]
         return answer({**self._message, "content": content}, self._prompt)
 
     def _start_block(self, event: JsonObject) -> list[TextDelta]:
-        index, block = _block_index(event), {**_required_object(event, "content_block").fields}
+        index, block = _block_index(event), {**_object_at(event, "content_block").fields}
         self._blocks[index], self._pieces[index] = block, {}
         return self._text_deltas(block, block.get("text"))
 
     def _extend_block(self, event: JsonObject) -> list[TextDelta]:
-        index, delta = _block_index(event), _required_object(event, "delta")
+        index, delta = _block_index(event), _object_at(event, "delta")
         if index not in self._blocks:
             _refuse(f"{event.where}.index is {index}, but no block with that index was started")
         for key, value in delta.fields.items():
@@ -84,7 +84,7 @@ class AnswerStream:
     def _text_deltas(self, block: _Json, text: object) -> list[TextDelta]:
         return self._text.deltas(text) if block.get("type") == "text" and isinstance(text, str) else []
 
-    def _joined_block(self, index: int) -> _Json:
+    def _join_block(self, index: int) -> _Json:
         block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
         if "citation" in pieces:
             initial = block.get("citations")
@@ -94,7 +94,7 @@ class AnswerStream:
             # Parsed strictly: a number that JSON does not have could not be sent back.
             value = parse_value(text)
             block["input"] = cast("_Json", value) if isinstance(value, dict) else {INVALID_JSON: text}
-        return block | {key: _joined_pieces([block.get(key), *values]) for key, values in pieces.items()}
+        return block | {key: _join_pieces([block.get(key), *values]) for key, values in pieces.items()}
 
     def _update_message(self, event: JsonObject) -> None:
         """Add the final fields of the answer; its token counts are totals, and replace the initial ones."""
@@ -104,16 +104,17 @@ class AnswerStream:
         if (delta := event.object("delta")) is not None:
             self._message.update(_non_null_fields(delta))
         if (usage := event.object("usage")) is not None:
-            initial = JsonObject(self._message, "event.message").object("usage")
-            counts = {} if initial is None else initial.fields
-            self._message["usage"] = {**counts, **_non_null_fields(usage)}
+            counts = _non_null_fields(usage)
+            if (initial := JsonObject(self._message, "event.message").object("usage")) is not None:
+                counts = {**initial.fields, **counts}
+            self._message["usage"] = counts
 
 
 def _non_null_fields(fields: JsonObject) -> _Json:
     return {key: value for key, value in fields.fields.items() if value is not None}
 
 
-def _required_object(event: JsonObject, key: str) -> JsonObject:
+def _object_at(event: JsonObject, key: str) -> JsonObject:
     return JsonObject(event.fields.get(key), f"{event.where}.{key}")
 
 
@@ -124,7 +125,7 @@ def _block_index(event: JsonObject) -> int:
     return index
 
 
-def _joined_pieces(pieces: Sequence[object]) -> object:
+def _join_pieces(pieces: Sequence[object]) -> object:
     """Return the trailing texts joined or, if the last piece is not a text, that piece."""
     texts = [*takewhile(lambda piece: isinstance(piece, str), reversed(pieces))]
     return joined(cast("list[str]", texts[::-1])) if texts else pieces[-1]

@@ -40,7 +40,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
-    """Return the tool calls in a message. Raises `ProviderError` that names the invalid field."""
+    """Return the tool calls in a message. Raises `ProviderError` naming the invalid field."""
     message = JsonObject(answer, "answer")
     if isinstance(message.fields.get("content"), str):
         return []

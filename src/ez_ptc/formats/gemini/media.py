@@ -5,7 +5,7 @@ from typing import Final
 from ez_ptc.formats.media import Media, Unsupported, inline_data
 from ez_ptc.messages import MediaMessage
 
-__all__ = ["media_part", "result_media_part", "text_part", "unsupported_in_result"]
+__all__ = ["media_part", "no_media_in_result", "result_media_part", "text_part"]
 
 # Media types that function responses may contain since Gemini 3 (ai.google.dev/gemini-api/docs/function-calling,
 # "Multimodal function responses").
@@ -33,6 +33,6 @@ def result_media_part(media: MediaMessage) -> Media | Unsupported:
     return media_part(media)
 
 
-def unsupported_in_result(media: MediaMessage) -> Unsupported:
+def no_media_in_result(media: MediaMessage) -> Unsupported:
     """Return the reason why a tool result has no media for a model before Gemini 3."""
     return Unsupported.of("a model before Gemini 3", media, " in the result of a call")

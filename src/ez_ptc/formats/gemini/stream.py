@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.gemini.messages import answer
@@ -21,7 +21,7 @@ _PLAIN_FIELDS: Final = frozenset({"text", "thought"})
 
 
 class AnswerStream:
-    """Joins a stream's partial responses into the response that `answer` reads."""
+    """Joins a stream's partial responses into one response for `answer`."""
 
     def __init__(self, prompt: Prompt) -> None:
         self._prompt = prompt
@@ -39,7 +39,9 @@ class AnswerStream:
             answer(event, self._prompt)
         for key, value in chunk.fields.items():
             if key != "candidates":
-                self._body[key] = _merged_field(self._body.get(key), value)
+                present = self._body.get(key)
+                is_merged = isinstance(present, dict) and isinstance(value, dict)
+                self._body[key] = {**cast("_Json", present), **cast("_Json", value)} if is_merged else value
         deltas: list[TextDelta] = []
         for candidate in chunk.objects("candidates"):
             if not candidate.fields.get("index"):
@@ -55,7 +57,7 @@ class AnswerStream:
             message = "Gemini's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
         if self._parts or self._content:
-            self._candidate["content"] = {**self._content, "parts": self._joined_parts()}
+            self._candidate["content"] = {**self._content, "parts": self._join_parts()}
         return answer({**self._body, "candidates": [self._candidate]}, self._prompt)
 
     def _update_candidate(self, candidate: JsonObject) -> list[TextDelta]:
@@ -82,14 +84,10 @@ class AnswerStream:
         elif text:
             self._parts.append((part, [text]))
 
-    def _joined_parts(self) -> list[_Json]:
+    def _join_parts(self) -> list[_Json]:
         parts = [{**part, "text": joined(pieces)} if pieces else {**part} for part, pieces in self._parts]
         # A character may be split between two parts that are not to be joined: it is moved to the second.
         for first, second in pairwise(parts):
             if isinstance(first.get("text"), str) and isinstance(second.get("text"), str):
                 first["text"], second["text"] = rejoined(first["text"], second["text"])
         return parts
-
-
-def _merged_field(present: object, value: object) -> object:
-    return {**present, **value} if isinstance(present, dict) and isinstance(value, dict) else value  # pyright: ignore[reportUnknownVariableType] - any JSON objects

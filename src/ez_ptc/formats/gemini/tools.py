@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ez_ptc.formats.content import delivered, error_text, result_parts
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.gemini.media import result_media_part, text_part, unsupported_in_result
+from ez_ptc.formats.gemini.media import no_media_in_result, result_media_part, text_part
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.openapi import as_openapi
 from ez_ptc.formats.lowering.portable import portable, without_one_of
@@ -86,7 +86,7 @@ def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: 
     parts = result_parts(result.output)
     if parts is None:
         return {**response, "response": {"output": result.output}}
-    content = content_of_result(parts, text_part, result_media_part if takes_media else unsupported_in_result)
+    content = content_of_result(parts, text_part, result_media_part if takes_media else no_media_in_result)
     response["response"] = {"output": "\n".join(part["text"] for part in content if "text" in part)}
     if media := [part for part in content if "text" not in part]:
         response["parts"] = media

@@ -17,12 +17,12 @@ from ez_ptc.formats.openai_shapes.chat_tools import read_calls, result_message
 from ez_ptc.formats.openai_shapes.media import mistral_media_part
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
-    bounded_id,
-    chosen_tool,
     limit_fields,
     mistral_id,
     output_format,
     refuse_message,
+    shorten_id,
+    tool_fields,
     with_options,
 )
 from ez_ptc.formats.openai_shapes.servers import OPENAI, is_mistral, is_openai, is_original
@@ -64,8 +64,8 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
 
     For OpenAI, system messages keep their place, and the limit is `max_completion_tokens`. For other servers,
     the system messages before the first answer are one message at the beginning, consecutive user messages are one
-    message, and the limit is `max_tokens`. Raises what `check_order` and `describe` raise, and ProviderError for a
-    message that the server does not accept.
+    message, and the limit is `max_tokens`. Raises the errors of `check_order` and `describe`, and ProviderError for a
+    message the server does not accept.
     """
     check_order(prompt.entries)
     refuse_previous_response("Mistral" if is_mistral(server) else "OpenAI's Chat Completions API", prompt.options)
@@ -79,7 +79,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
         builder.add(entry)
     limit = "max_completion_tokens" if is_openai(server) else "max_tokens"
     body: _Json = {"model": prompt.model, "messages": builder.build()}
-    body |= {**_tool_fields(prompt, names), **limit_fields(prompt, limit)}
+    body |= {**tool_fields(prompt, names, describe, is_nested=True), **limit_fields(prompt, limit)}
     if prompt.output_schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": output_format(prompt.output_schema)}
     return with_options(body, prompt.options)
@@ -88,7 +88,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
 def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> Answer:
     """Return the answer in the first choice of a completion.
 
-    Calls without an id get one, in `content` too. Raises ProviderError that names the invalid field.
+    Calls without an id get one, in `content` too. Raises ProviderError naming the invalid field.
     """
     top = read_body(body, "answer")
     if top.fields.get("error"):
@@ -223,7 +223,7 @@ class _MessagesBuilder:
 
     def _call(self, call: ToolCall) -> _Json:
         if is_openai(self._server):
-            sent_id = bounded_id(call.id, _MAX_ID_LENGTH)
+            sent_id = shorten_id(call.id, _MAX_ID_LENGTH)
         else:
             sent_id = mistral_id(call.id)
         self._sent_ids[call.id] = sent_id
@@ -284,18 +284,6 @@ def _with_json_arguments(function: object) -> object:
     if not isinstance(fields.get("arguments"), str):
         return fields
     return {**fields, "arguments": arguments_text(fields["arguments"])}
-
-
-def _tool_fields(prompt: Prompt, names: Names) -> _Json:
-    if not prompt.tools:
-        return {}
-    fields: _Json = {"tools": [describe(tool, strict=prompt.strict) for tool in prompt.tools]}
-    name = chosen_tool(prompt.tool_choice, names.sent)
-    if name is not None:
-        fields["tool_choice"] = {"type": "function", "function": {"name": name}}
-    elif prompt.tool_choice != "auto":
-        fields["tool_choice"] = prompt.tool_choice
-    return fields
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ _CONSTANT_FIELDS: Final = frozenset({"role", "id", "type", "format"})
 
 
 class AnswerStream:
-    """Joins a stream's chunks into the completion that `answer` reads."""
+    """Joins a stream's chunks into one completion for `answer`."""
 
     def __init__(self, prompt: Prompt, *, server: str = OPENAI) -> None:
         self._prompt = prompt
@@ -41,7 +41,7 @@ class AnswerStream:
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Process the next chunk and return its new text.
 
-        Raises ProviderError for an invalid chunk, and what `raise_reported_error` raises for one with an error.
+        Raises ProviderError for an invalid chunk, and the errors of `raise_reported_error`.
         """
         chunk = read_body(event, "event")
         if chunk.fields.get("error"):
@@ -69,9 +69,9 @@ class AnswerStream:
             message = "the provider's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
         try:
-            fields: _Json = {"role": "assistant", **_joined_objects(self._deltas)}
+            fields: _Json = {"role": "assistant", **_join_objects(self._deltas)}
             if self._calls:
-                fields["tool_calls"] = [_joined_objects(pieces) for pieces in self._calls]
+                fields["tool_calls"] = [_join_objects(pieces) for pieces in self._calls]
         except RecursionError:
             message = "the provider's answer is nested too deeply; ask again"
             raise ProviderError(message) from None
@@ -119,15 +119,15 @@ def _starts_call(piece: JsonObject, earlier: Sequence[Mapping[str, Any]]) -> boo
     return bool(identifier) and has_name and identifier != _first_true(fields.get("id") for fields in earlier)
 
 
-def _joined_objects(pieces: Sequence[Mapping[str, Any]]) -> _Json:
+def _join_objects(pieces: Sequence[Mapping[str, Any]]) -> _Json:
     values: dict[str, list[object]] = {}
     for piece in pieces:
         for key, value in piece.items():
             values.setdefault(key, []).append(value)
-    return {key: _joined_values(key, several) for key, several in values.items()}
+    return {key: _join_values(key, several) for key, several in values.items()}
 
 
-def _joined_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JSON
+def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - any JSON
     present = [value for value in values if value is not None]
     if not present:
         return None
@@ -136,15 +136,14 @@ def _joined_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 -
     if all(isinstance(value, str) for value in present):
         return joined(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):
-        return _joined_objects(cast("Sequence[Mapping[str, Any]]", present))
+        return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
     # Mistral's models think in parts, and then write text.
-    part_types = str | list if key == "content" else list
-    if all(isinstance(value, part_types) for value in present):
-        return _joined_parts(cast("Sequence[str | list[object]]", present))
+    if all(isinstance(value, list) or (key == "content" and isinstance(value, str)) for value in present):
+        return _join_parts(cast("Sequence[str | list[object]]", present))
     return present[-1]
 
 
-def _joined_parts(values: Sequence[str | list[object]]) -> list[object]:
+def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
     """Return the parts in all values; consecutive texts become one part."""
     parts: list[object] = []
     for is_text, group in groupby((value for value in values if value), lambda value: isinstance(value, str)):
@@ -164,7 +163,7 @@ def _with_whole_characters(parts: Sequence[object]) -> list[object]:
     for part in parts:
         if whole and isinstance(part, Mapping) and _ends_in_half(whole[-1]):
             halves = cast("Sequence[Mapping[str, Any]]", [whole.pop(), cast("object", part)])
-            whole.append(_joined_objects(halves))
+            whole.append(_join_objects(halves))
         else:
             whole.append(cast("object", part))
     return whole

@@ -14,7 +14,7 @@ from ez_ptc.formats.openai_shapes.requests import arguments_text
 from ez_ptc.formats.openai_shapes.servers import is_openai, is_original
 from ez_ptc.messages import Answer, Entry, MediaMessage, MessageRole, TextMessage
 
-__all__ = ["PROVIDER", "caller_of", "lost_calls", "original_items", "part_text", "sendable_items", "stored_until"]
+__all__ = ["PROVIDER", "caller_of", "count_stored", "find_lost_calls", "original_items", "part_text", "sendable_items"]
 
 PROVIDER: Final = "openai"
 
@@ -39,7 +39,7 @@ def original_items(answer: Answer, server: str) -> list[_Json] | None:
     return items if call_ids == [call.id for call in answer.calls] else None
 
 
-def stored_until(entries: Sequence[Entry], server: str, lost: frozenset[str]) -> int:
+def count_stored(entries: Sequence[Entry], server: str, lost: frozenset[str]) -> int:
     """Return how many entries the server has stored, up to and including its last stored answer.
 
     Returns 0 if that answer was changed by hand, or has a call that will get no output; the last entry never counts.
@@ -55,7 +55,7 @@ def stored_until(entries: Sequence[Entry], server: str, lost: frozenset[str]) ->
     return 0
 
 
-def lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:
+def find_lost_calls(entries: Iterable[Entry], server: str) -> frozenset[str]:
     """Return the ids of the calls and programs whose output can no longer come."""
     lost: set[str] = set()
     waiting: dict[str, str] = {}

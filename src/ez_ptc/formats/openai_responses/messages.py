@@ -15,22 +15,22 @@ from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_responses.items import (
     PROVIDER,
     caller_of,
-    lost_calls,
+    count_stored,
+    find_lost_calls,
     original_items,
     part_text,
     sendable_items,
-    stored_until,
 )
 from ez_ptc.formats.openai_responses.media import media_part, text_part
 from ez_ptc.formats.openai_responses.tools import CALL, calls, describe, results
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error, read_usage
 from ez_ptc.formats.openai_shapes.requests import (
     arguments_text,
-    bounded_id,
-    chosen_tool,
     limit_fields,
     output_format,
     refuse_message,
+    shorten_id,
+    tool_fields,
     with_options,
 )
 from ez_ptc.formats.openai_shapes.servers import OPENAI
@@ -66,7 +66,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     Nothing is stored at the provider (`store` is false, unless the prompt's options override it): each request has the
     whole conversation, with encrypted reasoning. With the option `previous_response_id`, answers are stored, and a
     request has only what follows the last stored one; if the conversation has none, all of it follows the answer with
-    that id. Raises what `check_order` and `describe` raise, and ProviderError.
+    that id. Raises the errors of `check_order` and `describe`, and ProviderError.
     """
     check_order(prompt.entries)
     previous, options = _split_previous(prompt.options)
@@ -74,8 +74,8 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     marks = has_marks(prompt.model, server)
     # `instructions` cannot have cache marks; a system message at the beginning means the same and can.
     leading = [*takewhile(lambda entry: is_system_text(entry) and not (marks and entry.cache), prompt.entries)]
-    lost = lost_calls(prompt.entries, server)
-    stored = stored_until(prompt.entries, server, lost) if previous else 0
+    lost = find_lost_calls(prompt.entries, server)
+    stored = count_stored(prompt.entries, server, lost) if previous else 0
     builder = _ItemsBuilder(names, server, lost, has_marks=marks)
     for entry in prompt.entries[len(leading) : stored]:
         if isinstance(entry, Answer):
@@ -90,7 +90,7 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
         body["instructions"] = "\n\n".join(entry.text for entry in leading if isinstance(entry, TextMessage))
     if not options.get("store", body["store"]) and _REASONING_MODELS.match(prompt.model):
         body["include"] = [_ENCRYPTED_REASONING]
-    body |= {**_tool_fields(prompt, names), **limit_fields(prompt, "max_output_tokens")}
+    body |= {**tool_fields(prompt, names, describe, is_nested=False), **limit_fields(prompt, "max_output_tokens")}
     if prompt.output_schema is not None:
         body["text"] = {"format": {"type": "json_schema", **output_format(prompt.output_schema)}}
     return with_options(body, options)
@@ -207,7 +207,7 @@ class _ItemsBuilder:
             if isinstance(message, TextMessage) and message.text:
                 self._items.append({"role": "assistant", "content": message.text})
             elif isinstance(message, ToolCallMessage):
-                sent_id = bounded_id(message.tool_call_id, _MAX_ID_LENGTH)
+                sent_id = shorten_id(message.tool_call_id, _MAX_ID_LENGTH)
                 self._sent_ids[message.tool_call_id] = sent_id
                 name, arguments = self._names.of_earlier(message.tool_name), arguments_text(message.arguments)
                 self._items.append({"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments})
@@ -234,18 +234,6 @@ def _split_previous(options: Mapping[str, Any]) -> tuple[object, _Json]:
         )
         raise ProviderError(message)
     return previous, others
-
-
-def _tool_fields(prompt: Prompt, names: Names) -> _Json:
-    if not prompt.tools:
-        return {}
-    fields: _Json = {"tools": [describe(tool, strict=prompt.strict) for tool in prompt.tools]}
-    name = chosen_tool(prompt.tool_choice, names.sent)
-    if name is not None:
-        fields["tool_choice"] = {"type": "function", "name": name}
-    elif prompt.tool_choice != "auto":
-        fields["tool_choice"] = prompt.tool_choice
-    return fields
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

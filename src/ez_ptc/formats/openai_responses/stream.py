@@ -20,7 +20,7 @@ _ITEM_EVENT: Final = "response.output_item.done"
 
 
 class AnswerStream:
-    """Joins a stream's events into the response that `answer` reads."""
+    """Joins a stream's events into one response for `answer`."""
 
     def __init__(self, prompt: Prompt, *, server: str = OPENAI) -> None:
         self._prompt = prompt
@@ -32,7 +32,7 @@ class AnswerStream:
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
         """Process the next event and return its new text.
 
-        Raises ProviderError for an invalid event, and what `raise_reported_error` raises for one with an error.
+        Raises ProviderError for an invalid event, and the errors of `raise_reported_error`.
         """
         received = read_body(event, "event")
         event_type = received.type_name()

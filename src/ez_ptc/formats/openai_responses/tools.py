@@ -43,7 +43,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
 def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names | None = None) -> list[ToolCall]:
     """Return the tool calls in a response, a list of items or one item, with their arguments as received.
 
-    Raises `ProviderError` that names the invalid field.
+    Raises `ProviderError` naming the invalid field.
     """
     if isinstance(answer, Sequence):
         items = objects(answer, "answer")

@@ -11,7 +11,7 @@ from ez_ptc.formats.lowering.strict import strict as strict_parameters
 from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
-from ez_ptc.formats.openai_shapes.media import mistral_media_part, text_part, unsupported_in_result
+from ez_ptc.formats.openai_shapes.media import mistral_media_part, no_media_in_result, text_part
 from ez_ptc.messages import ToolCall, ToolResult
 
 __all__ = ["NAMES", "describe", "read_calls", "result_message"]
@@ -39,7 +39,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
 def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[int], str]) -> list[ToolCall]:
     """Return the calls in a message, or in a completion's first choice; `id_at` returns the id for one without.
 
-    Raises `ProviderError` that names the invalid field.
+    Raises `ProviderError` naming the invalid field.
     """
     message: JsonObject | None = JsonObject(answer, "answer")
     choices = message.objects("choices")
@@ -65,5 +65,5 @@ def result_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = Fa
     elif for_mistral:
         content = content_of_result(parts, text_part, mistral_media_part)
     else:
-        content = "\n".join(part["text"] for part in content_of_result(parts, text_part, unsupported_in_result))
+        content = "\n".join(part["text"] for part in content_of_result(parts, text_part, no_media_in_result))
     return {"role": "tool", "tool_call_id": call.id, "content": content}

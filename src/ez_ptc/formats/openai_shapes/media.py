@@ -5,7 +5,7 @@ from typing import Final
 from ez_ptc.formats.media import Media, Unsupported, data_url, inline_data
 from ez_ptc.messages import AudioMessage, DocumentMessage, ImageMessage, MediaMessage
 
-__all__ = ["CHAT_API", "mistral_media_part", "text_part", "unsupported_in_result"]
+__all__ = ["CHAT_API", "mistral_media_part", "no_media_in_result", "text_part"]
 
 CHAT_API: Final = "OpenAI's Chat Completions API"
 
@@ -29,6 +29,6 @@ def mistral_media_part(media: MediaMessage) -> Media | Unsupported:
     return {"type": "input_audio", "input_audio": audio}
 
 
-def unsupported_in_result(media: MediaMessage) -> Unsupported:
+def no_media_in_result(media: MediaMessage) -> Unsupported:
     """Return the reason why a tool result has no media in Chat Completions."""
     return Unsupported.of(CHAT_API, media, " in the result of a call")

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ProviderError, SchemaError
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict
+from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.ordering import refuse_tool_choice
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.formats.wire import encodable_body
@@ -17,12 +18,12 @@ from ez_ptc.schema.arguments.json_text import read_json
 
 __all__ = [
     "arguments_text",
-    "bounded_id",
-    "chosen_tool",
     "limit_fields",
     "mistral_id",
     "output_format",
     "refuse_message",
+    "shorten_id",
+    "tool_fields",
     "with_options",
 ]
 
@@ -50,7 +51,7 @@ def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     return arguments
 
 
-def bounded_id(identifier: str, max_length: int) -> str:
+def shorten_id(identifier: str, max_length: int) -> str:
     """Return another provider's call id, hashed if it is too long."""
     if len(identifier) <= max_length:
         return identifier
@@ -75,16 +76,22 @@ def output_format(schema: Mapping[str, Any]) -> dict[str, Any]:
         return {"name": "answer", "schema": portable("answer", schema), "strict": False}
 
 
-def chosen_tool(choice: str, names: Mapping[str, str]) -> str | None:
-    """Return the provider's name of the chosen tool, or None for "auto", "none" and "required".
-
-    Raises ProviderError for an unknown tool.
-    """
-    if choice in names:
-        return names[choice]
-    if choice not in _TOOL_CHOICES:
-        refuse_tool_choice(choice, names)
-    return None
+def tool_fields(
+    prompt: Prompt, names: Names, describe: Callable[..., dict[str, Any]], *, is_nested: bool
+) -> dict[str, Any]:
+    """Return `tools` and `tool_choice`; `is_nested` is whether the choice of a tool nests its name in `function`."""
+    if not prompt.tools:
+        return {}
+    fields: dict[str, Any] = {"tools": [describe(tool, strict=prompt.strict) for tool in prompt.tools]}
+    choice = prompt.tool_choice
+    if choice in names.sent:
+        function: dict[str, Any] = {"name": names.sent[choice]}
+        fields["tool_choice"] = {"type": "function", **({"function": function} if is_nested else function)}
+    elif choice not in _TOOL_CHOICES:
+        refuse_tool_choice(choice, names.sent)
+    elif choice != "auto":
+        fields["tool_choice"] = choice
+    return fields
 
 
 def limit_fields(prompt: Prompt, max_tokens_key: str) -> dict[str, Any]:
@@ -95,7 +102,7 @@ def limit_fields(prompt: Prompt, max_tokens_key: str) -> dict[str, Any]:
 
 def with_options(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request with `options` added: objects and lists in both are merged, other fields replaced."""
-    merged = {key: _merged_field(body.get(key), value) for key, value in options.items()}
+    merged = {key: _merge_field(body.get(key), value) for key, value in options.items()}
     return encodable_body({**body, **merged})
 
 
@@ -110,7 +117,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _merged_field(present: object, value: object) -> object:
+def _merge_field(present: object, value: object) -> object:
     if isinstance(present, Mapping) and isinstance(value, Mapping):
         return {**cast("Mapping[str, object]", present), **cast("Mapping[str, object]", value)}
     if isinstance(present, list) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
