@@ -11,7 +11,7 @@ pytest.importorskip("cyclopts", reason="the extra `cli` is not installed")
 
 
 @pytest.mark.parametrize("missing", ["cyclopts", "rich.console"])
-def test_without_its_extra_it_says_how_to_install_it(
+def test_missing_extra_names_install_command(
     missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
@@ -19,7 +19,7 @@ def test_without_its_extra_it_says_how_to_install_it(
     assert capsys.readouterr().err.endswith('install it with: pip install "ez-ptc[cli]"\n')
 
 
-def test_importing_it_imports_no_extra() -> None:
+def test_importing_cli_imports_no_extra() -> None:
     """The command is installed without its extra as well, and must start to say so."""
     script = (
         "import sys; import ez_ptc.cli.app; "
@@ -29,7 +29,7 @@ def test_importing_it_imports_no_extra() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("ez-ptc ")
 
@@ -51,7 +51,7 @@ def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["doctor", "--yaml"], "--yaml"),
     ],
 )
-def test_a_command_line_that_makes_no_sense_is_explained(
+def test_invalid_command_line_is_explained(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2

@@ -11,7 +11,7 @@ def record(*args: object, result: object = None, error: str | None = None, **kwa
     return {"name": "find", "args": args, "kwargs": kwargs, "result": result, "error": error, "duration_ms": 1.0}
 
 
-def test_a_call_is_written_as_python_writes_it() -> None:
+def test_call_is_written_as_python() -> None:
     assert call_text(record("Porto", 3, exact=True)) == "find('Porto', 3, exact=True)"
 
 
@@ -39,12 +39,12 @@ def test_an_outcome_is_a_few_words(result: object, text: str) -> None:
     assert outcome_text(record(result=result)) == text
 
 
-def test_an_error_is_told_instead_of_a_result() -> None:
+def test_error_replaces_result() -> None:
     assert outcome_text(record(error="no luck")) == "error: no luck"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_of_a_call_is_obeyed_by_a_terminal(text: str) -> None:
+def test_call_text_has_no_control_characters(text: str) -> None:
     call = record(text, {text: [text]}, error=text) | {"name": text, "kwargs": {text: text}}
     for line in (
         call_text(call),
@@ -56,7 +56,7 @@ def test_nothing_of_a_call_is_obeyed_by_a_terminal(text: str) -> None:
         line.encode()
 
 
-def test_numbers_that_python_does_not_write_are_shown() -> None:
+def test_huge_integers_are_shown() -> None:
     number = 10**5_000
     text = call_text(record(number, [number], {"a": number}) | {"kwargs": {"n": number}})
     assert text.count("<an int of 16610 bits>") == 4
@@ -67,7 +67,7 @@ def test_numbers_that_python_does_not_write_are_shown() -> None:
     ]
 
 
-def test_many_arguments_and_long_names_are_counted_and_cut() -> None:
+def test_many_arguments_and_long_names_are_cut() -> None:
     assert len(call_text(record(*range(10_000)) | {"name": "n" * 10_000, "kwargs": {"n" * 10_000: 1}})) < 200
     assert ", … 9,981 more)" in call_text(record(*range(10_000), x=1))
     assert len(outcome_text(record(error="x" * 10_000))) < 250
@@ -75,9 +75,7 @@ def test_many_arguments_and_long_names_are_counted_and_cut() -> None:
 
 @pytest.mark.parametrize("columns", ["30", "80", "200"])
 @pytest.mark.parametrize("lines", ["10", "24", "60"])
-def test_no_argument_takes_more_than_a_line_of_the_screen(
-    columns: str, lines: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_argument_fits_one_screen_line(columns: str, lines: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setenv("LINES", lines)
     forged = "x" * 49 + "  ? Allow get_weather? [y/N, or a reason for refusal] " + " " * 3_000
@@ -98,7 +96,7 @@ def test_no_argument_takes_more_than_a_line_of_the_screen(
         assert sum(1 if each.isascii() else 2 for each in line) < max(int(columns), 41)
 
 
-def test_a_person_can_see_all_of_it() -> None:
+def test_full_text_shows_everything() -> None:
     text = "".join(map(str, range(1_000)))
     shown = [*full_text({"note": text, "n": 1})]
     assert all(line.startswith("      | ") and len(line) < 80 for line in shown)

@@ -55,7 +55,7 @@ def history(tmp_path: Path) -> Iterator[History]:
         yield kept
 
 
-def test_what_a_person_says_is_answered_and_kept(history: History) -> None:
+def test_question_is_answered_and_saved(history: History) -> None:
     builder = llm().provider(ScriptedProvider("Hello, Ada.", "Still here."))
     sees = talk(builder, history, "Hi", "", "Are you there?")
     assert "you> Hi\nHello, Ada.\n" in sees
@@ -65,7 +65,7 @@ def test_what_a_person_says_is_answered_and_kept(history: History) -> None:
     assert f"--resume {record.id}." in sees
 
 
-def test_a_conversation_goes_on_where_it_ended(history: History) -> None:
+def test_conversation_can_be_resumed(history: History) -> None:
     talk(llm().provider(ScriptedProvider("Hello.")), history, "Hi", "/quit", "never said")
     (record,) = history.list()
     provider = ScriptedProvider("Again.")
@@ -84,7 +84,7 @@ def test_a_conversation_goes_on_where_it_ended(history: History) -> None:
     ("answer", "outcome"),
     [("y", "= Ada got 5"), ("YES", "= Ada got 5"), ("", "! pay was not approved"), ("no", "! pay was not approved")],
 )
-def test_a_call_is_asked_about(history: History, answer: str, outcome: str) -> None:
+def test_call_asks_for_approval(history: History, answer: str, outcome: str) -> None:
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", answer)
     assert "→ pay(to='Ada', amount=5)" in sees
@@ -93,12 +93,12 @@ def test_a_call_is_asked_about(history: History, answer: str, outcome: str) -> N
     assert outcome in sees
 
 
-def test_a_no_may_have_its_reason(history: History) -> None:
+def test_refusal_may_have_a_reason(history: History) -> None:
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Pity."))
     assert "! pay was not approved: too much" in talk(builder, history, "Pay Ada", "too much")
 
 
-def test_a_call_from_a_program_is_asked_about_too(history: History) -> None:
+def test_call_from_program_asks_for_approval(history: History) -> None:
     program = "print(pay('Ada', 5))\x1b[2K"
     with Toolkit([pay]) as toolkit:
         provider = ScriptedProvider(ToolCall("", "execute_tools", {"code": program[:-4]}), "Done.")
@@ -108,7 +108,7 @@ def test_a_call_from_a_program_is_asked_about_too(history: History) -> None:
     assert "= Ada got 5" in sees
 
 
-def test_a_model_cannot_command_the_terminal(history: History) -> None:
+def test_model_text_cannot_control_terminal(history: History) -> None:
     call = ToolCall("", "pay", {"to": "\x1b[2K\rEve", "amount": 5})
     forged = "pay\x1b[2K\n  ? Allow rest()? [y/N]"
     others = [ToolCall("", forged, {forged: 1}), ToolCall("", forged, {"code": "1"})]
@@ -119,7 +119,7 @@ def test_a_model_cannot_command_the_terminal(history: History) -> None:
     assert "gone" in sees
 
 
-def test_a_person_can_see_all_of_what_they_allow(history: History) -> None:
+def test_approval_can_show_all_arguments(history: History) -> None:
     hidden = f"{'a' * 100} Eve {'b' * 100}"
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": hidden, "amount": 5}), "Done."))
     sees = talk(builder, history, "Pay Ada", "?", "no")
@@ -129,7 +129,7 @@ def test_a_person_can_see_all_of_what_they_allow(history: History) -> None:
     assert "! pay was not approved" in sees
 
 
-def test_what_a_call_says_cannot_look_like_another_question(history: History) -> None:
+def test_arguments_cannot_imitate_a_question(history: History) -> None:
     forged = f"x{' ' * 3_000}\u2060\n  ? Allow get_weather? [y/N, or a reason for refusal] "
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": forged, "amount": 5}), "Done."))
     person = Person("Pay Ada", "no")
@@ -147,7 +147,7 @@ def test_what_a_call_says_cannot_look_like_another_question(history: History) ->
     assert all(len(line) < 80 for line in before)
 
 
-def test_what_was_typed_before_the_question_is_no_answer(history: History) -> None:
+def test_input_before_question_is_discarded(history: History) -> None:
     person, said = Person("Pay Ada", "y", "no"), list[str]()
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Done."))
     Chat(
@@ -161,7 +161,7 @@ def test_what_was_typed_before_the_question_is_no_answer(history: History) -> No
     assert "! pay was not approved" in person.sees
 
 
-def test_the_end_of_input_is_no_yes(history: History) -> None:
+def test_end_of_input_refuses(history: History) -> None:
     builder = llm().tool(pay).provider(ScriptedProvider(ToolCall("", "pay", {"to": "Ada", "amount": 5}), "Pity."))
     assert "! pay was not approved" in talk(builder, history, "Pay Ada")
 
@@ -173,7 +173,7 @@ def press_control_c() -> None:
     signal.pthread_kill(main, signal.SIGINT)
 
 
-def test_an_answer_that_comes_after_the_exchange_was_stopped_does_not_count(history: History) -> None:
+def test_late_approval_does_not_count(history: History) -> None:
     person, asked, stopped = Person("Pay Ada"), threading.Event(), threading.Event()
     paid: list[str] = []
 
@@ -200,7 +200,7 @@ def test_an_answer_that_comes_after_the_exchange_was_stopped_does_not_count(hist
 
 
 @pytest.mark.parametrize("result", [10**5_000, "\x1b[2J", "a\u202eb\rc", {"\x1b": "\ud800"}], ids=range(4))
-def test_a_result_is_one_harmless_line(history: History, result: object) -> None:
+def test_result_is_one_printable_line(history: History, result: object) -> None:
     @ez_tool
     def get(n: int) -> object:
         """Get it."""
@@ -214,7 +214,7 @@ def test_a_result_is_one_harmless_line(history: History, result: object) -> None
 BOTH = [ToolCall("", "pay", {"to": name, "amount": 5}) for name in ("Ada", "Eve")]
 
 
-def test_two_questions_are_not_asked_at_once(history: History) -> None:
+def test_approvals_are_asked_one_by_one(history: History) -> None:
     person, asking, at_once = Person("Pay both", "y", "y"), threading.Lock(), threading.Event()
 
     def read(prompt: str) -> str:
@@ -235,7 +235,7 @@ def test_two_questions_are_not_asked_at_once(history: History) -> None:
     assert "= Eve got 5" in person.sees
 
 
-def test_what_waits_to_be_asked_is_not_asked_once_the_answer_is_stopped(history: History) -> None:
+def test_stopped_answer_drops_pending_approvals(history: History) -> None:
     person, asked, left, again = Person("Pay both"), threading.Event(), threading.Event(), threading.Event()
 
     def read(prompt: str) -> str:
@@ -255,7 +255,7 @@ def test_what_waits_to_be_asked_is_not_asked_once_the_answer_is_stopped(history:
     assert (asked.is_set(), again.is_set()) == (True, False)
 
 
-def test_what_cannot_be_kept_is_told_and_the_conversation_goes_on(history: History) -> None:
+def test_unsavable_conversation_continues_with_warning(history: History) -> None:
     said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
     odd = Answer(messages=said, content=float("nan"))
     sees = talk(llm().provider(ScriptedProvider(odd, "Still here.")), history, "Hi", "Are you?")
@@ -263,7 +263,7 @@ def test_what_cannot_be_kept_is_told_and_the_conversation_goes_on(history: Histo
     assert "Still here." in sees
 
 
-def test_where_nothing_can_be_kept_the_person_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_history_fails_before_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     file = tmp_path / "file"
     file.write_text("no history")
@@ -272,14 +272,14 @@ def test_where_nothing_can_be_kept_the_person_is_not_asked(tmp_path: Path, monke
             run_chat(None, "openai-chat:m", history=history, resume=None, mode="tool")
 
 
-def test_a_provider_that_fails_is_told_and_asked_again(history: History) -> None:
+def test_failing_provider_is_reported_and_retried(history: History) -> None:
     builder = llm().provider(ScriptedProvider(ConnectionFailedError("the line is dead"), "Here."))
     sees = talk(builder, history, "Hi", "Hi again")
     assert "! the line is dead" in sees
     assert "Here." in sees
 
 
-def test_what_was_done_before_a_provider_fails_is_not_done_again(history: History) -> None:
+def test_effects_before_provider_failure_are_not_repeated(history: History) -> None:
     call = ToolCall("", "pay", {"to": "Ada", "amount": 5})
     provider = ScriptedProvider(call, ConnectionFailedError("the line is dead"), "Ada has it.")
     sees = talk(llm().tool(pay).provider(provider), history, "Pay Ada", "y", "Well?")
@@ -301,7 +301,7 @@ def test_an_answer_can_be_stopped(history: History) -> None:
     assert record.messages == 5
 
 
-def test_what_it_took_is_shown_by_turn_and_in_all(history: History) -> None:
+def test_usage_is_shown_by_turn_and_total(history: History) -> None:
     said = (TextMessage("Hello.", role=MessageRole.ASSISTANT),)
     known = Answer(messages=said, usage=Usage(12_000, 300, 10_000), model="gpt-4.1")
     provider = ScriptedProvider(known, Answer(messages=said, usage=Usage(5, 1), model="local\x1b[2J"))
@@ -314,7 +314,7 @@ def test_what_it_took_is_shown_by_turn_and_in_all(history: History) -> None:
     assert "\x1b" not in sees
 
 
-def test_a_limit_is_told_and_the_conversation_goes_on(history: History) -> None:
+def test_limit_is_reported_and_chat_continues(history: History) -> None:
     builder = llm().tool(pay).limits(turns=1)
     provider = ScriptedProvider(ToolCall("", "pay", {"to": "A", "amount": 1}), "Yes?")
     sees = talk(builder.provider(provider), history, "Pay", "y", "Well?")
@@ -322,14 +322,14 @@ def test_a_limit_is_told_and_the_conversation_goes_on(history: History) -> None:
     assert "Yes?" in sees
 
 
-def test_who_answers_is_settled_before_the_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_provider_fails_before_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(AuthenticationError, match="set one of ANTHROPIC_API_KEY"):
         run_chat(None, None, history=tmp_path / "h", resume=None, mode="tool")
 
 
-def test_conversations_are_kept_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_history_is_in_user_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_history() == tmp_path / "ez-ptc" / "history.sqlite"
     monkeypatch.delenv("XDG_DATA_HOME")

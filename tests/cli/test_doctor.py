@@ -26,7 +26,7 @@ def shown(*layers: Layer) -> str:
     return stream.getvalue()
 
 
-def test_the_exit_code_says_whether_programs_can_be_run_here(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_tells_whether_programs_run(capsys: pytest.CaptureFixture[str]) -> None:
     report = check()
     assert main(["doctor"]) == (0 if report.sufficient else 1)
     out = capsys.readouterr().out
@@ -42,7 +42,7 @@ def test_json_has_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["versions"].keys() == {"ez_ptc", "python", "kernel", "machine"}
 
 
-def test_what_is_only_wanted_may_be_missing() -> None:
+def test_optional_layer_may_be_missing() -> None:
     text = shown(HELD, WANTED)
     assert "unavailable" in text
     assert "MISSING" not in text
@@ -50,7 +50,7 @@ def test_what_is_only_wanted_may_be_missing() -> None:
     assert "programs can run here" in text
 
 
-def test_what_is_required_and_missing_says_what_to_do() -> None:
+def test_missing_requirement_has_a_remedy() -> None:
     text = shown(HELD, LACKING)
     assert "MISSING" in text
     assert "What to do: use Linux 5.13 or newer" in text

@@ -15,7 +15,7 @@ ENCODED = base64.b64encode(IMAGE.data or b"").decode()
 
 
 @pytest.mark.parametrize("environment", [{"KITTY_WINDOW_ID": "1"}, {"TERM": "xterm-kitty"}, {"TERM": "xterm-ghostty"}])
-def test_kitty_gets_a_picture_in_pieces(environment: dict[str, str]) -> None:
+def test_kitty_gets_picture_in_chunks(environment: dict[str, str]) -> None:
     [codes] = escape_codes([IMAGE], environment)
     pieces = codes.split("\x1b\\")[:-1]
     assert pieces[0].startswith("\x1b_Ga=T,f=100,m=1;")
@@ -24,12 +24,12 @@ def test_kitty_gets_a_picture_in_pieces(environment: dict[str, str]) -> None:
     assert "".join(piece.partition(";")[2] for piece in pieces) == ENCODED
 
 
-def test_iterm_gets_a_picture_whole() -> None:
+def test_iterm_gets_whole_picture() -> None:
     [codes] = escape_codes([IMAGE], {"TERM_PROGRAM": "iTerm.app"})
     assert codes == f"\x1b]1337;File=inline=1;size={len(IMAGE.data or b'')}:{ENCODED}\x07"
 
 
-def test_another_terminal_gets_a_line_about_them(capfd: pytest.CaptureFixture[str]) -> None:
+def test_other_terminals_get_a_note(capfd: pytest.CaptureFixture[str]) -> None:
     assert [*escape_codes([IMAGE], {"TERM": "xterm-256color"})] == []
     show_pictures([IMAGE, IMAGE])
     assert capfd.readouterr() == ("", "[Pictures made: 2. --images FOLDER saves them.]\n")

@@ -67,19 +67,19 @@ def run(project: Path) -> Run:
     return run
 
 
-def test_what_the_program_prints_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_output_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("for n in range(3):\n    print(double(n))") == 0
     captured = capsys.readouterr()
     assert captured.out == "0\n2\n4\n"
     assert captured.err == ""
 
 
-def test_the_value_of_a_program_that_prints_nothing_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_value_of_silent_program_is_printed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("double(21)") == 0
     assert capsys.readouterr().out == "42\n"
 
 
-def test_a_program_that_fails_says_why_on_standard_error(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failure_is_printed_on_standard_error(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print('before')\nfail()") == 1
     captured = capsys.readouterr()
     assert captured.out == "before\n"
@@ -87,7 +87,7 @@ def test_a_program_that_fails_says_why_on_standard_error(run: Run, capsys: pytes
     assert "fail()" in captured.err
 
 
-def test_the_calls_are_shown_when_asked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_option_shows_calls(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print(double(4))\ntry:\n    fail()\nexcept Exception:\n    pass", "--calls") == 0
     captured = capsys.readouterr()
     assert captured.out == "8\n"
@@ -116,28 +116,26 @@ def test_json_has_the_whole_result(run: Run, capsys: pytest.CaptureFixture[str])
     assert (call["name"], call["args"], call["result"]) == ("today", [], "2026-01-31")
 
 
-def test_json_has_what_json_has_no_form_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_includes_values_without_json_form(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("{'\\ud800': '\\ud800', 'n': 10**5_000, 1: float('-inf')}", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["return_value"] == {"\ufffd": "\ufffd", "n": "<an integer of 16610 bits>", "1": "-Infinity"}
 
 
-def test_json_has_the_error_and_the_exit_code_says_it_too(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_error_and_exit_code_one(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print(nothing)", "--json") == 1
     result = json.loads(capsys.readouterr().out)
     assert result["success"] is False
     assert "nothing" in result["error"]
 
 
-def test_a_program_that_takes_too_long_is_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_timeout_option_stops_program(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("while True:\n    pass", "--timeout", "0.2") == 1
     assert "0.2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("timeout", ["inf", "nan", "-inf", "0", "-1", "1e300", "31622400", "-0.0", "1e-400"])
-def test_a_time_that_no_program_can_have_is_explained(
-    timeout: str, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_timeout_is_explained(timeout: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print(1)", "--timeout", timeout) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("ez-ptc: --timeout: expected a positive number of seconds, at most a year, got ")
@@ -145,7 +143,7 @@ def test_a_time_that_no_program_can_have_is_explained(
     assert not captured.out
 
 
-def test_a_mark_of_the_encoding_is_no_part_of_a_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_byte_order_mark_is_ignored(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "program.py").write_bytes(b"\xef\xbb\xbfprint(double(4))\r\n")
     assert main(["run", "program.py", "--tools", "my_tools:toolkit"]) == 0
     assert capsys.readouterr().out == "8\n"
@@ -170,9 +168,7 @@ def test_a_mark_of_the_encoding_is_no_part_of_a_program(project: Path, capsys: p
         ("my_tools:double", "expected my_tools:double to be a Toolkit, got Tool"),
     ],
 )
-def test_a_toolkit_that_is_not_there_is_explained(
-    tools: str, words: str, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_toolkit_is_explained(tools: str, words: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("print(1)", tools=tools) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("ez-ptc: ")
@@ -180,7 +176,7 @@ def test_a_toolkit_that_is_not_there_is_explained(
     assert not captured.out
 
 
-def test_a_module_that_imports_what_is_not_there_fails_as_python_does(project: Path, run: Run) -> None:
+def test_module_with_missing_import_raises_as_python(project: Path, run: Run) -> None:
     """The mistake is in the user's module, and Python's own words name it best."""
     (project / "broken.py").write_text("import nowhere_to_be_found")
     with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
@@ -195,7 +191,7 @@ def test_a_module_that_imports_what_is_not_there_fails_as_python_does(project: P
         ("latin.py", "print('é')".encode("latin-1"), "latin.py is not UTF-8 text"),
     ],
 )
-def test_a_program_that_cannot_be_read_is_explained(
+def test_unreadable_program_is_explained(
     name: str, content: bytes | None, words: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if content is not None:
@@ -210,12 +206,12 @@ def test_options_may_come_before_the_program(project: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["output"] == "10\n"
 
 
-def test_an_option_that_there_is_not_is_no_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_option_is_not_a_program(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "program.py", "--tools", "my_tools:toolkit", "--fast"]) == 2
     assert "--fast" in capsys.readouterr().err
 
 
-def test_what_the_sandbox_does_meanwhile_is_written_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sandbox_progress_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     log = logging.getLogger("ez_ptc.sandbox")
     with show_progress():
         log.info("loading %s", "pandas\x1b[2J")

@@ -98,7 +98,7 @@ def run(
     sys.modules.pop("my_tools", None)
 
 
-def test_nothing_that_a_program_writes_is_obeyed_by_a_terminal(project: Path) -> None:
+def test_program_output_cannot_control_terminal(project: Path) -> None:
     seen = in_terminal(project, FORGING, "--calls")
     assert not [each for each in seen if not each.isprintable() and each not in "\n\t\xa0"]
     for escaped in ("\\x1b]0;pwned\\x07", "a\\rb", "\\u202e", "\\x9b2J", "\\x08", "\\u2028"):
@@ -107,7 +107,7 @@ def test_nothing_that_a_program_writes_is_obeyed_by_a_terminal(project: Path) ->
     assert "fail() -> error: " in seen
 
 
-def test_a_pipe_gets_what_the_program_wrote(run: Callable[..., tuple[int, bytes, bytes]]) -> None:
+def test_pipe_gets_unchanged_output(run: Callable[..., tuple[int, bytes, bytes]]) -> None:
     _, output, _ = run("print('\\x1b[31mred\\x1b[0m é')", encoding="utf-8")
     assert output.decode() == "\x1b[31mred\x1b[0m é\n"
 
@@ -126,7 +126,7 @@ def test_a_pipe_gets_what_the_program_wrote(run: Callable[..., tuple[int, bytes,
     ],
 )
 @pytest.mark.sampled(every=5)
-def test_whatever_a_program_does_every_stream_takes_it(
+def test_any_output_fits_any_stream_encoding(
     run: Callable[..., tuple[int, bytes, bytes]], program: str, options: tuple[str, ...], encoding: str
 ) -> None:
     code, output, _ = run(program, *options, encoding=encoding)
@@ -136,7 +136,7 @@ def test_whatever_a_program_does_every_stream_takes_it(
         json.loads(output)
 
 
-def test_what_was_typed_ahead_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_input_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = pty.openpty()
     with os.fdopen(master, "wb", buffering=0) as keyboard, os.fdopen(slave) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
@@ -148,18 +148,18 @@ def test_what_was_typed_ahead_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
         assert terminal.readline() == "no\n"
 
 
-def test_where_there_is_no_terminal_nothing_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_piped_input_is_not_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     discard_pending_input()
     assert sys.stdin.readline() == "y\n"
 
 
-def test_characters_are_shown_as_python_escapes_them() -> None:
+def test_characters_are_escaped_as_in_python() -> None:
     assert printable("a\x1b\n\u202e\ud800é\x7f") == "a\\x1b\\n\\u202e\\ud800é\\x7f"
     assert printable_lines("a\r\n\tb") == "a\\r\n\tb"
 
 
-def test_a_line_that_ends_as_on_another_system_is_a_line() -> None:
+def test_foreign_line_ends_are_accepted() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -28,12 +28,12 @@ def get_weather(location: str) -> str:
     return f"Rain in {location}"
 
 
-def test_a_conversation_begins_empty_or_with_its_first_step() -> None:
+def test_conversation_begins_empty() -> None:
     assert llm() == LLMPromptBuilder()
     assert llm().messages == []
 
 
-def test_what_is_said_is_kept_in_its_order() -> None:
+def test_messages_keep_their_order() -> None:
     said = llm().agent("You help.").context("It is cold.").request("What to wear?").assistant("A hat.").messages
     assert [(each.role, str(each)) for each in said] == [
         (MessageRole.SYSTEM, "You help."),
@@ -43,7 +43,7 @@ def test_what_is_said_is_kept_in_its_order() -> None:
     ]
 
 
-def test_functions_tools_and_registries_are_given_one_by_one_or_together() -> None:
+def test_tools_accepts_functions_tools_and_registries() -> None:
     @ez_tool
     def find(city: str) -> str:
         """Find."""
@@ -60,7 +60,7 @@ def test_functions_tools_and_registries_are_given_one_by_one_or_together() -> No
     assert isinstance(llm().tool(get_weather).settings.tools[0], Tool)
 
 
-def test_what_cannot_be_a_tool_is_refused_where_it_is_given() -> None:
+def test_invalid_tool_is_refused_at_once() -> None:
     def odd(when: Callable[[], int]) -> None:
         """Do."""
 
@@ -69,23 +69,23 @@ def test_what_cannot_be_a_tool_is_refused_where_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("thing", [3, "get_weather", None])
-def test_what_is_no_function_is_refused_with_what_to_write(thing: object) -> None:
+def test_non_function_is_refused_with_suggestion(thing: object) -> None:
     with pytest.raises(TypeError, match=r"expected a function, got \w+: .*\.tools\(find, book\)"):
         llm().tools(cast("Any", thing))
 
 
-def test_what_is_said_is_text() -> None:
+def test_message_must_be_str() -> None:
     with pytest.raises(TypeError, match="expected str, got int"):
         llm().request(cast("Any", 42))
 
 
 @pytest.mark.parametrize("name", ["turns", "calls", "tokens", "cost"])
-def test_a_limit_leaves_room_for_something(name: str) -> None:
+def test_limit_must_be_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"the limit `{name}` must be positive, got 0"):
         llm().limits(**cast("Any", {name: 0}))
 
 
-def test_a_conversation_is_asked_and_goes_on() -> None:
+def test_continuation_continues_conversation() -> None:
     provider = ScriptedProvider([ToolCall("c1", "get_weather", {"location": "Paris"})], "Rain.", "Sun in London.")
     messages, continuation = (
         llm().agent("You help.").tools([get_weather]).provider(provider).converse("What is it like in Paris?")
@@ -104,13 +104,13 @@ def test_a_conversation_is_asked_and_goes_on() -> None:
     assert [tool.name for tool in provider.prompts[-1].tools] == ["get_weather"]
 
 
-async def test_text_is_all_that_some_want(anyio_backend: str) -> None:
+async def test_aprompt_returns_text(anyio_backend: str) -> None:
     builder = llm().tool(get_weather)
     asked = builder.provider(ScriptedProvider([ToolCall("", "get_weather", '{"location": "Rome"}')], "Rain there."))
     assert await asked.aprompt("Rome?") == "Rain there."
 
 
-def test_text_is_all_that_some_want_who_block() -> None:
+def test_prompt_returns_text() -> None:
     assert llm().provider(ScriptedProvider("Hello.")).prompt("Hi") == "Hello."
 
 
@@ -124,7 +124,7 @@ def test_options_reach_the_request() -> None:
     assert (second.temperature, second.max_tokens) == (0, None)
 
 
-def test_the_context_and_the_approval_reach_the_tools() -> None:
+def test_context_and_approval_reach_tools() -> None:
     @ez_tool(requires_approval=True)
     def pay(amount: int, user: Context[str]) -> str:
         """Pay."""
@@ -156,7 +156,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_no_branch_sees_what_another_says(taken: list[tuple[int, str, str]]) -> None:
+def test_branches_share_no_messages(taken: list[tuple[int, str, str]]) -> None:
     builders = [llm()]
     expected: list[list[str]] = [[]]
     for at, step, text in taken:
@@ -166,7 +166,7 @@ def test_no_branch_sees_what_another_says(taken: list[tuple[int, str, str]]) -> 
     assert [[str(message) for message in builder.messages] for builder in builders] == expected
 
 
-def test_no_branch_sees_the_tools_and_settings_of_another() -> None:
+def test_branches_share_no_settings() -> None:
     root = llm().tool(get_weather).options(temperature=0)
     one, two = root.tool(ez_tool(name="more")(get_weather)), root.options(temperature=1).limits(calls=3)
     assert [len(each.settings.tools) for each in (root, one, two)] == [1, 2, 1]
@@ -182,7 +182,7 @@ class _Secret:
         raise NotImplementedError
 
 
-def test_repr_shows_nothing_that_may_be_secret() -> None:
+def test_repr_hides_secrets() -> None:
     secret = _Secret()
     registry = ToolRegistry([ez_tool(get_weather)], context=secret, approve=secret)
     with Toolkit([ez_tool(get_weather)], context=secret, approve=secret, on_tool_call=secret) as toolkit:

@@ -17,7 +17,7 @@ def look() -> str:
     return "sunny"
 
 
-def test_a_mark_is_on_what_was_said_last() -> None:
+def test_cache_marks_last_message() -> None:
     asked = llm().agent("Be brief.").context("A long text.").cache("1h").request("What is it about?")
     assert [message.cache for message in asked.messages] == [False, "1h", False]
     assert asked.messages[1] == TextMessage("A long text.", cache="1h")
@@ -51,7 +51,7 @@ def _answered() -> LLMPromptBuilder:
     return llm().provider(ScriptedProvider("Hello")).converse("Hi")[1]
 
 
-def test_there_must_be_something_to_mark() -> None:
+def test_cache_needs_a_message() -> None:
     with pytest.raises(ValueError, match="expected a message of yours to mark, got nothing"):
         llm().cache()
     with pytest.raises(ValueError, match="expected a message of yours to mark, got an answer"):
@@ -60,5 +60,5 @@ def test_there_must_be_something_to_mark() -> None:
         llm().request("Hi").cache("2h")
 
 
-def test_a_mark_is_no_part_of_what_is_printed() -> None:
+def test_cache_mark_is_not_printed() -> None:
     assert repr(TextMessage("Hi", cache=True)) == repr(TextMessage("Hi", role=MessageRole.USER))

@@ -18,7 +18,7 @@ def shown(step: str, source: bytes | str, **options: Any) -> Message:
     return message
 
 
-def test_an_image_is_bytes_a_file_or_an_address(tmp_path: Path) -> None:
+def test_image_accepts_bytes_file_or_url(tmp_path: Path) -> None:
     (tmp_path / "pixel").write_bytes(PIXEL)
     wanted = ImageMessage(data=PIXEL, media_type="image/png")
     assert llm().image(PIXEL).messages == [wanted]
@@ -28,7 +28,7 @@ def test_an_image_is_bytes_a_file_or_an_address(tmp_path: Path) -> None:
     assert llm().image(b"BM", media_type="image/bmp").messages == [ImageMessage(data=b"BM", media_type="image/bmp")]
 
 
-def test_a_document_has_the_name_of_its_file(tmp_path: Path) -> None:
+def test_document_gets_its_file_name(tmp_path: Path) -> None:
     (tmp_path / "plan.pdf").write_bytes(PDF)
     (tmp_path / "notes.md").write_text("# Notes")
     assert llm().document(tmp_path / "plan.pdf").messages == [DocumentMessage(PDF, name="plan.pdf")]
@@ -57,7 +57,7 @@ def test_a_document_has_the_name_of_its_file(tmp_path: Path) -> None:
         ("video", b"\x1aE\xdf\xa3", "video/webm"),
     ],
 )
-def test_the_media_type_is_read_from_the_first_bytes(step: str, start: bytes, media_type: str) -> None:
+def test_media_type_is_read_from_first_bytes(step: str, start: bytes, media_type: str) -> None:
     message = shown(step, start)
     assert isinstance(message, media.MediaMessage)
     assert (message.data, message.media_type) == (start, media_type)
@@ -74,7 +74,7 @@ def test_the_media_type_is_read_from_the_first_bytes(step: str, start: bytes, me
         ("video", "data:video/webm;base64,AAAA", "video/webm"),
     ],
 )
-def test_the_media_type_is_read_from_an_address(step: str, address: str, made: str) -> None:
+def test_media_type_is_read_from_url(step: str, address: str, made: str) -> None:
     message = shown(step, address)
     assert isinstance(message, media.MediaMessage)
     assert message.url == address
@@ -99,14 +99,12 @@ def test_the_media_type_is_read_from_an_address(step: str, address: str, made: s
         ("audio", "data:text/plain;base64,AAAA", {}, "expected the URL of audio, got one of 'text/plain'"),
     ],
 )
-def test_what_is_of_another_kind_is_refused(
-    step: str, source: bytes | str, options: dict[str, str], problem: str
-) -> None:
+def test_other_media_type_is_refused(step: str, source: bytes | str, options: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         shown(step, source, **options)
 
 
-def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
+def test_other_file_type_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"no image")
     with pytest.raises(ValueError, match=r"expected an image .*, got 'a.png'"):
         llm().image(tmp_path / "a.png")
@@ -114,7 +112,7 @@ def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path) -> None:
         llm().video(tmp_path / "b.mp4")
 
 
-def test_what_is_too_large_for_a_request_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_media_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media, "MAX_FILE_BYTES", len(PDF) - 1)
     (tmp_path / "plan.pdf").write_bytes(PDF)
     for source in (PDF, tmp_path / "plan.pdf"):
@@ -123,7 +121,7 @@ def test_what_is_too_large_for_a_request_is_refused(tmp_path: Path, monkeypatch:
     assert llm().document(PDF[:-1]).messages == [DocumentMessage(PDF[:-1])]
 
 
-def test_all_kinds_stand_beside_each_other() -> None:
+def test_all_media_types_can_be_combined() -> None:
     asked = llm().image(PIXEL).audio(b"ID3").video(b"\0\0\0\x20ftypisom").document("https://example.org/a.pdf")
     kinds = [ImageMessage, AudioMessage, VideoMessage, DocumentMessage]
     assert [type(message) for message in asked.messages] == kinds

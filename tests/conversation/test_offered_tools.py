@@ -37,32 +37,32 @@ def program(code: str) -> str:
     return f"{FENCE}python\n{code}\n{FENCE}"
 
 
-def test_a_function_given_twice_is_one_tool() -> None:
+def test_same_function_twice_is_one_tool() -> None:
     kitchen = Kitchen()
     builder = llm().tools(double, [double, kitchen.brew]).tool(double).tool(kitchen.brew)
     assert [tool.name for tool in builder.settings.tools] == ["double", "brew"]
 
 
-def test_a_tool_given_twice_is_one_tool() -> None:
+def test_same_tool_twice_is_one_tool() -> None:
     tool = ez_tool(double)
     assert len(llm().tools(tool, ToolRegistry([tool]), double).settings.tools) == 1
 
 
-def test_two_tools_of_one_name_are_refused_where_they_are_given(caplog: pytest.LogCaptureFixture) -> None:
+def test_duplicate_tool_names_are_refused_at_once(caplog: pytest.LogCaptureFixture) -> None:
     other = Tool.from_function(Kitchen().brew, name="double")
     with pytest.raises(DuplicateToolError, match="two tools are called 'double'"):
         llm().tools(double, other)
     assert "two tools are called 'double'" in caplog.text
 
 
-def test_a_tool_with_approval_is_not_left_out_for_its_function() -> None:
+def test_tool_with_approval_is_never_dropped() -> None:
     guarded = ez_tool(double, requires_approval=True)
     assert llm().tools(guarded, double).settings.tools == (guarded,)
     with pytest.raises(DuplicateToolError):
         llm().tools(double, guarded)
 
 
-def test_a_tool_of_the_name_of_the_one_for_programs_is_refused() -> None:
+def test_tool_named_execute_tools_is_refused() -> None:
     mine = Tool.from_function(double, name="execute_tools")
     with Toolkit([ez_tool(double)]) as toolkit:
         for clash in (lambda: llm().tool(mine).toolkit(toolkit), lambda: llm().toolkit(toolkit).tool(mine)):
@@ -71,12 +71,12 @@ def test_a_tool_of_the_name_of_the_one_for_programs_is_refused() -> None:
         assert llm().toolkit(toolkit, mode="prompt").tool(mine).settings.tools == (mine,)
 
 
-def test_functions_may_be_given_by_their_names() -> None:
+def test_keyword_names_of_functions_work() -> None:
     one, several = llm().tool(tool_function=double), llm().tools(tool_functions=[double])
     assert [tool.name for tool in one.settings.tools] == [tool.name for tool in several.settings.tools] == ["double"]
 
 
-def test_a_model_that_cannot_call_tools_writes_programs(caplog: pytest.LogCaptureFixture) -> None:
+def test_model_without_tool_calls_writes_programs(caplog: pytest.LogCaptureFixture) -> None:
     provider = ScriptedProvider(program("print(double(21))"), "It is 42.", tools=False)
     records: list[dict[str, Any]] = []
     builder = llm().tools(double).provider(provider).options(tool_choice="required").on_tool_call(records.append)
@@ -91,7 +91,7 @@ def test_a_model_that_cannot_call_tools_writes_programs(caplog: pytest.LogCaptur
     assert "native_only=True" in caplog.text
 
 
-def test_programs_have_the_tools_beside_a_toolkit_too() -> None:
+def test_programs_have_single_tools_of_conversation() -> None:
     tool = ez_tool(double)
     provider = ScriptedProvider(program("print(double(1), brew())"), "Done.", tools=False)
     with Toolkit([tool], preamble="Mine:") as toolkit:
@@ -101,7 +101,7 @@ def test_programs_have_the_tools_beside_a_toolkit_too() -> None:
     assert str(provider.prompts[0].entries[0]).startswith("Mine:")
 
 
-def test_no_tool_of_a_toolkit_stands_for_one_that_asks_a_person() -> None:
+def test_toolkit_tool_never_replaces_guarded_tool() -> None:
     guarded = ez_tool(double, requires_approval=True)
     provider = ScriptedProvider("x", tools=False)
     with Toolkit([ez_tool(double)]) as toolkit, pytest.raises(DuplicateToolError, match="double"):
@@ -110,7 +110,7 @@ def test_no_tool_of_a_toolkit_stands_for_one_that_asks_a_person() -> None:
         assert llm().toolkit(toolkit).tools(double).provider(provider).converse("?")[0]
 
 
-def test_approval_is_asked_for_in_the_programs_of_such_a_model() -> None:
+def test_approval_applies_to_substituted_programs() -> None:
     asked: list[ToolCall] = []
 
     def refuse(call: ToolCall) -> str:
@@ -124,20 +124,20 @@ def test_approval_is_asked_for_in_the_programs_of_such_a_model() -> None:
     assert "not today" in str(messages[-2])
 
 
-def test_tools_can_be_required_to_be_called_natively() -> None:
+def test_native_only_raises_without_tool_calls() -> None:
     builder = llm().tools(double).provider(ScriptedProvider("x", tools=False))
     with pytest.raises(ProviderError, match=r"scripted's model scripted cannot call tools: choose another"):
         builder.converse("x", native_only=True)
     assert builder.settings.tools
 
 
-def test_a_fallback_that_cannot_go_on_with_calls_is_refused() -> None:
+def test_fallback_without_tool_calls_is_refused() -> None:
     builder = llm().tools(double).provider(ScriptedProvider("x")).fallback(ScriptedProvider("y", tools=False))
     with pytest.raises(ProviderError, match="cannot call tools"):
         builder.converse("x")
 
 
-def test_the_option_is_not_sent() -> None:
+def test_native_only_is_not_sent() -> None:
     provider = ScriptedProvider("x")
     llm().provider(provider).converse("x", native_only=True)
     assert provider.prompts[0].options == {}
@@ -145,7 +145,7 @@ def test_the_option_is_not_sent() -> None:
         ANY.options(nativ_only=True)
 
 
-def test_a_conversation_has_its_state() -> None:
+def test_state_has_messages_and_tools() -> None:
     provider = ScriptedProvider(ToolCall("call_1", "double", {"number": 2}), "Four.")
     _, continuation = llm().agent("You help.").tools(double).provider(provider).converse("Twice two?")
     state = continuation.state

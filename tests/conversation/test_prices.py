@@ -13,7 +13,7 @@ _MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
 _COUNT = st.integers(0, 10**7)
 
 
-def test_tokens_that_are_read_cached_and_written_have_prices_of_their_own() -> None:
+def test_input_cached_and_output_have_separate_prices() -> None:
     usage = Usage(input_tokens=1000, output_tokens=200, cached_tokens=600, reasoning_tokens=150)
     assert cost(usage, "claude-sonnet-4-5") == Decimal("0.00438")
     assert cost(Usage(), "gpt-4.1") == 0
@@ -28,16 +28,16 @@ def test_tokens_that_are_read_cached_and_written_have_prices_of_their_own() -> N
         ("anthropic/claude-opus-4-5", "claude-opus-4-5"),
     ],
 )
-def test_a_version_costs_what_its_model_does(model: str, same: str) -> None:
+def test_version_has_price_of_its_model(model: str, same: str) -> None:
     assert cost(_MILLION, model) == cost(_MILLION, same) != None  # noqa: E711 - neither may be None
 
 
 @pytest.mark.parametrize("model", ["", "gpt-99", "gpt-4o-audio-preview", "qwen", "claude-sonnet-4-5-thinking"])
-def test_a_model_that_nobody_knows_has_no_price(model: str) -> None:
+def test_unknown_model_has_no_price(model: str) -> None:
     assert cost(_MILLION, model) is None
 
 
-def test_prices_of_ones_own_go_before_the_tables() -> None:
+def test_own_prices_override_table() -> None:
     own = {"qwen": Price.of("0", "0", "0"), "gpt-4o": Price.of("1", "1", "2")}
     assert cost(_MILLION, "qwen", own) == 0
     assert cost(_MILLION, "gpt-4o-2024-11-20", own) == 3
@@ -52,14 +52,14 @@ def test_a_long_input_may_cost_more() -> None:
     assert cost(Usage(input_tokens=300_000), "gpt-5.4") is None
 
 
-def test_a_conversation_costs_what_its_answers_do() -> None:
+def test_cost_is_sum_of_answers() -> None:
     said = Answer(messages=(), usage=Usage(input_tokens=1000), model="gpt-4.1")
     assert total_cost([TextMessage("Hello"), said, said]) == Decimal("0.004")
     assert total_cost([TextMessage("Hello")]) == 0
     assert total_cost([said, Answer(messages=(), model="unknown")]) is None
 
 
-def test_each_turn_of_a_conversation_has_its_tokens_and_its_cost() -> None:
+def test_each_turn_has_usage_and_cost() -> None:
     said = (TextMessage("Hm.", role=MessageRole.ASSISTANT),)
     one = Answer(messages=said, usage=Usage(1000, 100), model="gpt-4.1")
     two = Answer(messages=said, usage=Usage(500, 50), model="own")
@@ -75,7 +75,7 @@ def test_each_turn_of_a_conversation_has_its_tokens_and_its_cost() -> None:
     assert priced.prices({"gpt-4.1": Price.of("0", "0", "0")}).cost == Decimal("0.0012")
 
 
-def test_prices_of_ones_own_count_for_the_limit() -> None:
+def test_own_prices_count_for_limit() -> None:
     call = Answer(messages=(ToolCallMessage("look", "c", {}),), usage=Usage(1_000_000), model="own", stop_reason="?")
 
     def look() -> str:
@@ -91,7 +91,7 @@ def test_prices_of_ones_own_count_for_the_limit() -> None:
         asking.prices({"own": dear}).provider(ScriptedProvider(call, "Done.")).prompt("Go.")
 
 
-def test_what_is_cached_costs_no_more_and_what_is_written_no_less() -> None:
+def test_table_prices_are_ordered() -> None:
     for price in (*PRICES.values(), *[each.beyond for each in PRICES.values() if each.beyond]):
         assert 0 < price.cached_input <= price.input <= price.output
         assert (price.beyond is None) or price.longest is not None
@@ -99,6 +99,6 @@ def test_what_is_cached_costs_no_more_and_what_is_written_no_less() -> None:
 
 
 @given(st.builds(Usage, _COUNT, _COUNT, _COUNT, _COUNT), st.sampled_from(sorted(PRICES)))
-def test_nothing_costs_less_than_nothing(usage: Usage, model: str) -> None:
+def test_no_price_is_negative(usage: Usage, model: str) -> None:
     price = cost(usage, model)
     assert price is None or price >= 0

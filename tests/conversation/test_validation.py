@@ -58,7 +58,7 @@ ANY = cast("Any", llm())
         (lambda: ANY.provider(ScriptedProvider).prompt("Hi"), "got the class ScriptedProvider"),
     ],
 )
-def test_a_slip_is_a_type_error_that_says_what_to_write(slip: Callable[[], object], complaint: str) -> None:
+def test_mistake_raises_type_error_with_suggestion(slip: Callable[[], object], complaint: str) -> None:
     with pytest.raises(TypeError, match=complaint):
         slip()
 
@@ -74,12 +74,12 @@ def test_a_slip_is_a_type_error_that_says_what_to_write(slip: Callable[[], objec
         ({"cost": Decimal("-0.1")}, r"the limit `cost` must be positive, got '-0\.1': write \.limits\(cost=0\.50\)"),
     ],
 )
-def test_a_limit_that_leaves_room_for_nothing_is_refused(limits: dict[str, Any], complaint: str) -> None:
+def test_non_positive_limit_is_refused(limits: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         ANY.limits(**limits)
 
 
-def test_a_mode_that_there_is_not_is_refused() -> None:
+def test_unknown_mode_is_refused() -> None:
     with (
         Toolkit([find]) as toolkit,
         pytest.raises(ValueError, match="mode 'code'; expected 'tool' or 'prompt'"),
@@ -88,11 +88,11 @@ def test_a_mode_that_there_is_not_is_refused() -> None:
 
 
 @pytest.mark.parametrize("field", ["top_p", "max_completion_tokens", "toolConfig", "tools", "stream_options", "store"])
-def test_a_field_of_a_providers_request_is_no_slip(field: str) -> None:
+def test_provider_field_is_accepted_as_option(field: str) -> None:
     assert llm().options(**{field: 1}).settings.options == {field: 1}
 
 
-def test_what_is_right_is_taken() -> None:
+def test_valid_arguments_are_accepted() -> None:
     with Toolkit([find]) as toolkit:
         builder = llm().toolkit(toolkit, mode="prompt").approve(lambda call: True).on_tool_call(print)
     builder = builder.limits(turns=3, cost=0.5).prices({"m": Price.of("1", "1", "1")}).tools(find, [len])

@@ -68,9 +68,7 @@ def test_the_model_reads_the_toolkits_own_prompt(capsys: pytest.CaptureFixture[s
     ],
     ids=["it fails", "it forgets to print", "it does nothing", "it is no program"],
 )
-def test_a_program_that_gives_no_answer_goes_back_once_with_what_was_wrong(
-    answer: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_program_gets_one_retry(answer: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(answer, *ANSWERS) as server:
         assert demo(server) == 0
     *_, tried, reason = server.requests[1]["messages"]
@@ -83,13 +81,13 @@ def test_a_program_that_gives_no_answer_goes_back_once_with_what_was_wrong(
     assert "3 of 3 answers are correct." in out
 
 
-def test_the_value_of_a_program_that_prints_nothing_is_its_answer() -> None:
+def test_value_of_silent_program_is_its_answer() -> None:
     with ChatServer("```python\n('Dmitri Petrov', 1523.1)\n```", *ANSWERS[1:]) as server:
         assert demo(server) == 0
     assert len(server.requests) == 3
 
 
-def test_after_the_second_failure_there_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_failure_gives_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer("```python\n1/0\n```", "```python\n1/0\n```", *ANSWERS[1:]) as server:
         assert demo(server) == 1
     out = capsys.readouterr().out
@@ -97,7 +95,7 @@ def test_after_the_second_failure_there_is_no_answer(capsys: pytest.CaptureFixtu
     assert "2 of 3 answers are correct." in out
 
 
-def test_a_wrong_answer_is_called_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_answer_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer("```python\nprint('Ben Okafor: 348.6')\n```", *ANSWERS[1:]) as server:
         assert demo(server) == 1
     out = capsys.readouterr().out
@@ -115,14 +113,14 @@ def test_the_usual_environment_variables_name_the_server(monkeypatch: pytest.Mon
     assert set(server.keys) == {"secret"}
 
 
-def test_the_only_model_of_a_server_need_not_be_named() -> None:
+def test_only_model_of_server_is_chosen() -> None:
     with ChatServer(*ANSWERS, models=("the one",)) as server:
         assert demo(server) == 0
     assert server.requests[0]["model"] == "the one"
 
 
 @pytest.mark.parametrize(("models", "listed"), [(("b", "a"), "a, b"), ((), "none")])
-def test_one_of_several_models_has_to_be_named(
+def test_several_models_require_a_choice(
     models: tuple[str, ...], listed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ChatServer(models=models) as server:
@@ -130,7 +128,7 @@ def test_one_of_several_models_has_to_be_named(
         assert f"choose a model with --model; {server.url} offers: {listed}" in capsys.readouterr().err
 
 
-def test_a_server_that_fails_is_an_error_and_not_a_recording(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failing_server_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer() as server:
         assert demo(server) == 2
     captured = capsys.readouterr()
@@ -138,7 +136,7 @@ def test_a_server_that_fails_is_an_error_and_not_a_recording(capsys: pytest.Capt
     assert "RECORDED" not in captured.out
 
 
-def test_without_the_engine_a_recorded_run_is_shown_and_called_so(
+def test_missing_engine_shows_announced_recording(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
@@ -156,7 +154,7 @@ def test_without_the_engine_a_recorded_run_is_shown_and_called_so(
     assert "3 of 3 answers are correct." in after
 
 
-def test_a_cache_that_cannot_be_written_leads_to_the_recorded_run(
+def test_unwritable_cache_shows_recorded_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
@@ -181,7 +179,7 @@ def test_a_run_can_be_recorded(tmp_path: Path) -> None:
     assert json.loads(record.read_text())["date"] == "2026-01-31"
 
 
-def test_a_recording_answers_only_what_was_asked_then() -> None:
+def test_recording_answers_only_its_questions() -> None:
     model = RecordedModel(Recording("m", "2026-01-31", {"Why?": ["Because.", "So."]}))
     _, asked = llm().provider(model).agent("Be brief.").converse("Why?")
     assert asked.text == "Because."

@@ -44,7 +44,7 @@ def test_the_database_knows_the_right_answers(shop: Shop) -> None:
         "{'customer_id': 4, 'name': 'Dmitri Petrov', 'total': 1523.1}",
     ],
 )
-def test_a_right_answer_may_be_put_in_any_words(answer: str, shop: Shop) -> None:
+def test_correct_answer_may_use_any_words(answer: str, shop: Shop) -> None:
     assert SPENT.is_answered(answer, shop)
 
 
@@ -67,7 +67,7 @@ def test_a_wrong_answer_is_wrong(answer: str, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("answer", [RIGHT, "".join(f"{number} {name}, " for name, number in UNITS), str(dict(UNITS))])
-def test_several_names_each_have_their_number_beside_them(answer: str, shop: Shop) -> None:
+def test_several_names_need_adjacent_numbers(answer: str, shop: Shop) -> None:
     assert ORDERED.is_answered(answer, shop)
 
 
@@ -81,6 +81,6 @@ def test_several_names_each_have_their_number_beside_them(answer: str, shop: Sho
     ],
     ids=["one too few", "one too many", "not added up", "one number wrong"],
 )
-def test_one_name_or_number_that_is_wrong_makes_the_answer_wrong(answer: str, shop: Shop) -> None:
+def test_one_wrong_name_or_number_fails(answer: str, shop: Shop) -> None:
     assert ORDERED.is_answered(RIGHT, shop)
     assert not ORDERED.is_answered(answer, shop)

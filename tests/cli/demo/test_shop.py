@@ -25,7 +25,7 @@ def test_the_shop_is_the_same_in_every_run(shop: Shop, tmp_path: Path) -> None:
         assert rows == other.query(f"select * from {table}")
 
 
-def test_its_numbers_do_not_depend_on_the_interpreter(shop: Shop) -> None:
+def test_shop_numbers_are_independent_of_interpreter(shop: Shop) -> None:
     assert shop.query("select count(*) as lines, sum(quantity) as units from order_lines") == [
         {"lines": 76, "units": 201}
     ]
@@ -54,7 +54,7 @@ def test_the_tools_agree_with_the_tables(shop: Shop) -> None:
         assert order["total"] == pytest.approx(sum(line["quantity"] * prices[line["product"]] for line in lines))
 
 
-def test_demand_is_what_open_orders_wait_for(shop: Shop) -> None:
+def test_demand_counts_open_orders(shop: Shop) -> None:
     (shelf,) = [product for product in shop.find_products("furniture") if product["name"] == "Bookshelf"]
     assert shop.get_demand(shelf["product_id"]) == 13
     assert shop.get_demand(999) == 0

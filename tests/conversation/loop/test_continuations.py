@@ -114,7 +114,7 @@ class OddError(Exception):
 @every_way
 @pytest.mark.parametrize("has_schema", [False, True])
 @pytest.mark.parametrize("error", [ConnectionFailedError("gone"), OddError("gone"), SchemaError("cannot say")])
-def test_an_error_of_the_provider_has_the_continuation(error: Exception, has_schema: bool, ask: Ask) -> None:
+def test_provider_error_has_continuation(error: Exception, has_schema: bool, ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(_PAY, error, output_schema=has_schema))
     caught = _failure_of(ask, builder)
@@ -129,7 +129,7 @@ def test_an_error_of_the_provider_has_the_continuation(error: Exception, has_sch
     ("limit", "script"),
     [({"turns": 1}, [_PAY]), ({"calls": 1}, [_PAY, [_PAY, _PAY]]), ({"tokens": 1000}, [_PAY, _USED])],
 )
-def test_a_limit_has_the_continuation(limit: dict[str, Any], script: list[Script], ask: Ask) -> None:
+def test_limit_error_has_continuation(limit: dict[str, Any], script: list[Script], ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(*script)).limits(**limit)
     caught = _failure_of(ask, builder)
@@ -141,7 +141,7 @@ def test_a_limit_has_the_continuation(limit: dict[str, Any], script: list[Script
 
 @every_way
 @pytest.mark.parametrize("kind", [ValueError, StopIteration, StopAsyncIteration, ProviderError, SystemExit])
-def test_what_a_listener_raises_has_the_continuation(kind: type[BaseException], ask: Ask) -> None:
+def test_listener_error_has_continuation(kind: type[BaseException], ask: Ask) -> None:
     till = Till()
 
     def listen(record: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ def test_what_a_listener_raises_has_the_continuation(kind: type[BaseException], 
 
 
 @every_way
-def test_an_interruption_in_a_tool_has_the_continuation(ask: Ask) -> None:
+def test_interruption_in_tool_has_continuation(ask: Ask) -> None:
     till = Till()
 
     def interrupted() -> None:
@@ -172,7 +172,7 @@ def test_an_interruption_in_a_tool_has_the_continuation(ask: Ask) -> None:
 
 
 @every_way
-def test_an_error_before_anybody_was_asked_has_the_continuation(ask: Ask) -> None:
+def test_error_before_first_request_has_continuation(ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(tools=False))
     caught = _failure_of(ask, builder)
@@ -183,7 +183,7 @@ def test_an_error_before_anybody_was_asked_has_the_continuation(ask: Ask) -> Non
 
 
 @every_way
-def test_the_last_of_several_providers_gives_the_continuation(ask: Ask) -> None:
+def test_last_fallback_error_has_continuation(ask: Ask) -> None:
     till = Till()
     first = ScriptedProvider(_PAY, ConnectionFailedError("one is gone"))
     second = ScriptedProvider(_PAY, ConnectionFailedError("two is gone"))
@@ -210,7 +210,7 @@ class _BrokenSandbox:
 
 
 @every_way
-def test_an_error_of_the_sandbox_has_the_continuation(ask: Ask) -> None:
+def test_sandbox_error_has_continuation(ask: Ask) -> None:
     till = Till()
     broken: Any = _BrokenSandbox(till)
     provider = ScriptedProvider("```python\nprint(pay(5))\n```", tools=False)
@@ -226,7 +226,7 @@ def test_an_error_of_the_sandbox_has_the_continuation(ask: Ask) -> None:
 
 
 @every_typed_way
-def test_json_text_that_is_wrong_twice_has_the_continuation(ask: Ask) -> None:
+def test_wrong_json_twice_has_continuation(ask: Ask) -> None:
     till = Till()
     program = "```python\nprint(pay(5))\n```"
     provider = ScriptedProvider(program, "five", "5", "5!", tools=False)
@@ -243,7 +243,7 @@ def test_json_text_that_is_wrong_twice_has_the_continuation(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("mode", ["tool", "prompt"])
-def test_what_a_listener_raises_in_a_program_is_told_to_no_model(mode: str) -> None:
+def test_listener_error_in_program_is_hidden_from_model(mode: str) -> None:
     till = Till()
 
     def listen(record: dict[str, Any]) -> None:
@@ -281,7 +281,7 @@ def _give(value: object) -> ToolCall:
         (False, [[_give("no"), _PAY], [_give("no"), _give("no")]]),
     ],
 )
-def test_an_answer_that_is_wrong_twice_has_the_continuation(has_schema: bool, wrong: list[Script], ask: Ask) -> None:
+def test_wrong_answer_twice_has_continuation(has_schema: bool, wrong: list[Script], ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(_PAY, *wrong, output_schema=has_schema))
     caught = _failure_of(ask, builder)
@@ -297,7 +297,7 @@ def test_an_answer_that_is_wrong_twice_has_the_continuation(has_schema: bool, wr
 @pytest.mark.parametrize(
     "script", [[_PAY, _give("no")], [[_PAY, _give("no")]], [_PAY, "No idea."], [[_give(5.5), _PAY]]]
 )
-def test_an_error_between_two_attempts_has_the_continuation(script: list[Script], ask: Ask) -> None:
+def test_error_between_attempts_has_continuation(script: list[Script], ask: Ask) -> None:
     till = Till()
     builder = llm().tool(till.pay).provider(ScriptedProvider(*script, ConnectionFailedError("gone")))
     caught = _failure_of(ask, builder)
@@ -307,7 +307,7 @@ def test_an_error_between_two_attempts_has_the_continuation(script: list[Script]
 
 
 @every_typed_way
-def test_a_refusal_after_a_call_has_the_continuation(ask: Ask) -> None:
+def test_refusal_after_call_has_continuation(ask: Ask) -> None:
     till = Till()
     refusal = Answer(messages=(TextMessage("I will not.", role=MessageRole.ASSISTANT),), stop_reason="refusal")
     builder = llm().tool(till.pay).provider(ScriptedProvider(_PAY, refusal))
@@ -320,7 +320,7 @@ def test_a_refusal_after_a_call_has_the_continuation(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("ask", [*_ASYNC.values(), _asked_for_type])
-async def test_a_cancellation_has_the_continuation(ask: Callable[[LLMPromptBuilder], Any], anyio_backend: str) -> None:
+async def test_cancellation_has_continuation(ask: Callable[[LLMPromptBuilder], Any], anyio_backend: str) -> None:
     till, hanging = Till(), anyio.Event()
     caught: list[BaseException] = []
 
@@ -354,7 +354,7 @@ async def test_a_cancellation_has_the_continuation(ask: Callable[[LLMPromptBuild
 
 @pytest.mark.parametrize("ask", [*_BLOCKING.values(), _TYPED["prompt_for_type"]])
 @pytest.mark.parametrize("inside", ["nothing", "a loop"])
-def test_ctrl_c_stops_a_blocking_call_and_has_the_continuation(inside: str, ask: Ask) -> None:
+def test_ctrl_c_in_blocking_call_has_continuation(inside: str, ask: Ask) -> None:
     till, ended = Till(), threading.Event()
 
     async def hang() -> None:
@@ -382,7 +382,7 @@ def test_ctrl_c_stops_a_blocking_call_and_has_the_continuation(inside: str, ask:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a thread are POSIX")
-def test_a_stream_that_was_interrupted_goes_on() -> None:
+def test_interrupted_stream_can_continue() -> None:
     till = Till()
     builder = llm().tools(till.pay).provider(ScriptedProvider(_PAY, "Done."))
     stream = builder.stream(_SAID)

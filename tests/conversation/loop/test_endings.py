@@ -42,7 +42,7 @@ def ended(reason: str, *calls: ToolCall, text: str = "", **details: object) -> A
     return Answer(messages=(*said, *asked), stop_reason=reason, usage=Usage(10, 1), model="m-1", details=details)
 
 
-def test_a_call_that_nobody_can_read_is_asked_for_once_more() -> None:
+def test_malformed_call_is_retried_once() -> None:
     provider = ScriptedProvider(ended("malformed"), call(1), ended("malformed"), "Two.")
     _, continuation = llm().tool(double).provider(provider).options(tool_choice="double").converse("Double 1.")
     assert continuation.text == "Two."
@@ -52,7 +52,7 @@ def test_a_call_that_nobody_can_read_is_asked_for_once_more() -> None:
     assert continuation.usage == Usage(20, 2)
 
 
-def test_two_calls_in_a_row_that_nobody_can_read_are_an_error_with_the_providers_words() -> None:
+def test_second_malformed_call_raises_provider_reason() -> None:
     twice = [ended("malformed", finishMessage="Malformed function call: double(") for _ in range(2)]
     with pytest.raises(
         ProviderError, match=r"malformed one from 'm-1' twice \(Malformed function call: double\(\): describe"
@@ -60,7 +60,7 @@ def test_two_calls_in_a_row_that_nobody_can_read_are_an_error_with_the_providers
         asking(*twice, "Two.").converse("Double 1.")
 
 
-def test_the_last_call_of_an_answer_that_was_cut_off_is_not_run() -> None:
+def test_last_call_of_truncated_answer_never_runs() -> None:
     cut = ended("length", call(1, id="a"), call(2, id="b"))
     provider = ScriptedProvider(cut, call(2), "Done.")
     _, continuation = llm().tool(double).provider(provider).converse("Double 1 and 2.")
@@ -70,21 +70,21 @@ def test_the_last_call_of_an_answer_that_was_cut_off_is_not_run() -> None:
     check_order(continuation.entries)
 
 
-def test_a_refusal_ends_the_conversation_and_none_of_its_calls_is_run() -> None:
+def test_refusal_ends_conversation_without_running_calls() -> None:
     _, continuation = asking(ended("refusal", call(1, id="a"), text="I will"), "Hello.").converse("Double 1.")
     assert (continuation.text, continuation.stop_reason) == ("I will", "refusal")
     assert [success for _, success in results([*continuation.messages])] == [False]
     assert continuation.converse("Hi?")[1].text == "Hello."
 
 
-def test_a_refusal_without_a_word_can_be_told_from_an_answer() -> None:
+def test_silent_refusal_differs_from_answer() -> None:
     _, continuation = asking(ended("refusal")).converse("Go.")
     assert (continuation.text, continuation.stop_reason) == ("", "refusal")
     assert llm().stop_reason == ""
 
 
 @pytest.mark.parametrize("reason", ["length", "refusal"])
-def test_a_program_in_an_answer_that_is_not_whole_is_not_run(reason: str) -> None:
+def test_program_in_truncated_answer_never_runs(reason: str) -> None:
     ran: list[int] = []
 
     @ez_tool

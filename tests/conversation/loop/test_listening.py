@@ -31,7 +31,7 @@ def known(record: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(record[key] for key in ("name", "args", "kwargs", "result"))
 
 
-def test_each_call_is_told_as_it_ends_those_from_programs_too() -> None:
+def test_listener_gets_each_call_including_programs() -> None:
     told: list[dict[str, Any]] = []
     own: list[dict[str, Any]] = []
     calls = [ToolCall("", "add", '{"a": 1, "b": 2}'), ToolCall("", "add", "{"), ToolCall("", "ad", {"a": 1})]
@@ -50,7 +50,7 @@ def test_each_call_is_told_as_it_ends_those_from_programs_too() -> None:
     assert told[3:] == own
 
 
-def test_the_calls_of_a_program_in_the_text_are_told() -> None:
+def test_listener_gets_calls_of_written_programs() -> None:
     told: list[dict[str, Any]] = []
     script = ScriptedProvider(f"```python\n{ADD}\n```", "Done.")
     with Toolkit([add]) as toolkit:
@@ -59,7 +59,7 @@ def test_the_calls_of_a_program_in_the_text_are_told() -> None:
 
 
 @pytest.mark.parametrize("mode", ["single", "tool", "prompt"])
-def test_what_a_listener_raises_ends_the_conversation(mode: str) -> None:
+def test_listener_error_ends_conversation(mode: str) -> None:
     """It is the developer's own mistake, and nothing that a model could mend."""
 
     def listen(record: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def asking(mode: str, tool: Callable[..., object], toolkit: Toolkit) -> tuple[LL
 @pytest.mark.parametrize("name", ["sync", "awaited"])
 @pytest.mark.parametrize("mode", ["single", "tool", "prompt"])
 @pytest.mark.sampled(every=5)
-async def test_a_cancelled_conversation_leaves_nothing_behind(mode: str, name: str, anyio_backend: str) -> None:
+async def test_cancelled_conversation_leaves_nothing_behind(mode: str, name: str, anyio_backend: str) -> None:
     hang = Hang()
     tool = ez_tool(getattr(hang, name))
     before = descendants(os.getpid())
@@ -164,7 +164,7 @@ async def test_a_cancelled_conversation_leaves_nothing_behind(mode: str, name: s
     assert all_gone(started, within=30)
 
 
-async def test_what_was_said_and_done_before_the_cancelling_can_be_continued(anyio_backend: str) -> None:
+async def test_cancelled_conversation_can_be_continued(anyio_backend: str) -> None:
     hang = Hang()
     done = threading.Event()
 
@@ -196,7 +196,7 @@ async def test_what_was_said_and_done_before_the_cancelling_can_be_continued(any
     assert await continuation.aprompt("Are you there?") == "Here again."
 
 
-async def test_a_call_that_did_not_run_has_not_the_result_of_one_before_of_its_id(anyio_backend: str) -> None:
+async def test_reused_id_gets_no_earlier_result(anyio_backend: str) -> None:
     calls = [ToolCall("call_0", "add", {"a": number, "b": 1}) for number in (1, 2)]
     stream = llm().provider(ScriptedProvider(*calls, "Done.")).tool(add).astream("Add.")
     async with stream:
@@ -210,7 +210,7 @@ async def test_a_call_that_did_not_run_has_not_the_result_of_one_before_of_its_i
     assert results[1].result == "not run: the conversation was stopped before this call started"
 
 
-def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
+def test_provider_failure_keeps_earlier_effects() -> None:
     ran: list[int] = []
 
     def pay(amount: int) -> str:
@@ -230,7 +230,7 @@ def test_a_provider_that_fails_halfway_loses_nothing_that_was_done() -> None:
 # Records stay true ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_cancelled_call_is_told_as_one_whose_end_is_not_known(anyio_backend: str) -> None:
+async def test_cancelled_call_has_unknown_outcome(anyio_backend: str) -> None:
     hang = Hang()
     told: list[dict[str, Any]] = []
     calls = [ToolCall("a", "awaited", {}), ToolCall("b", "sync", {}), ToolCall("c", "add", {"a": 1, "b": 2})]
@@ -257,7 +257,7 @@ async def test_a_cancelled_call_is_told_as_one_whose_end_is_not_known(anyio_back
     assert all(record["duration_ms"] >= 0 for record in told)
 
 
-def test_what_a_listener_raises_of_a_cancelled_call_changes_nothing() -> None:
+def test_listener_error_for_cancelled_call_is_ignored() -> None:
     async def hang() -> None:
         """Never end."""
         await anyio.sleep_forever()
@@ -270,7 +270,7 @@ def test_what_a_listener_raises_of_a_cancelled_call_changes_nothing() -> None:
         llm().tools(hang, add).on_tool_call(listen).provider(ScriptedProvider(calls)).converse("Go.")
 
 
-def test_records_and_the_conversation_share_nothing_that_can_be_changed() -> None:
+def test_records_share_no_mutable_state() -> None:
     def listen(record: dict[str, Any]) -> None:
         record["kwargs"]["items"].append("more")
         record["kwargs"]["new"] = 1
@@ -285,7 +285,7 @@ def test_records_and_the_conversation_share_nothing_that_can_be_changed() -> Non
     assert called.arguments == {"items": ["tea"]}
 
 
-def test_a_call_is_told_before_its_result_and_none_that_did_not_run() -> None:
+def test_events_have_calls_before_results() -> None:
     order: list[object] = []
 
     @ez_tool(requires_approval=True)
@@ -307,7 +307,7 @@ def test_a_call_is_told_before_its_result_and_none_that_did_not_run() -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_a_program_that_was_stopped_leaves_a_word_of_it(begun: bool, anyio_backend: str) -> None:
+async def test_stopped_program_leaves_unknown_outcome(begun: bool, anyio_backend: str) -> None:
     hang = Hang()
     provider = ScriptedProvider("```python\nawaited()\n```", "Here again.", tools=False)
     with Toolkit([ez_tool(hang.awaited)]) as toolkit:

@@ -73,7 +73,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], object]], obje
     return lambda function: anyio.run(_called, function, backend=request.param)
 
 
-def test_a_call_runs_when_the_event_after_it_is_asked_for(run: Callable[[Callable[[], object]], object]) -> None:
+def test_call_runs_on_request_of_next_event(run: Callable[[Callable[[], object]], object]) -> None:
     notes = Notes()
     stream = notes.stream()
 
@@ -89,7 +89,7 @@ def test_a_call_runs_when_the_event_after_it_is_asked_for(run: Callable[[Callabl
 
 
 @pytest.mark.parametrize("leave", [_break, _close, _raise])
-def test_a_call_that_was_not_agreed_to_never_runs(
+def test_call_left_in_stream_never_runs(
     leave: Callable[[Stream, Notes], None], run: Callable[[Callable[[], object]], object]
 ) -> None:
     notes = Notes()
@@ -110,7 +110,7 @@ def test_a_call_that_was_not_agreed_to_never_runs(
     assert notes.noted == [1]
 
 
-def test_a_stream_that_nobody_reads_asks_nobody() -> None:
+def test_unread_stream_sends_no_request() -> None:
     provider = ScriptedProvider("Hello.")
     with llm().provider(provider).stream("Go.") as stream:
         pass

@@ -100,7 +100,7 @@ def _give(value: object, name: str = "give_answer") -> ToolCall:
 
 
 @_KINDS
-async def test_a_provider_that_can_is_held_to_the_schema(
+async def test_schema_provider_gets_output_schema(
     kind: object, given: dict[str, Any], value: object, anyio_backend: str
 ) -> None:
     provider = SchemaProvider(*_text(given))
@@ -116,7 +116,7 @@ async def test_a_provider_that_can_is_held_to_the_schema(
 
 
 @_KINDS
-async def test_another_is_asked_through_a_tool(
+async def test_other_provider_gets_answer_tool(
     kind: object, given: dict[str, Any], value: object, anyio_backend: str
 ) -> None:
     inner = given.get("answer", given)
@@ -134,7 +134,7 @@ async def test_another_is_asked_through_a_tool(
     assert last.text == (inner if isinstance(inner, str) else json.dumps(inner, separators=(",", ":")))
 
 
-async def test_a_model_that_calls_no_tools_writes_json(anyio_backend: str) -> None:
+async def test_model_without_tools_writes_json(anyio_backend: str) -> None:
     provider = ScriptedProvider('```json\n{"name": "Ada", "age": 36}\n```', tools=False)
     found, _ = await ask_for_type(_asked(provider), Person)
     assert found == Person(name="Ada", age=36)
@@ -155,7 +155,7 @@ async def test_a_model_that_calls_no_tools_writes_json(anyio_backend: str) -> No
         ("[1]", "an object"),
     ],
 )
-async def test_an_answer_that_does_not_fit_is_asked_for_again(wrong: object, problem: str, anyio_backend: str) -> None:
+async def test_invalid_answer_is_asked_for_again(wrong: object, problem: str, anyio_backend: str) -> None:
     provider = SchemaProvider(*_text(wrong, _ADA))
     found, continuation = await ask_for_type(_asked(provider), Person)
     assert found == Person(name="Ada", age=36)
@@ -165,7 +165,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again(wrong: object, pro
     assert len(continuation.entries) == 5
 
 
-async def test_a_call_that_does_not_fit_is_answered_with_what_is_wrong(anyio_backend: str) -> None:
+async def test_invalid_answer_call_gets_its_problems(anyio_backend: str) -> None:
     provider = ScriptedProvider(_give({"name": "Ada", "age": []}), _give(_ADA))
     found, continuation = await ask_for_type(_asked(provider), Person)
     assert found == Person(name="Ada", age=36)
@@ -175,7 +175,7 @@ async def test_a_call_that_does_not_fit_is_answered_with_what_is_wrong(anyio_bac
     assert len(continuation.entries) == 3
 
 
-async def test_the_tokens_of_all_attempts_are_counted(anyio_backend: str) -> None:
+async def test_tokens_of_all_attempts_count(anyio_backend: str) -> None:
     def call(value: object) -> Answer:
         message = ToolCallMessage("give_answer", "1", {"answer": value})
         return Answer(messages=(message,), usage=Usage(input_tokens=10, output_tokens=1), stop_reason="tool_calls")
@@ -185,7 +185,7 @@ async def test_the_tokens_of_all_attempts_are_counted(anyio_backend: str) -> Non
 
 
 @pytest.mark.parametrize("answers", [["I think so.", _give(_ADA)], [_give({}), _give(_ADA)]])
-async def test_the_continuation_goes_on_without_the_tool(answers: list[Script], anyio_backend: str) -> None:
+async def test_continuation_has_no_answer_tool(answers: list[Script], anyio_backend: str) -> None:
     provider = ScriptedProvider(*answers, "You are welcome.")
     _, continuation = await ask_for_type(_asked(provider), Person)
     assert await continuation.aprompt("Thanks!") == "You are welcome."
@@ -200,7 +200,7 @@ def look_up(name: str) -> int:
 
 
 @pytest.mark.parametrize("has_schema", [False, True])
-async def test_tools_are_used_before_the_answer_comes(has_schema: bool, anyio_backend: str) -> None:
+async def test_tools_run_before_typed_answer(has_schema: bool, anyio_backend: str) -> None:
     last: Script = json.dumps(_ADA) if has_schema else [_give(_ADA), ToolCall("", "look_up", {"name": "Ada"})]
     script: list[Script] = [ToolCall("", "look_up", {"name": "Ada"}), last, "You are welcome."]
     provider = ScriptedProvider(*script, output_schema=has_schema)
@@ -211,7 +211,7 @@ async def test_tools_are_used_before_the_answer_comes(has_schema: bool, anyio_ba
     assert [tool.name for tool in provider.prompts[-1].tools] == ["look_up"]
 
 
-async def test_a_tool_of_the_same_name_stays_the_users(anyio_backend: str) -> None:
+async def test_users_tool_keeps_its_name(anyio_backend: str) -> None:
     def give_answer(answer: int) -> int:
         """Do something else."""
         return answer + 1
@@ -222,12 +222,12 @@ async def test_a_tool_of_the_same_name_stays_the_users(anyio_backend: str) -> No
     assert isinstance(provider.prompts[1].entries[-1], ToolResultMessage)
 
 
-async def test_the_first_right_answer_of_a_turn_counts(anyio_backend: str) -> None:
+async def test_first_correct_answer_of_turn_counts(anyio_backend: str) -> None:
     provider = ScriptedProvider([_give("no"), _give(1), _give(2)])
     assert (await ask_for_type(_asked(provider), int))[0] == 1
 
 
-async def test_a_wrong_answer_is_not_taken_for_an_earlier_call_of_its_id(anyio_backend: str) -> None:
+async def test_reused_id_is_not_an_earlier_answer(anyio_backend: str) -> None:
     answers = [ToolCall("call_0", "give_answer", {"answer": "no"}), ToolCall("call_1", "give_answer", {"answer": 1})]
     provider = ScriptedProvider(ToolCall("call_0", "look_up", {"name": "Ada"}), answers)
     assert (await ask_for_type(_asked(provider).tool(look_up), int))[0] == 1
@@ -246,7 +246,7 @@ _WITHOUT_TOOLS = partial(ScriptedProvider, tools=False)
         (_WITHOUT_TOOLS, ["No idea.", "x" * 1000], "send one JSON object", "xxx…"),
     ],
 )
-async def test_a_model_that_does_not_answer_is_quoted(
+async def test_missing_answer_error_quotes_model(
     kind: Callable[..., ScriptedProvider], answers: list[Script], problem: str, said: str, anyio_backend: str
 ) -> None:
     with pytest.raises(ProviderError) as caught:
@@ -256,7 +256,7 @@ async def test_a_model_that_does_not_answer_is_quoted(
 
 
 @pytest.mark.parametrize("kind", [ScriptedProvider, SchemaProvider])
-async def test_a_refusal_is_not_argued_with(kind: type[ScriptedProvider], anyio_backend: str) -> None:
+async def test_refusal_is_not_retried(kind: type[ScriptedProvider], anyio_backend: str) -> None:
     refusal = Answer(messages=(TextMessage("I will not.", role=MessageRole.ASSISTANT),), stop_reason="refusal")
     provider = kind(refusal, _give(_ADA))
     with pytest.raises(ProviderError, match=r"'refusal'; its last text was 'I will not\."):
@@ -264,20 +264,20 @@ async def test_a_refusal_is_not_argued_with(kind: type[ScriptedProvider], anyio_
     assert len(provider.prompts) == 1
 
 
-async def test_a_type_that_cannot_be_described_is_refused_before_anybody_is_asked(anyio_backend: str) -> None:
+async def test_undescribable_type_fails_before_request(anyio_backend: str) -> None:
     provider = ScriptedProvider()
     with pytest.raises(SchemaError, match="'answer' cannot be of type"):
         await ask_for_type(_asked(provider), complex | Opaque)
     assert provider.prompts == []
 
 
-async def test_a_providers_error_is_passed_on(anyio_backend: str) -> None:
+async def test_provider_error_propagates_from_typed_prompt(anyio_backend: str) -> None:
     for kind in (ScriptedProvider, SchemaProvider):
         with pytest.raises(RateLimitError, match="slow down"):
             await ask_for_type(_asked(kind(RateLimitError("slow down"))), int)
 
 
-async def test_a_schema_that_its_provider_cannot_say_is_asked_for_through_a_tool(anyio_backend: str) -> None:
+async def test_inexpressible_schema_falls_back_to_tool(anyio_backend: str) -> None:
     cannot = SchemaError("no free keys")
     provider = SchemaProvider(cannot, _give({"a": 1}))
     found, continuation = await ask_for_type(_asked(provider), dict[str, int])
@@ -287,14 +287,14 @@ async def test_a_schema_that_its_provider_cannot_say_is_asked_for_through_a_tool
         await ask_for_type(_asked(SchemaProvider(cannot, cannot)), dict[str, int])
 
 
-async def test_nothing_is_asked_anew_once_a_tool_has_run(anyio_backend: str) -> None:
+async def test_no_second_question_after_tool_ran(anyio_backend: str) -> None:
     provider = SchemaProvider(ToolCall("", "look_up", {"name": "Ada"}), SchemaError("no free keys"), _give(_ADA))
     with pytest.raises(SchemaError, match="no free keys"):
         await ask_for_type(_asked(provider).tool(look_up), Person)
     assert len(provider.prompts) == 2
 
 
-async def test_all_who_may_answer_decide_how_it_is_asked_for(anyio_backend: str) -> None:
+async def test_all_fallbacks_decide_form_of_question(anyio_backend: str) -> None:
     first, second = SchemaProvider(RateLimitError("slow down")), ScriptedProvider(_give(5))
     assert (await ask_for_type(_asked(first).fallback(second), int))[0] == 5
     assert first.prompts[0].output_schema is None
@@ -326,9 +326,7 @@ _ANSWER = ToolCall("2", "give_answer", {"answer": 5})
         ({"cost": 0.01}, [_spent(_ANSWER)]),
     ],
 )
-async def test_a_right_answer_is_beyond_no_limit(
-    limits: dict[str, Any], script: list[Script], anyio_backend: str
-) -> None:
+async def test_giving_answer_exceeds_no_limit(limits: dict[str, Any], script: list[Script], anyio_backend: str) -> None:
     looked: list[str] = []
 
     def look_up(name: str) -> int:
@@ -354,28 +352,26 @@ async def test_a_right_answer_is_beyond_no_limit(
         ({"tokens": 1000}, [Answer(messages=(), usage=Usage(900, 200))]),
     ],
 )
-async def test_a_wrong_answer_is_corrected_within_the_limits(
-    limits: dict[str, Any], script: list[Script], anyio_backend: str
-) -> None:
+async def test_correction_respects_limits(limits: dict[str, Any], script: list[Script], anyio_backend: str) -> None:
     with pytest.raises(TurnLimitError):
         await ask_for_type(_asked(ScriptedProvider(*script)).tool(look_up).limits(**limits), int)
 
 
-async def test_a_correction_is_asked_of_whoever_answered(anyio_backend: str) -> None:
+async def test_correction_asks_same_provider(anyio_backend: str) -> None:
     first = SchemaProvider(RateLimitError("slow down"), "5")
     second = SchemaProvider('{"answer": "no"}', '{"answer": 7}')
     assert (await ask_for_type(_asked(first).fallback(second), int))[0] == 7
     assert [len(each.prompts) for each in (first, second)] == [1, 2]
 
 
-async def test_giving_the_answer_is_no_call_of_the_developers(anyio_backend: str) -> None:
+async def test_answer_tool_call_is_not_reported(anyio_backend: str) -> None:
     told: list[dict[str, Any]] = []
     asked = _asked(ScriptedProvider(_LOOK, _give("no"), _ANSWER)).tool(look_up).on_tool_call(told.append)
     await ask_for_type(asked, int)
     assert [record["name"] for record in told] == ["look_up"]
 
 
-async def test_what_a_model_gave_beside_other_calls_stays_in_words(anyio_backend: str) -> None:
+async def test_answer_beside_other_calls_stays_as_text(anyio_backend: str) -> None:
     script = [["Let me see.", _LOOK, _give("no")], ["Now:", _ANSWER]]
     _, continuation = await ask_for_type(_asked(ScriptedProvider(*script)).tool(look_up), int)
     said = [type(each).__name__ if isinstance(each, ToolCallMessage) else str(each) for each in continuation.messages]

@@ -42,7 +42,7 @@ def asking(*script: object) -> LLMPromptBuilder:
     return llm().tool(double).provider(ScriptedProvider(*script))  # pyright: ignore[reportArgumentType] - each is a script
 
 
-async def test_the_calls_of_one_answer_run_side_by_side_and_are_answered_in_order(anyio_backend: str) -> None:
+async def test_calls_run_side_by_side_with_ordered_results(anyio_backend: str) -> None:
     both = [anyio.Event(), anyio.Event()]
 
     @ez_tool
@@ -61,7 +61,7 @@ async def test_the_calls_of_one_answer_run_side_by_side_and_are_answered_in_orde
     ]
 
 
-def test_the_model_reads_what_the_conversation_keeps() -> None:
+def test_model_reads_saved_results() -> None:
     provider = ScriptedProvider([call(1, id="a"), call(2, id="b")], [call(3)], "Done.")
     _, continuation = llm().tool(double).provider(provider).converse("Go.")
     asked = provider.prompts[-1].entries
@@ -71,7 +71,7 @@ def test_the_model_reads_what_the_conversation_keeps() -> None:
     assert (told["a"], told["b"]) == (2, 4)
 
 
-def test_an_unknown_tool_bad_arguments_and_a_failing_tool_are_results_to_mend() -> None:
+def test_tool_mistakes_are_results_for_model() -> None:
     script = [call(1, "duble"), call("x"), call(-1), ToolCall("", "double", "{")]
     messages, _ = asking(script, "Sorry.").converse("Go.")
     told = results([*messages])
@@ -85,13 +85,13 @@ def test_an_unknown_tool_bad_arguments_and_a_failing_tool_are_results_to_mend() 
 
 
 @pytest.mark.parametrize(("choice", "then"), [("required", "auto"), ("double", "auto"), ("none", "none")])
-def test_a_call_that_must_be_made_is_made_once(choice: str, then: str) -> None:
+def test_required_call_is_required_once(choice: str, then: str) -> None:
     provider = ScriptedProvider(call(1), "Two.")
     llm().tool(double).provider(provider).options(tool_choice=choice).prompt("Go.")
     assert [each.tool_choice for each in provider.prompts] == [choice, then]
 
 
-def test_a_limit_of_turns_ends_with_a_conversation_that_goes_on() -> None:
+def test_turn_limit_error_can_be_continued() -> None:
     with pytest.raises(TurnLimitError, match="its limit of 2 answers") as caught:
         asking(call(1), call(2), "Four.").limits(turns=2).converse("Go.")
     continuation = caught.value.continuation
@@ -101,7 +101,7 @@ def test_a_limit_of_turns_ends_with_a_conversation_that_goes_on() -> None:
     assert ended.text == "Four."
 
 
-def test_a_limit_of_calls_runs_none_of_those_beyond_it() -> None:
+def test_calls_beyond_limit_never_run() -> None:
     ran: list[int] = []
 
     def note(number: int) -> None:
@@ -120,14 +120,14 @@ def test_a_limit_of_calls_runs_none_of_those_beyond_it() -> None:
     assert continuation.converse("Leave it.")[1].text == "Done."
 
 
-def test_a_limit_of_tokens_is_looked_at_after_each_answer() -> None:
+def test_token_limit_is_checked_after_each_answer() -> None:
     wanted = (ToolCallMessage("double", "c", {"number": 1}),)
     answer = Answer(messages=wanted, stop_reason="tool_calls", usage=Usage(90, 20))
     with pytest.raises(TurnLimitError, match=r"limit of 100 tokens \(110 were used\)"):
         asking(answer).limits(tokens=100).converse("Go.")
 
 
-def test_a_limit_of_cost_goes_by_the_table_of_prices() -> None:
+def test_cost_limit_uses_price_table() -> None:
     wanted = (ToolCallMessage("double", "c", {"number": 1}),)
     answer = Answer(messages=wanted, stop_reason="tool_calls", usage=Usage(1_000_000, 0), model="o3")
     with pytest.raises(TurnLimitError, match=r"limit of 1.5 US dollars \(2.00 were spent\)"):
@@ -137,14 +137,14 @@ def test_a_limit_of_cost_goes_by_the_table_of_prices() -> None:
         asking(call(1)).limits(cost=1.5).converse("Go.")
 
 
-def test_a_model_that_paused_is_asked_to_go_on() -> None:
+def test_paused_model_is_continued() -> None:
     part = Answer(messages=(TextMessage("Let me", role=MessageRole.ASSISTANT),), stop_reason="pause")
     _, continuation = asking(part, "see.").converse("Go.")
     assert [type(each).__name__ for each in continuation.entries] == ["TextMessage", "Answer", "Answer"]
     assert continuation.text == "see."
 
 
-def test_another_provider_goes_on_where_one_fails() -> None:
+def test_fallback_takes_over_after_failure() -> None:
     first = ScriptedProvider(call(1), RateLimitError("too many"), model="one")
     second = ScriptedProvider("Two.", model="two")
     _, continuation = llm().tool(double).provider(first).fallback(second).converse("Double 1.")
@@ -154,20 +154,20 @@ def test_another_provider_goes_on_where_one_fails() -> None:
     assert second.prompts[0].model == "two"
 
 
-def test_the_last_providers_error_is_the_error() -> None:
+def test_last_fallback_error_is_raised() -> None:
     providers = [ScriptedProvider(ConnectionFailedError("one is away")), ScriptedProvider(ProviderError("two is ill"))]
     with pytest.raises(ProviderError, match="two is ill"):
         llm().provider(providers[0]).fallback(providers[1]).prompt("x")
 
 
-def test_a_missing_key_is_no_reason_to_fall_back() -> None:
+def test_missing_key_does_not_fall_back() -> None:
     other = ScriptedProvider("Hello.")
     with pytest.raises(AuthenticationError, match="no key"):
         llm().provider(ScriptedProvider(AuthenticationError("no key"))).fallback(other).prompt("x")
     assert other.prompts == []
 
 
-async def test_a_cancelled_conversation_leaves_the_one_it_began_with(anyio_backend: str) -> None:
+async def test_cancellation_leaves_builder_unchanged(anyio_backend: str) -> None:
     started = anyio.Event()
 
     @ez_tool
@@ -187,7 +187,7 @@ async def test_a_cancelled_conversation_leaves_the_one_it_began_with(anyio_backe
         assert await builder.aprompt("Are you there?") == "Here again."
 
 
-def test_calls_beyond_a_limit_are_told_as_not_run() -> None:
+def test_calls_beyond_limit_are_reported_as_not_run() -> None:
     stream = asking([call(1, id="a"), call(2, id="b")]).call_limit(1).stream("Go.")
     told: list[object] = []
     with pytest.raises(TurnLimitError) as caught:
@@ -197,7 +197,7 @@ def test_calls_beyond_a_limit_are_told_as_not_run() -> None:
     assert caught.value.entries == stream.continuation.entries
 
 
-def test_a_refusal_is_no_matter_of_limits() -> None:
+def test_refusal_ignores_limits() -> None:
     calls = (ToolCallMessage("double", "a", {"number": 1}), ToolCallMessage("double", "b", {"number": 2}))
     refusal = Answer(messages=calls, stop_reason="refusal", usage=Usage(900, 200))
     _, continuation = asking(refusal).limits(calls=1, tokens=1000).converse("Go.")
@@ -205,7 +205,7 @@ def test_a_refusal_is_no_matter_of_limits() -> None:
     assert [success for _, success in results([*continuation.messages])] == [False, False]
 
 
-def test_a_program_beyond_a_limit_is_told_as_not_run() -> None:
+def test_program_beyond_limit_is_reported_as_not_run() -> None:
     said = Answer(
         messages=(TextMessage("```python\nprint(1)\n```", role=MessageRole.ASSISTANT),), usage=Usage(900, 200)
     )
@@ -254,7 +254,7 @@ def test_a_model_without_tools_writes_programs_into_its_text() -> None:
 
 
 @pytest.mark.parametrize("mode", ["tool", "prompt"])
-def test_a_persons_yes_is_asked_for_in_programs_too(mode: str) -> None:
+def test_approval_applies_to_programs(mode: str) -> None:
     @ez_tool(requires_approval=True)
     def pay(to: str) -> str:
         """Pay."""
@@ -276,7 +276,7 @@ def test_a_persons_yes_is_asked_for_in_programs_too(mode: str) -> None:
     assert [each.arguments for each in asked] == [{"to": "Ada"}]
 
 
-def test_a_closed_toolkit_runs_no_program_of_a_conversation() -> None:
+def test_closed_toolkit_runs_no_program() -> None:
     toolkit = Toolkit([double])
     toolkit.close()
     call_of_program = ToolCall("", "execute_tools", {"code": "print(1)"})
@@ -288,7 +288,7 @@ def test_a_closed_toolkit_runs_no_program_of_a_conversation() -> None:
 # As it happens --------------------------------------------------------------------------------------------------------
 
 
-async def test_what_happens_is_told_as_it_happens(anyio_backend: str) -> None:
+async def test_events_are_yielded_as_they_happen(anyio_backend: str) -> None:
     stream = asking([call(4, id="c")], "It is 8.").astream("Double 4.")
     told = [each async for each in stream]
     assert [type(each).__name__ for each in told] == [
@@ -305,20 +305,20 @@ async def test_what_happens_is_told_as_it_happens(anyio_backend: str) -> None:
     check_order(stream.continuation.entries)
 
 
-def test_what_happens_is_told_to_those_who_block() -> None:
+def test_events_are_yielded_to_blocking_callers() -> None:
     with asking([call(4)], "It is 8.").stream("Double 4.") as stream:
         text = "".join(each.text for each in stream if isinstance(each, TextDelta))
     assert (text, stream.continuation.text) == ("It is 8.", "It is 8.")
 
 
-def test_a_stream_that_is_closed_early_asks_no_more() -> None:
+def test_closed_stream_sends_no_request() -> None:
     provider = ScriptedProvider([call(1)], [call(2)], "Done.")
     with llm().tool(double).provider(provider).stream("Go.") as stream:
         assert isinstance(next(iter(stream)), ToolCallMessage)
     assert len(provider.prompts) == 1
 
 
-def test_an_error_in_a_stream_reaches_its_reader() -> None:
+def test_stream_error_reaches_its_consumer() -> None:
     with pytest.raises(ProviderError, match="is ill"), asking(ProviderError("it is ill")).stream("Go.") as stream:
         list(stream)
 
@@ -326,12 +326,12 @@ def test_an_error_in_a_stream_reaches_its_reader() -> None:
 # The script -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_script_that_ends_says_so() -> None:
+def test_exhausted_script_says_so() -> None:
     with pytest.raises(ProviderError, match="the script has no answer number 2"):
         asking("One.").converse("a")[1].converse("b")
 
 
-def test_a_script_may_look_at_the_prompt() -> None:
+def test_script_function_gets_the_prompt() -> None:
     def echo(prompt: Prompt) -> str:
         return f"You said {prompt.entries[-1]}"
 
@@ -355,6 +355,6 @@ def test_a_script_may_look_at_the_prompt() -> None:
         ),
     ],
 )
-def test_a_conversation_that_providers_refuse_is_refused_by_the_script(entries: list[Entry], complaint: str) -> None:
+def test_script_rejects_invalid_conversation(entries: list[Entry], complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         asking("x").continued(*entries).prompt()

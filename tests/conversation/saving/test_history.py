@@ -48,7 +48,7 @@ def get_weather(location: str) -> str:
     return f"sunny in {location}"
 
 
-async def test_a_loaded_conversation_asks_what_the_saved_one_would(history: History, anyio_backend: str) -> None:
+async def test_loaded_conversation_sends_same_request(history: History, anyio_backend: str) -> None:
     first = ScriptedProvider(ToolCall("", "get_weather", {"location": "Paris"}), "Sunny.")
     _, saved = await llm().agent("Be short.").tool(get_weather).provider(first).prompt_conversation("Weather?")
     loaded = llm().tool(get_weather).continued(*history.load(history.save(saved)))
@@ -126,7 +126,7 @@ def test_a_tampered_file_is_a_history_error(change: str, tmp_path: Path) -> None
     assert str(caught.value).isprintable()
 
 
-def test_an_id_with_half_a_character_is_usable(history: History) -> None:
+def test_id_with_lone_surrogate_is_usable(history: History) -> None:
     known = history.save(_said("Hello"), id="a\ud83d")
     assert history.load("a\ud83d") == history.load(known) == tuple(_said("Hello"))
     history.delete("a\ud83d")
@@ -134,7 +134,7 @@ def test_an_id_with_half_a_character_is_usable(history: History) -> None:
         history.load(known)
 
 
-def test_a_conversation_that_goes_on_keeps_its_id_and_title(history: History) -> None:
+def test_continued_conversation_keeps_id_and_title(history: History) -> None:
     known = history.save(_said("  What is\n the time? ", "a"))
     assert history.save(_said("  What is\n the time? ", "a", "b"), id=known) == known
     assert history.save(_said("  What is\n the time? ", "a", "b"), id=known) == known
@@ -163,7 +163,7 @@ def test_the_title_is_the_first_question(entries: list[Entry], title: str, histo
     assert [each.title for each in history.list()] == [title]
 
 
-def test_what_goes_on_otherwise_becomes_a_conversation_of_its_own(history: History) -> None:
+def test_diverging_conversation_gets_new_id(history: History) -> None:
     known = history.save(_said("a", "b"), title="First")
     other = history.save(_said("a", "c"), id=known)
     shorter = history.save(_said("a"), id=known)
@@ -177,9 +177,7 @@ def test_what_goes_on_otherwise_becomes_a_conversation_of_its_own(history: Histo
 
 
 @given(data=st.data())
-def test_whatever_is_saved_is_loaded_and_nothing_is_lost(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_every_saved_entry_is_loaded(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     expected: dict[str, tuple[Entry, ...]] = {}
     with History(tmp_path_factory.mktemp("history") / "history.db") as history:
         for _ in range(data.draw(st.integers(1, 5))):
@@ -190,7 +188,7 @@ def test_whatever_is_saved_is_loaded_and_nothing_is_lost(
         assert {each.id: history.load(each.id) for each in history.list()} == expected
 
 
-def test_the_latest_are_listed_first_and_not_more_than_asked_for(history: History) -> None:
+def test_list_is_latest_first_and_limited(history: History) -> None:
     ids = [history.save(_said(text)) for text in "abc"]
     history.save(_said("a", "more"), id=ids[0])
     assert [each.id for each in history.list()] == [ids[0], ids[2], ids[1]]
@@ -241,7 +239,7 @@ def searched(request: pytest.FixtureRequest, history: History, monkeypatch: pyte
         ("\ud800", []),
     ],
 )
-def test_conversations_are_found_by_their_words(text: str, found: list[str], searched: History) -> None:
+def test_search_finds_conversations_by_words(text: str, found: list[str], searched: History) -> None:
     searched.save(_said('東京 is "quoted" OR not'), id="tokyo")
     answer = Answer(messages=(TextMessage("It is sunny.", role=MessageRole.ASSISTANT),))
     searched.save([*_said("Weather in Paris?"), answer, ToolResultMessage("1", {"temp": 22})], id="weather")
@@ -250,7 +248,7 @@ def test_conversations_are_found_by_their_words(text: str, found: list[str], sea
     assert [each.id for each in searched.search(text)] == found
 
 
-def test_what_was_saved_after_a_search_is_found_by_the_next(searched: History) -> None:
+def test_search_finds_later_saves(searched: History) -> None:
     searched.save(_said("first apple"), id="1")
     assert [each.id for each in searched.search("apple")] == ["1"]
     searched.save(_said("second apple"), id="2")
@@ -315,7 +313,7 @@ def test_threads_share_one_history(history: History) -> None:
 
 
 @pytest.mark.parametrize("content", [b"only text, but enough of it", b"x", b"SQLite format 3\0" + b"x" * 1000])
-def test_a_file_that_is_no_database_is_left_alone(content: bytes, tmp_path: Path) -> None:
+def test_non_database_file_is_left_unchanged(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
     with History(path) as history, pytest.raises(ValueError, match=r"notes\.txt is not a usable history"):
@@ -323,7 +321,7 @@ def test_a_file_that_is_no_database_is_left_alone(content: bytes, tmp_path: Path
     assert path.read_bytes() == content
 
 
-def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_database_is_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE things (name TEXT)")
@@ -335,7 +333,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_history_of_a_newer_version_is_left_alone(history: History) -> None:
+def test_newer_history_is_left_unchanged(history: History) -> None:
     history.save(_said("a"))
     history.close()
     database = sqlite3.connect(history.path)
@@ -345,7 +343,7 @@ def test_a_history_of_a_newer_version_is_left_alone(history: History) -> None:
         history.list()
 
 
-def test_a_file_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
+def test_unopenable_history_names_reason(tmp_path: Path) -> None:
     with (
         History(tmp_path / "missing" / "history.db") as history,
         pytest.raises(OSError, match="cannot open the history file"),

@@ -68,7 +68,7 @@ _ANSWER = Answer(
 
 
 @given(_entries)
-def test_a_conversation_that_is_loaded_is_the_one_that_was_saved(entries: list[Entry]) -> None:
+def test_loaded_conversation_equals_saved_one(entries: list[Entry]) -> None:
     text = to_json(entries)
     assert from_json(text) == tuple(entries)
     assert text.isascii()
@@ -89,7 +89,7 @@ class _Weather:
     temperatures: tuple[float, ...]
 
 
-def test_what_a_tool_returned_becomes_json() -> None:
+def test_tool_result_is_saved_as_json() -> None:
     result = ToolResultMessage("1", [_Weather(date(2026, 1, 2), (1.5, float("nan"))), b"\x00", {3: {4}}])
     (loaded,) = from_json(to_json([result]))
     assert isinstance(loaded, ToolResultMessage)
@@ -102,7 +102,7 @@ class _Shout(Message):
     text: str
 
 
-def test_what_cannot_be_saved_says_so() -> None:
+def test_unsavable_entry_names_reason() -> None:
     with pytest.raises(ValueError, match="cannot save a _Shout"):
         to_json([_Shout("!", role=MessageRole.USER)])
     with pytest.raises(ValueError, match="cannot save a conversation's answer: it contains a value that JSON"):
@@ -125,7 +125,7 @@ def test_what_cannot_be_saved_says_so() -> None:
         ('{"version": 1, "entries": [{"type": "song"}]}', "one of text, image, document.*, got str 'song'"),
     ],
 )
-def test_a_text_that_is_no_conversation_says_why(text: str, problem: str) -> None:
+def test_invalid_conversation_text_names_reason(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         from_json(text)
 
@@ -166,7 +166,7 @@ _CALL = ToolCallMessage("f", "1", {})
         (_ANSWER, "model", None),
     ],
 )
-def test_a_field_of_another_kind_is_named(entry: Entry, key: str, value: object) -> None:
+def test_field_of_wrong_type_is_named(entry: Entry, key: str, value: object) -> None:
     body = cast("dict[str, Any]", json.loads(to_json([entry])))
     body["entries"][0][key] = value
     with pytest.raises(ValueError, match=rf"expected the text.entries\[0\].{key}.* to be .*, got "):
