@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.process.backend import ProcessSandbox
     from ez_ptc.schema.annotations.context import Context
-    from ez_ptc.schema.published.functions import function_to_tool, type_to_json_schema
+    from ez_ptc.schema.published_form import function_to_tool, type_to_json_schema
     from ez_ptc.schema.tool_schema import generate_tool_schema
     from ez_ptc.toolkit.session import Session
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -196,12 +196,12 @@ _HOMES: Final = {
     "create_calculator_tool": "ez_ptc.tools.builtin",
     "create_datetime_tool": "ez_ptc.tools.builtin",
     "ez_tool": "ez_ptc.tools.decorators",
-    "function_to_tool": "ez_ptc.schema.published.functions",
+    "function_to_tool": "ez_ptc.schema.published_form",
     "generate_tool_schema": "ez_ptc.schema.tool_schema",
     "llm": "ez_ptc.conversation.builder",
     "tool": "ez_ptc.tools.decorators",
     "tools_from": "ez_ptc.tools.objects",
-    "type_to_json_schema": "ez_ptc.schema.published.functions",
+    "type_to_json_schema": "ez_ptc.schema.published_form",
 }
 _HOME_OF_ERRORS: Final = "ez_ptc.errors"
 

@@ -12,7 +12,7 @@ from enum import Enum, Flag
 from typing import Any, Final, Literal, cast
 
 import typing_extensions
-from pydantic import PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
+from pydantic import ConfigDict, PydanticUndefinedAnnotation, PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
@@ -153,7 +153,9 @@ class NativeJsonSchema(GenerateJsonSchema):
         return comes_out or super().field_is_required(field, total)
 
 
-def record_adapter(name: str, fields: Mapping[str, Any], namespace: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
+def record_adapter(
+    name: str, fields: Mapping[str, Any], namespace: dict[str, Any], *, config: ConfigDict | None = None
+) -> TypeAdapter[dict[str, Any]]:
     """Return the type adapter of a dict with these fields, each a type or `NotRequired[type]`.
 
     Any text is good for a field's name. Classes among the types may refer to names of `namespace`. Raises one of
@@ -161,16 +163,20 @@ def record_adapter(name: str, fields: Mapping[str, Any], namespace: dict[str, An
     """
     entries = dict(fields)
     record: Any = typing_extensions.TypedDict(name, entries)  # pyright: ignore[reportArgumentType] - made at run time
+    if config is not None:
+        record.__pydantic_config__ = config
     adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(record)
     if not adapter.pydantic_complete:
         adapter.rebuild(force=True, _types_namespace=namespace)
     return adapter
 
 
-def json_schema(adapter: TypeAdapter[dict[str, Any]], *, output: bool = False) -> dict[str, Any]:
+def json_schema(
+    adapter: TypeAdapter[dict[str, Any]], *, output: bool = False, generator: type[NativeJsonSchema] = NativeJsonSchema
+) -> dict[str, Any]:
     """Return the JSON Schema of a type adapter's type: of what goes in or, with `output`, of what comes out."""
     mode = "serialization" if output else "validation"
-    return adapter.json_schema(schema_generator=NativeJsonSchema, mode=mode)
+    return adapter.json_schema(schema_generator=generator, mode=mode)
 
 
 def json_default(value: object) -> object:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, RootModel, SecretStr, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from ez_ptc.schema.published.forms import tabled_schemas
+from ez_ptc.schema.published_form import published_schemas
 from ez_ptc.schema.types import REFUSALS
 
 Schema = dict[str, Any]
@@ -24,7 +24,7 @@ INTEGER: Schema = {"type": "integer"}
 
 
 def form_of(annotation: object) -> Schema:
-    schemas, definitions = tabled_schemas({"it": annotation}, {})
+    schemas, definitions = published_schemas({"it": annotation}, {})
     return {**schemas["it"], "$defs": definitions} if definitions else schemas["it"]
 
 
@@ -61,6 +61,7 @@ FIELDS: list[tuple[object, Schema]] = [
     (dict[Annotated[str, Field(pattern="^a")], int], {"type": "object", "additionalProperties": INTEGER}),
     (int | None, INTEGER),
     (int | str | None, {"oneOf": [INTEGER, STRING]}),
+    (str | UUID, STRING),
     (Literal["dog"], {"type": "string", "enum": ["dog"]}),
     (bytes, {"type": "string", "contentEncoding": "base64"}),
     (tuple[int, str], {"type": "array", "prefixItems": [INTEGER, STRING], "minItems": 2, "maxItems": 2}),

@@ -13,7 +13,7 @@ from typing_extensions import Doc
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import Context
-from ez_ptc.schema.published.functions import function_to_tool, type_to_json_schema
+from ez_ptc.schema.published_form import function_to_tool, type_to_json_schema
 from ez_ptc.tools.decorators import ez_tool
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_what_cannot_be_called_by_a_model_is_refused() -> None:
     for function, message in [
         (Shop.find, "find: parameter 'self' makes it a method without its object"),
         (int, "int: its parameters cannot be read"),
-        (3, "a tool is made from a function, got int"),
+        (3, "expected a function, got int"),
     ]:
         with pytest.raises(SchemaError, match=message):
             function_to_tool(function)  # pyright: ignore[reportArgumentType] - a number is no function

@@ -20,7 +20,7 @@ import typing_extensions
 from jsonschema_rs import validator_for
 from pydantic import BaseModel, Field, RootModel
 
-from ez_ptc.schema.published.functions import type_to_json_schema
+from ez_ptc.schema.published_form import type_to_json_schema
 
 Schema = dict[str, Any]
 T = TypeVar("T")

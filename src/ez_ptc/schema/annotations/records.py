@@ -4,7 +4,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, replace
 from typing import Any, Final, NotRequired, Required, cast
 
 import typing_extensions
@@ -18,10 +18,13 @@ __all__ = [
     "Record",
     "RecordField",
     "field_info",
+    "fields_of",
+    "has_fields",
     "is_foreign",
     "is_named_tuple",
     "is_plain_dataclass",
     "is_struct_meta",
+    "is_typed_dict",
     "record_of",
     "renamed",
     "typed_dict_entry",
@@ -87,6 +90,11 @@ def is_foreign(kind: object) -> bool:
     return isinstance(kind, type) and (hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__struct_config__"))
 
 
+def is_typed_dict(kind: object) -> bool:
+    """Whether a type is a TypedDict class, by `typing` or by typing_extensions."""
+    return typing.is_typeddict(kind) or typing_extensions.is_typeddict(kind)
+
+
 def is_named_tuple(kind: object) -> bool:
     """Whether a type is a named tuple class."""
     fields: object = getattr(kind, "_fields", None)
@@ -96,6 +104,11 @@ def is_named_tuple(kind: object) -> bool:
 def is_plain_dataclass(kind: object) -> bool:
     """Whether a type is a dataclass, and not one of pydantic's."""
     return isinstance(kind, type) and dataclasses.is_dataclass(kind) and not hasattr(kind, "__pydantic_fields__")
+
+
+def has_fields(cls: object) -> bool:
+    """Whether `fields_of` can read a type."""
+    return is_typed_dict(cls) or is_named_tuple(cls) or is_plain_dataclass(cls) or is_foreign(cls)
 
 
 def typed_dict_entry(cls: Any, name: str, hint: Any) -> tuple[Any, bool]:  # noqa: ANN401 - any form of type
@@ -108,37 +121,41 @@ def typed_dict_entry(cls: Any, name: str, hint: Any) -> tuple[Any, bool]:  # noq
     return hint, is_required
 
 
-def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
-    """Read a class; `hints` are the types of its fields, resolved."""
+def fields_of(cls: Any, hints: Mapping[str, Any]) -> tuple[RecordField, ...]:  # noqa: ANN401 - a class of any kind
+    """Return the fields that the constructor of a class takes; `hints` are their types, resolved.
+
+    A key of a TypedDict that need not be there has a default that nobody knows.
+    """
+    if is_typed_dict(cls):
+        entries = ((name, *typed_dict_entry(cls, name, hint)) for name, hint in hints.items())
+        return tuple(RecordField(name, name, hint, EMPTY if required else UNKNOWN) for name, hint, required in entries)
     if hasattr(cls, "__struct_config__"):
-        return _struct(cls, hints)
+        names, defaults = cls.__struct_fields__, tuple(map(_struct_default, cls.__struct_defaults__))
+        defaults = (EMPTY,) * (len(names) - len(defaults)) + defaults
+        fields = zip(cls.__struct_encode_fields__, names, defaults, strict=True)
+        return tuple(RecordField(key, name, hints.get(name, Any), default) for key, name, default in fields)
     if hasattr(cls, "__attrs_attrs__"):
-        made = frozenset(each.name for each in cls.__attrs_attrs__ if not each.init)
-        return Record(cls, tuple(_attribute(cls, each, hints) for each in cls.__attrs_attrs__ if each.init), made=made)
+        return tuple(_attribute(attribute, hints) for attribute in cls.__attrs_attrs__ if attribute.init)
     if is_named_tuple(cls):
-        defaults: Mapping[str, object] = cls._field_defaults
-        names = cast("tuple[str, ...]", cls._fields)
-        fields = (RecordField(each, each, hints.get(each, Any), defaults.get(each, EMPTY)) for each in names)
-        return Record(cls, tuple(fields), is_array=True)
-    made = frozenset(each.name for each in dataclasses.fields(cls) if not each.init)
-    return Record(cls, tuple(_dataclass_fields(cls, hints)), made=made)
+        defaults = cls._field_defaults
+        return tuple(RecordField(name, name, hints.get(name, Any), defaults.get(name, EMPTY)) for name in cls._fields)
+    return tuple(_dataclass_fields(cls, hints))
 
 
-def _struct(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of msgspec
-    names, keys = cls.__struct_fields__, cls.__struct_encode_fields__
-    given = cls.__struct_defaults__
-    defaults = (EMPTY,) * (len(names) - len(given)) + tuple(map(_struct_default, given))
-    config = cls.__struct_config__
-    return Record(
-        cls,
-        tuple(
-            RecordField(key, name, hints.get(name, Any), default)
-            for name, key, default in zip(names, keys, defaults, strict=True)
-        ),
-        tag=None if config.tag is None else (config.tag_field, config.tag),
-        is_closed=config.forbid_unknown_fields,
-        is_array=config.array_like,
-    )
+def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
+    """Read a class that is no TypedDict; `hints` are the types of its fields, resolved."""
+    fields = fields_of(cls, hints)
+    if is_named_tuple(cls):
+        return Record(cls, fields, is_array=True)
+    if hasattr(cls, "__struct_config__"):
+        config = cls.__struct_config__
+        tag = None if config.tag is None else (config.tag_field, config.tag)
+        return Record(cls, fields, tag, is_closed=config.forbid_unknown_fields, is_array=config.array_like)
+    attributes: Any = getattr(cls, "__attrs_attrs__", None)
+    if attributes is None:
+        attributes = dataclasses.fields(cls)
+    made = frozenset(attribute.name for attribute in attributes if not attribute.init)
+    return Record(cls, tuple(_as_sent(cls, field) for field in fields), made=made)
 
 
 def _struct_default(default: object) -> object:
@@ -159,25 +176,27 @@ def field_info(meta: object) -> FieldInfo:
     return Field(**{name: each for name, each in given.items() if each is not None})
 
 
-def _attribute(cls: Any, attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa: ANN401 - of attrs
+def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa: ANN401 - of attrs
     name: str = attribute.name
     argument: str = getattr(attribute, "alias", None) or name.lstrip("_")
     hint = hints.get(name, Any if attribute.type is None else attribute.type)
-    converts = attribute.converter is not None
-    if converts and (taken := _taken_by_converter(cls, argument)) is not EMPTY:
-        hint, converts = taken, False
     default = attribute.default
     if type(default).__module__.startswith("attr"):
         default = UNKNOWN if hasattr(default, "factory") else EMPTY
-    return RecordField(argument, argument, hint, default, converts, None if name == argument else name)
+    return RecordField(
+        argument, argument, hint, default, attribute.converter is not None, None if name == argument else name
+    )
 
 
-def _taken_by_converter(cls: Any, argument: str) -> Any:  # noqa: ANN401 - any form of type
-    """Return the type that a field's converter takes, which attrs puts on the constructor where it knows it."""
+def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a class of attrs
+    """Return a field with the type that its converter takes, which attrs puts on the constructor if it knows it."""
+    if not field.converts:
+        return field
     try:
-        return typing.get_type_hints(cls.__init__, include_extras=True).get(argument, EMPTY)
+        hints = typing.get_type_hints(cls.__init__, include_extras=True)
     except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
-        return EMPTY
+        return field
+    return replace(field, hint=hints[field.argument], converts=False) if field.argument in hints else field
 
 
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass

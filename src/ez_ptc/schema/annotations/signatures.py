@@ -25,6 +25,7 @@ __all__ = [
     "TypeText",
     "annotation_text",
     "innermost",
+    "literal_text",
     "read_signature",
     "signature_text",
 ]
@@ -92,21 +93,25 @@ class Signature:
         return replace(self, parameters=tuple(parameters))
 
 
-def read_signature(function: _AnyCallable, *, name: str) -> Signature:
+def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) -> Signature:
     """Read the signature of anything that can be called, with postponed annotations and forward references resolved.
 
     Names are looked up where the function was defined: its module, the variables it closes over, and the functions and
     classes around it that are running now. Raises `SchemaError`, which speaks of the function as `name`, for what has
     no signature, for an annotation that cannot be resolved and for a method without its object. A return annotation
     that cannot be resolved stays as it is written.
+
+    With `lenient`, an unresolved name is a class of its own, `Self` and type variables stay, and `**kwargs` has no
+    entries.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
         message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
         raise SchemaError(message) from error
-    _refuse_unbound(function, signature, name=name)
-    reader = _Reader(name, names_around(innermost(function), owner=getattr(function, "__self__", None)), function)
+    if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
+        _refuse_unbound(function, signature, name=name)
+    reader = _Reader(name, function, lenient=lenient)
     return Signature(
         tuple(found for each in signature.parameters.values() for found in reader.parameters(each)),
         reader.returned(signature.return_annotation),
@@ -154,7 +159,7 @@ def annotation_text(annotation: object) -> str:
     if origin in (Union, types.UnionType):
         return " | ".join(map(annotation_text, arguments))
     if origin is not None and arguments:
-        write = _literal_text if origin is Literal else annotation_text
+        write = literal_text if origin is Literal else annotation_text
         return f"{_name_text(origin)}[{', '.join(map(write, arguments))}]"
     return _name_text(annotation if origin is None else origin)
 
@@ -206,14 +211,15 @@ def _name_text(annotation: object) -> str:
     return name if isinstance(name, str) else _MODULE_PREFIX.sub("", repr(annotation))
 
 
-def _literal_text(value: object) -> str:
+def literal_text(value: object) -> str:
+    """Write one value of a `Literal`; an Enum's member is its value."""
     return repr(cast("object", value.value) if isinstance(value, Enum) else value)
 
 
 def _refuse_unbound(function: _AnyCallable, signature: inspect.Signature, *, name: str) -> None:
     outer = getattr(function, "__qualname__", "").rpartition(".")[0]
     first = next(iter(signature.parameters.values()), None)
-    if not inspect.isfunction(function) or not outer or outer.endswith("<locals>") or first is None:
+    if not outer or outer.endswith("<locals>") or first is None:
         return
     if first.name in ("self", "cls") and first.annotation is EMPTY:
         message = (
@@ -226,16 +232,17 @@ def _refuse_unbound(function: _AnyCallable, signature: inspect.Signature, *, nam
 class _Reader:
     """Reads the parameters of one function."""
 
-    def __init__(self, tool: str, names: dict[str, Any], function: _AnyCallable) -> None:
+    def __init__(self, tool: str, function: _AnyCallable, *, lenient: bool) -> None:
         self._tool = tool
-        self.names = names
+        self._is_lenient = lenient
+        self.names = names_around(innermost(function), owner=getattr(function, "__self__", None))
         self._given = given_by_owner(function)
         self._is_by_position = _passes_by_position(function)
 
     def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
         """Return what a parameter is to a caller: itself, the entries of a TypedDict, or nothing for other `**more`."""
         if parameter.kind in _VARIADIC:
-            return self._entries(parameter)
+            return [] if self._is_lenient else self._entries(parameter)
         annotation, hidden = self._resolved(parameter)
         positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
@@ -266,6 +273,8 @@ class _Reader:
 
     def _resolved(self, parameter: inspect.Parameter) -> tuple[object, bool]:
         """Return the type of a parameter, and whether it is unknown and kept from the model for that."""
+        if self._is_lenient:
+            return resolved_leniently(parameter.annotation, self.names, {"Context": Context}), False
         try:
             return substituted(resolved(parameter.annotation, self.names), self._given), False
         except Exception as error:  # the text of an annotation is an expression and may raise anything

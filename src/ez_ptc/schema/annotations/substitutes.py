@@ -22,15 +22,16 @@ from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, fille
 from ez_ptc.schema.annotations.records import (
     READ_ONLY,
     field_info,
+    has_fields,
     is_foreign,
     is_named_tuple,
-    is_plain_dataclass,
     is_struct_meta,
+    is_typed_dict,
     record_of,
     typed_dict_entry,
 )
 
-__all__ = ["is_named_tuple", "is_record", "is_typed_dict", "own_text", "twin", "twin_maker"]
+__all__ = ["is_record", "own_text", "own_texts", "twin", "twin_maker"]
 
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 
@@ -66,11 +67,6 @@ def twin_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
     return _Twins(namespace, records=False).of
 
 
-def is_typed_dict(kind: object) -> bool:
-    """Whether a type is a TypedDict class, by `typing` or by typing_extensions."""
-    return typing.is_typeddict(kind) or typing_extensions.is_typeddict(kind)
-
-
 def is_record(kind: object) -> bool:
     """Whether a type has named fields: a TypedDict, a dataclass, a named tuple or a pydantic model."""
     cls: object = typing.get_origin(kind) or kind
@@ -79,11 +75,17 @@ def is_record(kind: object) -> bool:
 
 
 def own_text(annotation: object) -> str | None:
-    """Return what an annotation says of itself: as text, in a `Field` or in a `Doc`."""
+    """Return the last text in an annotation."""
+    texts = own_texts(annotation)
+    return texts[-1] if texts else None
+
+
+def own_texts(annotation: object) -> list[str]:
+    """Return the texts in an annotation: as they are, in a `Field` or in a `Doc`."""
     if typing.get_origin(annotation) is not Annotated:
-        return None
-    texts = [_text_of(each) for each in typing.get_args(annotation)[1:]]
-    return next((text for text in reversed(texts) if text), None)
+        return []
+    texts = map(_text_of, typing.get_args(annotation)[1:])
+    return [text for text in texts if text]
 
 
 def _text_of(metadata: object) -> str | None:
@@ -142,9 +144,7 @@ class _Twins:
         return changed if text is None or _is_said(annotation) else Annotated[changed, Field(description=text)]
 
     def _has_fields(self, kind: object) -> bool:
-        if is_foreign(kind):
-            return not self._records
-        return is_typed_dict(kind) or is_named_tuple(kind) or is_plain_dataclass(kind)
+        return has_fields(kind) and not (self._records and is_foreign(kind))
 
     def _of_alias(self, annotation: Any, alias: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation not in self._known:
