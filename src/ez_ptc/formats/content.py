@@ -23,7 +23,16 @@ from ez_ptc.formats.encoding import (
     undeliverable,
 )
 from ez_ptc.formats.lowering.sentences import without_surrogates
-from ez_ptc.formats.media import MAX_MEDIA_BYTES, MAX_PARTS, ResultPart, part_text, parts_of_result
+from ez_ptc.formats.media import (
+    MAX_MEDIA_BYTES,
+    MAX_PARTS,
+    Media,
+    ResultPart,
+    Unsupported,
+    content_of_result,
+    part_text,
+    parts_of_result,
+)
 from ez_ptc.messages import MediaMessage, TextMessage, ToolResult, ToolResultMessage
 
 __all__ = [
@@ -35,6 +44,7 @@ __all__ = [
     "encoded",
     "error_text",
     "key_text",
+    "result_content",
     "result_of_message",
     "result_parts",
     "sendable",
@@ -93,6 +103,18 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
     """
     parts = parts_of_result(output)
     return None if parts is None else tuple(map(_result_part, parts))
+
+
+def result_content(
+    result: ToolResult, text_part: Callable[[str], Media], media_part: Callable[[MediaMessage], Media | Unsupported]
+) -> str | list[Media]:
+    """Return what a model reads of a delivered result: its error, its text, or its parts in the provider's JSON."""
+    if not result.success:
+        return error_text(result)
+    parts = result_parts(result.output)
+    if parts is None:
+        return as_text(result.output)
+    return content_of_result(parts, text_part, media_part)
 
 
 def result_of_message(message: ToolResultMessage) -> ToolResult:

@@ -194,8 +194,10 @@ def _container(entries: Sequence[Entry]) -> str | None:
 
     A finished answer, or one before a user message, no longer needs its container, which may have expired.
     """
-    spoken = [entry for entry in entries if not isinstance(entry, ToolResultMessage) and not is_system_text(entry)]
-    last = spoken[-1] if spoken else None
+    spoken = (
+        entry for entry in reversed(entries) if not isinstance(entry, ToolResultMessage) and not is_system_text(entry)
+    )
+    last = next(spoken, None)
     if not isinstance(last, Answer) or last.provider != PROVIDER:
         return None
     container = last.details.get("container")
@@ -354,7 +356,9 @@ def _stop_reason(top: JsonObject, messages: Sequence[Message]) -> str:
     reason = top.identifier("", "stop_reason")
     if reason:
         return _STOP_REASONS.get(reason, reason)
-    return "tool_calls" if any(isinstance(message, ToolCallMessage) for message in messages) else "end"
+    if any(isinstance(message, ToolCallMessage) for message in messages):
+        return "tool_calls"
+    return "end"
 
 
 def _usage(usage: JsonObject | None) -> Usage:

@@ -82,7 +82,9 @@ class AnswerStream:
         return self._text_deltas(self._blocks[index], delta.fields.get("text"))
 
     def _text_deltas(self, block: _Json, text: object) -> list[TextDelta]:
-        return self._text.deltas(text) if block.get("type") == "text" and isinstance(text, str) else []
+        if block.get("type") != "text" or not isinstance(text, str):
+            return []
+        return self._text.deltas(text)
 
     def _join_block(self, index: int) -> _Json:
         block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
@@ -128,7 +130,9 @@ def _block_index(event: JsonObject) -> int:
 def _join_pieces(pieces: Sequence[object]) -> object:
     """Return the trailing texts joined or, if the last piece is not a text, that piece."""
     texts = [*takewhile(lambda piece: isinstance(piece, str), reversed(pieces))]
-    return joined(cast("list[str]", texts[::-1])) if texts else pieces[-1]
+    if not texts:
+        return pieces[-1]
+    return joined(cast("list[str]", texts[::-1]))
 
 
 def _refuse(problem: str) -> NoReturn:

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.anthropic.media import media_part, text_part
-from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
+from ez_ptc.formats.content import delivered, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
 from ez_ptc.formats.lowering.strict import ANTHROPIC
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
-from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.keys import KeyRules, keys_of
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
@@ -51,17 +50,9 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return the one user message with all results; `names` is unused, since its blocks name no tool."""
     del names
-    blocks = [_result_block(call, result) for call, result in answered]
+    blocks: list[dict[str, Any]] = []
+    for call, result in answered:
+        sent = delivered(call.name, result)
+        content = result_content(sent, text_part, media_part)
+        blocks.append({"type": "tool_result", "tool_use_id": call.id, "content": content, "is_error": not sent.success})
     return [{"role": "user", "content": blocks}] if blocks else []
-
-
-def _result_block(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    result = delivered(call.name, result)
-    content: str | list[dict[str, Any]]
-    if not result.success:
-        content = error_text(result)
-    elif (parts := result_parts(result.output)) is None:
-        content = as_text(result.output)
-    else:
-        content = content_of_result(parts, text_part, media_part)
-    return {"type": "tool_result", "tool_use_id": call.id, "content": content, "is_error": not result.success}

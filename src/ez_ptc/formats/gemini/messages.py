@@ -133,8 +133,10 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
         raise ProviderError(message)
     if feedback is not None:
         details["promptFeedback"] = dict(feedback.fields)
+    messages: tuple[Message, ...] = ()
     content = candidate.object("content")
-    messages = () if content is None else tuple(_read_messages(content, prompt))
+    if content is not None:
+        messages = tuple(_read_messages(content, prompt))
     return Answer(
         messages=messages,
         stop_reason=_stop_reason(candidate, messages),
@@ -167,12 +169,12 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
 
 def _split_paused(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], object]:
     """Return the entries without the final paused answers, and the token that stands for those, or None."""
-    token: object = None
     end = len(entries)
-    while end and (earlier := _continuation_token(entries[end - 1])) is not None:
-        token = earlier if token is None else token
+    while end and _continuation_token(entries[end - 1]) is not None:
         end -= 1
-    return entries[:end], token
+    if end == len(entries):
+        return entries, None
+    return entries[:end], _continuation_token(entries[-1])
 
 
 def _continuation_token(entry: Entry) -> object:
@@ -262,7 +264,9 @@ def _arguments(message: ToolCallMessage, names: Names) -> _Json:
         except ArgumentsError:  # the call's result has told the model so
             return {"arguments": arguments}
     keys = names.keys.get(message.tool_name)
-    return arguments if keys is None else cast("_Json", _with_sent_keys(arguments, keys.sent))
+    if keys is None:
+        return arguments
+    return cast("_Json", _with_sent_keys(arguments, keys.sent))
 
 
 def _with_sent_keys(value: object, sent: Mapping[str, str]) -> object:
@@ -282,9 +286,10 @@ def _declaration(description: _Json) -> _Json:
 def _calling_config(prompt: Prompt, names: Names) -> _Json | None:
     """Return the mode in which tools are called, or None for Gemini's default."""
     choice = prompt.tool_choice
+    if choice == "auto" and any(is_strict(tool, prompt.strict) for tool in prompt.tools):
+        return {"mode": "VALIDATED"}
     if choice == "auto":
-        is_checked = any(is_strict(tool, prompt.strict) for tool in prompt.tools)
-        return {"mode": "VALIDATED"} if is_checked else None
+        return None
     if choice in _MODES:
         return {"mode": _MODES[choice]}
     if choice not in names.sent:
@@ -339,7 +344,9 @@ def _stop_reason(candidate: JsonObject, messages: Sequence[Message]) -> str:
     reason = candidate.identifier("", "finishReason")
     if reason not in _NORMAL_ENDS:
         return _STOP_REASONS.get(reason, reason)
-    return "tool_calls" if any(isinstance(message, ToolCallMessage) for message in messages) else "end"
+    if any(isinstance(message, ToolCallMessage) for message in messages):
+        return "tool_calls"
+    return "end"
 
 
 def _usage(usage: JsonObject | None) -> Usage:

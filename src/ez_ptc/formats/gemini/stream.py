@@ -71,7 +71,9 @@ class AnswerStream:
                 text = part.fields.get("text")
                 if isinstance(text, str) and not part.fields.get("thought"):
                     deltas += self._text.deltas(text)
-        return [*deltas, *self._text.end()] if candidate.fields.get("finishReason") else deltas
+        if candidate.fields.get("finishReason"):
+            deltas += self._text.end()
+        return deltas
 
     def _append_part(self, part: _Json) -> None:
         text = part.get("text")

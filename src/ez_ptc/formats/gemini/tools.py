@@ -36,12 +36,17 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     `parameters_json_schema`.
     """
     del strict
-    declaration = {"name": names_of([tool], NAMES).to_provider(tool.name), "description": tool.description}
+    declaration: dict[str, Any] = {
+        "name": names_of([tool], NAMES).to_provider(tool.name),
+        "description": tool.description,
+    }
     schema = keys_of(portable(tool.name, tool.parameters), KEYS).sent_schema()
     parameters = as_openapi(tool.name, schema)
     if parameters is None:
         return {**declaration, "parameters_json_schema": without_one_of(schema)}
-    return {**declaration, "parameters": parameters} if parameters.get("properties") else declaration
+    if parameters.get("properties"):
+        declaration["parameters"] = parameters
+    return declaration
 
 
 def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:

@@ -72,14 +72,15 @@ def request(prompt: Prompt, *, server: str = OPENAI) -> _Json:
     names = names_for(prompt.tools, "openai-chat")
     builder = _MessagesBuilder(names, server, has_marks=has_marks(prompt.model, server))
     entries: Sequence[Entry] = prompt.entries
+    max_tokens_key = "max_completion_tokens"
     if not is_openai(server):
+        max_tokens_key = "max_tokens"
         instructions, entries = split_instructions(prompt.entries)
         builder.add_instructions("\n\n".join(message.text for message in instructions))
     for entry in entries:
         builder.add(entry)
-    limit = "max_completion_tokens" if is_openai(server) else "max_tokens"
     body: _Json = {"model": prompt.model, "messages": builder.build()}
-    body |= {**tool_fields(prompt, names, describe, is_nested=True), **limit_fields(prompt, limit)}
+    body |= {**tool_fields(prompt, names, describe, is_nested=True), **limit_fields(prompt, max_tokens_key)}
     if prompt.output_schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": output_format(prompt.output_schema)}
     return with_options(body, prompt.options)

@@ -174,7 +174,9 @@ def _ends_in_half(part: object) -> bool:
         return False
     fields = cast("Mapping[str, object]", part)
     part_type = fields.get("type")
-    content = fields.get(part_type) if part_type in ("text", "thinking") else None
+    if part_type not in ("text", "thinking"):
+        return False
+    content = fields.get(part_type)
     if isinstance(content, list):
         parts = cast("list[object]", content)
         return bool(parts) and _ends_in_half(parts[-1])

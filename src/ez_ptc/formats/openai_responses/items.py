@@ -50,8 +50,9 @@ def count_stored(entries: Sequence[Entry], server: str, lost: frozenset[str]) ->
             continue
         items = original_items(entry, server)
         if items is not None:
-            has_lost_call = any(_is_lost(item, lost) for item in items)
-            return 0 if has_lost_call else index + 1
+            if any(_is_lost(item, lost) for item in items):
+                break
+            return index + 1
     return 0
 
 
@@ -135,4 +136,6 @@ def _without_id(item: Mapping[str, Any]) -> _Json:
         return {key: value for key, value in item.items() if key != "id"}
     parts = objects(cast("list[object]", content), "content")
     message = {"role": "assistant", "content": "".join(part_text(part.fields) or "" for part in parts)}
-    return {**message, "phase": item["phase"]} if item.get("phase") else message
+    if item.get("phase"):
+        message["phase"] = item["phase"]
+    return message

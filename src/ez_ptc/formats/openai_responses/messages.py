@@ -118,14 +118,13 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         top.objects("output"), call_type=CALL, id_key="call_id", prefix=f"call_{len(prompt.entries)}_"
     )
     messages, is_refusal = _read_messages(items, names_for(prompt.tools, "openai-responses"))
-    cause = top.object("incomplete_details")
-    if status == "incomplete":
-        word = "" if cause is None else text_or_empty(cause.fields.get("reason"))
-        stop_reason = _STOP_REASONS.get(word, word or "incomplete")
-    elif any(isinstance(message, ToolCallMessage) for message in messages):
+    details = top.object("incomplete_details")
+    stop_reason = "refusal" if is_refusal else "end"
+    if any(isinstance(message, ToolCallMessage) for message in messages):
         stop_reason = "tool_calls"
-    else:
-        stop_reason = "refusal" if is_refusal else "end"
+    if status == "incomplete":
+        cause = details and text_or_empty(details.fields.get("reason"))
+        stop_reason = _STOP_REASONS.get(cause or "", cause or "incomplete")
     return Answer(
         messages=tuple(messages),
         stop_reason=stop_reason,
@@ -170,8 +169,9 @@ class _ItemsBuilder:
         elif isinstance(entry, ToolResultMessage):
             self._items.append(self._result(entry))
         elif isinstance(entry, TextMessage):
-            mark = {} if entry.role is MessageRole.ASSISTANT else self._mark(entry)
-            content = [text_part(entry.text) | mark] if mark else entry.text
+            content: str | list[_Json] = entry.text
+            if entry.role is not MessageRole.ASSISTANT and (mark := self._mark(entry)):
+                content = [text_part(entry.text) | mark]
             self._items.append({"role": entry.role.value, "content": content})
         else:
             refuse_message(entry)

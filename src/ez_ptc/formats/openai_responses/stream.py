@@ -46,7 +46,9 @@ class AnswerStream:
             self._items[index if isinstance(index, int) else len(self._items)] = item.fields
         elif event_type in _END_EVENTS and (response := received.object("response")) is not None:
             self._response = response.fields
-        return self._text.end() if event_type in _END_EVENTS or event_type == _ITEM_EVENT else []
+        if event_type in _END_EVENTS or event_type == _ITEM_EVENT:
+            return self._text.end()
+        return []
 
     def end(self) -> list[TextDelta]:
         """Return the remaining text; only an event completes a response here."""

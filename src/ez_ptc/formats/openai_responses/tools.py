@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
+from ez_ptc.formats.content import delivered, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, objects, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
-from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.formats.openai_responses.media import media_part, text_part
@@ -58,15 +57,8 @@ def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return one item for each result; `names` is unused, since the items name no tool."""
     del names
-    return [_result_item(call, delivered(call.name, result)) for call, result in answered]
-
-
-def _result_item(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    output: str | list[dict[str, Any]]
-    if not result.success:
-        output = error_text(result)
-    elif (parts := result_parts(result.output)) is None:
-        output = as_text(result.output)
-    else:
-        output = content_of_result(parts, text_part, media_part)
-    return {"type": "function_call_output", "call_id": call.id, "output": output}
+    items: list[dict[str, Any]] = []
+    for call, result in answered:
+        output = result_content(delivered(call.name, result), text_part, media_part)
+        items.append({"type": "function_call_output", "call_id": call.id, "output": output})
+    return items

@@ -37,8 +37,9 @@ def raise_reported_error(error: object) -> NoReturn:
     fields = cast("Mapping[str, object]", error) if isinstance(error, Mapping) else {"message": error}
     reason = fields.get("message")
     code = fields.get("code") or fields.get("type")
-    has_reason = isinstance(reason, str) and reason != ""
-    message = f"the provider returned an error: {one_line(reason) if has_reason else 'no reason given'}"
+    if not isinstance(reason, str) or not reason:
+        reason = "no reason given"
+    message = f"the provider returned an error: {one_line(reason)}"
     if isinstance(code, str | int):
         message += f" ({one_line(code)})"
     codes = {str(fields.get(key)) for key in ("code", "type")}

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ez_ptc.formats.content import as_text, delivered, error_text, result_parts
+from ez_ptc.formats.content import delivered, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable
 from ez_ptc.formats.lowering.strict import strict as strict_parameters
-from ez_ptc.formats.media import content_of_result
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.formats.openai_shapes.media import mistral_media_part, no_media_in_result, text_part
@@ -56,14 +55,8 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
 
 def result_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = False) -> dict[str, Any]:
     """Return the message with a call's result. OpenAI accepts only text in it, Mistral also media."""
-    result = delivered(call.name, result)
-    content: str | list[dict[str, Any]]
-    if not result.success:
-        content = error_text(result)
-    elif (parts := result_parts(result.output)) is None:
-        content = as_text(result.output)
-    elif for_mistral:
-        content = content_of_result(parts, text_part, mistral_media_part)
-    else:
-        content = "\n".join(part["text"] for part in content_of_result(parts, text_part, no_media_in_result))
+    sent = delivered(call.name, result)
+    content = result_content(sent, text_part, mistral_media_part if for_mistral else no_media_in_result)
+    if isinstance(content, list) and not for_mistral:
+        content = "\n".join(part["text"] for part in content)
     return {"role": "tool", "tool_call_id": call.id, "content": content}

@@ -21,7 +21,9 @@ def mistral_media_part(media: MediaMessage) -> Media | Unsupported:
         return {"type": "image_url", "image_url": {"url": data_url(media)}}
     if isinstance(media, DocumentMessage):
         part = {"type": "document_url", "document_url": data_url(media)}
-        return {**part, "document_name": media.name} if media.name else part
+        if media.name:
+            part["document_name"] = media.name
+        return part
     if not isinstance(media, AudioMessage):
         return Unsupported.of("Mistral", media)
     inline = inline_data(media)
