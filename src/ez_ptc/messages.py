@@ -99,7 +99,7 @@ class ToolResult(Printable):
     """How one call of a tool ended.
 
     A successful call has its `output`; a failed one has in `error` the text that a model may read, and in `exception`
-    what was raised. `mended` has a sentence for each slip of the model that was put right before the function ran.
+    what was raised. `repairs` has a sentence for each mistake of the model that was repaired before the function ran.
     `duration_ms` is the time from the call to its end, checks included.
     """
 
@@ -107,7 +107,7 @@ class ToolResult(Printable):
     output: object = None
     error: str | None = None
     exception: Exception | None = field(default=None, compare=False)
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     duration_ms: float = field(default=0.0, compare=False)
 
 

@@ -116,7 +116,7 @@ def test_a_slip_is_put_right_and_recorded(annotation: object, came: object, made
     call = bound(described(takes(annotation, {}).function), sent(came))
 
     assert alike(call.kwargs[ONLY], made)
-    assert list(call.mended) == sentences
+    assert list(call.repairs) == sentences
 
 
 LEFT_AS_IT_IS: list[tuple[object, object]] = [
@@ -152,7 +152,7 @@ def test_what_is_no_such_slip_is_refused(annotation: object, came: object) -> No
 def test_text_that_is_wanted_as_text_stays_text(annotation: object, came: str) -> None:
     call = bound(described(takes(annotation, {}).function), sent(came))
 
-    assert (call.kwargs[ONLY], call.mended) == (came, ())
+    assert (call.kwargs[ONLY], call.repairs) == (came, ())
 
 
 def order(number: int, tags: list[str], cups: int = 2, note: str = "none", by: Route = Route.SEA) -> None: ...
@@ -162,11 +162,11 @@ def test_null_for_a_parameter_with_a_default_leaves_it_to_the_function() -> None
     call = bound(described(order), '{"number": 1, "tags": [], "cups": null, "note": null, "by": null}')
 
     assert call.kwargs == {"number": 1, "tags": []}
-    assert call.mended == tuple(f"{name!r} came as null and is left out" for name in ("cups", "note", "by"))
+    assert call.repairs == tuple(f"{name!r} came as null and is left out" for name in ("cups", "note", "by"))
 
 
 def test_what_needs_no_mending_has_no_record_of_any() -> None:
-    assert bound(described(order), {"number": 1, "tags": ["a"]}).mended == ()
+    assert bound(described(order), {"number": 1, "tags": ["a"]}).repairs == ()
 
 
 def test_only_what_cannot_be_mended_is_complained_of() -> None:

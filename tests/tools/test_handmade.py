@@ -171,12 +171,12 @@ def test_known_slips_are_mended_and_recorded() -> None:
     made = Tool.from_schema("find", "Find.", schema, everything)
     result = made.execute(tags='["a"]', spot='{"lat": 1}', note=None, name='["x"]')
     assert result.output == {"tags": ["a"], "spot": {"lat": 1}, "name": '["x"]'}
-    assert result.mended == (
+    assert result.repairs == (
         "'tags' was JSON text and is read",
         "'spot' was JSON text and is read",
         "'note' was null and is left out",
     )
-    assert made.execute(tags=["a"]).mended == ()
+    assert made.execute(tags=["a"]).repairs == ()
 
 
 def test_null_for_what_may_be_left_out_is_left_out_further_in_too() -> None:
@@ -185,7 +185,7 @@ def test_null_for_what_may_be_left_out_is_left_out_further_in_too() -> None:
     made = Tool.from_schema("find", "Find.", schema, everything)
     result = made.execute(spots=[{"lat": 1, "note": None}])
     assert result.output == {"spots": [{"lat": 1}]}
-    assert result.mended == ("'spots[0].note' was null and is left out",)
+    assert result.repairs == ("'spots[0].note' was null and is left out",)
     assert "'spots[0].lat' is missing" in (made.execute(spots=[{"lat": None}]).error or "")
     assert "wants" in (made.execute(spots=[None]).error or "")
 
@@ -238,7 +238,7 @@ def test_nullable_in_a_default_is_no_keyword() -> None:
     schema = {"type": "object", "properties": {"a": {"enum": [{"type": "string", "nullable": True}]}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
     assert made.execute(a={"type": "string", "nullable": True}).success
-    assert not made.execute(a=None).success or made.execute(a=None).mended
+    assert not made.execute(a=None).success or made.execute(a=None).repairs
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def run_call(
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+    return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
 
 
 def returned(
@@ -192,7 +192,7 @@ async def arun_call(
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
         return failure(tool.name, error, duration_ms=_milliseconds_since(started))
-    return ToolResult(success=True, output=output, mended=bound.mended, duration_ms=_milliseconds_since(started))
+    return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
 
 
 async def areturned(

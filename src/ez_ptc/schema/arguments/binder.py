@@ -25,12 +25,12 @@ _TOO_COSTLY: Final = (
 class BoundCall:
     """What to call the function with: `function(*call.args, **call.kwargs)`.
 
-    `mended` has a sentence for each slip of the model that was put right.
+    `repairs` has a sentence for each slip of the model that was put right.
     """
 
     args: tuple[object, ...]
     kwargs: dict[str, object]
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
