@@ -19,9 +19,8 @@ __all__ = ["Finding", "check_file", "check_folder", "main"]
 _FOLDERS: Final = ("src", "tests", "benchmarks", "scripts", "examples")
 _MODULE_LINES: Final = 400
 _FUNCTION_LINES: Final = 50
-_PARAMETERS: Final = 6
 _VAGUE_NAMES: Final = frozenset({"base", "common", "helper", "helpers", "misc", "util", "utils"})
-_SIZE_RULES: Final = ("C901", "PLR0912", "PLR0913", "PLR0915")
+_SIZE_RULES: Final = ("C901", "PLR0912", "PLR0915")
 _SUPPRESSION: Final = re.compile(r"#\s*(?P<kind>noqa|pyright:\s*ignore|type:\s*ignore)(?P<rest>.*)")
 _CODES_AND_REASON: Final = re.compile(r"^(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|\[[\w, ]+\])\W+\w+\W+\w+")
 
@@ -75,15 +74,6 @@ def _function_length(module: _Module) -> Iterator[tuple[int, str]]:
             yield function.lineno, f"{function.name} has {length} lines, at most {_FUNCTION_LINES} are allowed"
 
 
-def _function_parameters(module: _Module) -> Iterator[tuple[int, str]]:
-    for function in module.functions():
-        arguments = function.args
-        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-        count = len(names[1:] if names[:1] in (["self"], ["cls"]) else names)
-        if count > _PARAMETERS:
-            yield function.lineno, f"{function.name} has {count} parameters, at most {_PARAMETERS} are allowed"
-
-
 def _suppressions(module: _Module) -> Iterator[tuple[int, str]]:
     for number, comment in module.comments():
         if found := _SUPPRESSION.match(comment):
@@ -115,7 +105,6 @@ _RULES: Final[tuple[Callable[[_Module], Iterator[tuple[int, str]]], ...]] = (
     _module_length,
     _module_name,
     _function_length,
-    _function_parameters,
     _suppressions,
     _public_names,
 )

@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ez_ptc._sync import iterated, run_coroutine
+from ez_ptc._sync import BlockingEvents, run_coroutine
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ async def _three() -> AsyncGenerator[int]:
 def test_asynchronous_events_are_iterated_over_from_blocking_code(
     run: Callable[[Callable[[], object]], object],
 ) -> None:
-    assert run(lambda: list(iterated(_three()))) == [0, 1, 2]
+    assert run(lambda: list(BlockingEvents(_three()))) == [0, 1, 2]
     assert _threads() == []
 
 
@@ -96,7 +96,7 @@ def test_each_event_is_made_when_it_is_asked_for(run: Callable[[Callable[[], obj
     counter = Counter()
 
     def read() -> None:
-        events = iterated(counter())
+        events = BlockingEvents(counter())
         assert counter.made == []
         for number in range(3):
             assert next(events) == number
@@ -117,7 +117,7 @@ def test_events_see_the_context_of_whoever_asks_first() -> None:
         yield ORDER.get()
 
     ORDER.set("A-21")
-    assert list(iterated(order())) == ["A-21"]
+    assert list(BlockingEvents(order())) == ["A-21"]
 
 
 @wherever
@@ -129,7 +129,7 @@ def test_an_error_is_raised_once_after_the_events_before_it(run: Callable[[Calla
         raise error
 
     def read() -> None:
-        events = iterated(failing())
+        events = BlockingEvents(failing())
         assert next(events) == 1
         with pytest.raises(LookupError) as caught:
             next(events)
@@ -145,7 +145,7 @@ def test_an_error_of_the_consumer_leaves_nothing_behind(run: Callable[[Callable[
     counter = Counter()
 
     def read() -> None:
-        for _ in iterated(counter()):
+        for _ in BlockingEvents(counter()):
             message = "enough"
             raise ValueError(message)
 
@@ -161,7 +161,7 @@ def test_an_error_of_the_consumer_leaves_nothing_behind(run: Callable[[Callable[
 
 def test_a_dropped_iterator_ends_its_thread() -> None:
     counter = Counter()
-    events = iterated(counter())
+    events = BlockingEvents(counter())
     assert next(events) == 0
     (thread,) = _threads()
     del events
@@ -174,7 +174,7 @@ def test_a_dropped_iterator_ends_its_thread() -> None:
 
 def test_an_iterator_that_was_never_asked_starts_nothing() -> None:
     counter = Counter()
-    events = iterated(counter())
+    events = BlockingEvents(counter())
     events.close()
     assert list(events) == []
     assert (counter.made, _threads()) == ([], [])
@@ -193,7 +193,7 @@ def test_an_interruption_stops_what_is_being_made(run: Callable[[Callable[[], ob
             ended.set()
 
     def read() -> None:
-        events = iterated(interrupting())
+        events = BlockingEvents(interrupting())
         with pytest.raises(KeyboardInterrupt):
             next(events)
         assert ended.is_set()
@@ -211,7 +211,7 @@ def test_another_thread_may_close_while_an_event_is_awaited() -> None:
         await anyio.sleep_forever()
         yield 1
 
-    events = iterated(hanging())
+    events = BlockingEvents(hanging())
     closing = threading.Thread(target=lambda: (waiting.wait(20), events.close()))
     closing.start()
     assert list(events) == []
@@ -226,7 +226,7 @@ def test_what_makes_the_events_may_close_them() -> None:
         await anyio.lowlevel.checkpoint()
         yield 2
 
-    events = iterated(closing())
+    events = BlockingEvents(closing())
     assert list(events) == [1]
 
 
@@ -243,7 +243,7 @@ def test_a_swallowed_cancellation_makes_no_further_event() -> None:
         made.append(2)
         yield 2
 
-    events = iterated(stubborn())
+    events = BlockingEvents(stubborn())
     closing = threading.Thread(target=lambda: (waiting.wait(20), events.close()))
     closing.start()
     list(events)
@@ -255,13 +255,13 @@ def test_a_swallowed_cancellation_makes_no_further_event() -> None:
 def test_an_interpreter_ends_with_an_iterator_that_is_still_open() -> None:
     code = """
 import sys
-from ez_ptc._sync import iterated
+from ez_ptc._sync import BlockingEvents
 
 async def endless():
     while True:
         yield 1
 
-events = iterated(endless())
+events = BlockingEvents(endless())
 next(events)
 sys.exit(7)
 """
@@ -273,20 +273,20 @@ sys.exit(7)
 def test_an_iterator_in_a_fork_says_that_its_thread_is_gone() -> None:
     code = """
 import os, sys, warnings
-from ez_ptc._sync import iterated
+from ez_ptc._sync import BlockingEvents
 
 async def endless():
     while True:
         yield 1
 
 warnings.simplefilter("ignore")
-events = iterated(endless())
+events = BlockingEvents(endless())
 next(events)
 if os.fork() == 0:
     try:
         next(events)
     except RuntimeError as error:
-        os._exit(8 if "in a fork" in str(error) else 1)
+        os._exit(8 if "(a fork)" in str(error) else 1)
 _, status = os.wait()
 assert next(events) == 1
 sys.exit(os.waitstatus_to_exitcode(status))

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import Threads, run_coroutine, to_thread, within
+from ez_ptc._sync import Threads, call_within, run_coroutine, to_thread
 
 ORDER: ContextVar[str] = ContextVar("ORDER", default="none")
 
@@ -118,16 +118,16 @@ def test_what_a_call_with_a_time_to_end_in_raises_is_raised(error: Exception) ->
         raise error
 
     with pytest.raises(type(error)) as caught:
-        within(60, fail)
+        call_within(60, fail)
     assert caught.value is error
 
 
 def test_a_call_with_a_time_to_end_in_sees_the_callers_context_and_is_left_to_itself() -> None:
     ORDER.set("A-20")
     release = threading.Event()
-    assert within(60, ORDER.get) == "A-20"
+    assert call_within(60, ORDER.get) == "A-20"
     with pytest.raises(TimeoutError):
-        within(0.01, lambda: release.wait(60))
+        call_within(0.01, lambda: release.wait(60))
     release.set()
 
 

@@ -1,221 +1,87 @@
 """Give any language model your Python functions, as tool calls or as whole programs run in a sandbox.
 
-Every public name is here and is resolved on its first use, so that `import ez_ptc` costs next to nothing.
+Each public name is imported on first use, so `import ez_ptc` is cheap.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ez_ptc.conversation.builder import LLMPromptBuilder, llm
-    from ez_ptc.conversation.prices import Price, TurnUsage
-    from ez_ptc.conversation.saving.history import History
-    from ez_ptc.conversation.state import ConversationState
-    from ez_ptc.errors import (
-        ArgumentsError,
-        AuthenticationError,
-        CodeError,
-        ConnectionFailedError,
-        DuplicateToolError,
-        EzPtcError,
-        HistoryError,
-        IsolationUnavailableError,
-        JournalCorruptError,
-        JournalError,
-        MissingExtraError,
-        OutcomeUnknownError,
-        Overloaded,
-        ProtocolError,
-        ProviderError,
-        RateLimitError,
-        ReplayDivergedError,
-        SandboxError,
-        SchemaError,
-        ToolError,
-        ToolNotFoundError,
-        ToolTimeoutError,
-        TurnLimitError,
-        WorkerDiedError,
-    )
-    from ez_ptc.formats.prompt import Prompt, TextDelta
-    from ez_ptc.messages import (
-        Answer,
-        AudioMessage,
-        DocumentMessage,
-        ImageMessage,
-        MediaMessage,
-        Message,
-        MessageList,
-        MessageRole,
-        TextMessage,
-        ToolCall,
-        ToolCallMessage,
-        ToolResult,
-        ToolResultMessage,
-        Usage,
-        VideoMessage,
-    )
-    from ez_ptc.providers.anthropic import AnthropicProvider
-    from ez_ptc.providers.gemini import GeminiProvider
-    from ez_ptc.providers.mistral import MistralProvider
-    from ez_ptc.providers.openai_chat import OpenAIChatProvider
-    from ez_ptc.providers.openai_responses import OpenAIProvider
-    from ez_ptc.providers.provider import LLMProvider
-    from ez_ptc.providers.scripted import ScriptedProvider
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits
-    from ez_ptc.sandbox.process.backend import ProcessSandbox
-    from ez_ptc.schema.annotations.context import Context
-    from ez_ptc.schema.published_form import function_to_tool, type_to_json_schema
-    from ez_ptc.schema.tool_schema import generate_tool_schema
-    from ez_ptc.toolkit.session import Session
-    from ez_ptc.toolkit.toolkit import Toolkit
-    from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
-    from ez_ptc.tools.decorators import ez_tool, tool
-    from ez_ptc.tools.definitions.parameters import ParameterType, ToolParameter
-    from ez_ptc.tools.objects import tools_from
-    from ez_ptc.tools.registry import ToolRegistry
-    from ez_ptc.tools.tool import Tool
-
-__all__ = [
-    "Answer",
-    "AnthropicProvider",
-    "ArgumentsError",
-    "AudioMessage",
-    "AuthenticationError",
-    "CodeError",
-    "ConnectionFailedError",
-    "Context",
-    "ConversationState",
-    "DocumentMessage",
-    "DuplicateToolError",
-    "ExecutionResult",
-    "EzPtcError",
-    "GeminiProvider",
-    "History",
-    "HistoryError",
-    "ImageMessage",
-    "IsolationUnavailableError",
-    "JournalCorruptError",
-    "JournalError",
-    "LLMPromptBuilder",
-    "LLMProvider",
-    "Limits",
-    "MediaMessage",
-    "Message",
-    "MessageList",
-    "MessageRole",
-    "MissingExtraError",
-    "MistralProvider",
-    "OpenAIChatProvider",
-    "OpenAIProvider",
-    "OutcomeUnknownError",
-    "Overloaded",
-    "ParameterType",
-    "Price",
-    "ProcessSandbox",
-    "Prompt",
-    "ProtocolError",
-    "ProviderError",
-    "RateLimitError",
-    "ReplayDivergedError",
-    "SandboxError",
-    "SchemaError",
-    "ScriptedProvider",
-    "Session",
-    "TextDelta",
-    "TextMessage",
-    "Tool",
-    "ToolCall",
-    "ToolCallMessage",
-    "ToolError",
-    "ToolNotFoundError",
-    "ToolParameter",
-    "ToolRegistry",
-    "ToolResult",
-    "ToolResultMessage",
-    "ToolTimeoutError",
-    "Toolkit",
-    "TurnLimitError",
-    "TurnUsage",
-    "Usage",
-    "VideoMessage",
-    "WorkerDiedError",
-    "__version__",
-    "create_calculator_tool",
-    "create_datetime_tool",
-    "ez_tool",
-    "function_to_tool",
-    "generate_tool_schema",
-    "llm",
-    "tool",
-    "tools_from",
-    "type_to_json_schema",
-]
+from ez_ptc._lazy import install_lazy_importer
 
 __version__ = "1.0.0.dev0"
 
-_HOMES: Final = {
-    "Answer": "ez_ptc.messages",
-    "AnthropicProvider": "ez_ptc.providers.anthropic",
-    "AudioMessage": "ez_ptc.messages",
-    "Context": "ez_ptc.schema.annotations.context",
-    "ConversationState": "ez_ptc.conversation.state",
-    "DocumentMessage": "ez_ptc.messages",
-    "ExecutionResult": "ez_ptc.sandbox.execution",
-    "GeminiProvider": "ez_ptc.providers.gemini",
-    "History": "ez_ptc.conversation.saving.history",
-    "ImageMessage": "ez_ptc.messages",
-    "LLMPromptBuilder": "ez_ptc.conversation.builder",
-    "LLMProvider": "ez_ptc.providers.provider",
-    "Limits": "ez_ptc.sandbox.execution",
-    "MediaMessage": "ez_ptc.messages",
-    "Message": "ez_ptc.messages",
-    "MessageList": "ez_ptc.messages",
-    "MessageRole": "ez_ptc.messages",
-    "MistralProvider": "ez_ptc.providers.mistral",
-    "OpenAIChatProvider": "ez_ptc.providers.openai_chat",
-    "OpenAIProvider": "ez_ptc.providers.openai_responses",
-    "ParameterType": "ez_ptc.tools.definitions.parameters",
-    "Price": "ez_ptc.conversation.prices",
-    "ProcessSandbox": "ez_ptc.sandbox.process.backend",
-    "Prompt": "ez_ptc.formats.prompt",
-    "ScriptedProvider": "ez_ptc.providers.scripted",
-    "Session": "ez_ptc.toolkit.session",
-    "TextDelta": "ez_ptc.formats.prompt",
-    "TextMessage": "ez_ptc.messages",
-    "Tool": "ez_ptc.tools.tool",
-    "ToolCall": "ez_ptc.messages",
-    "ToolCallMessage": "ez_ptc.messages",
-    "ToolParameter": "ez_ptc.tools.definitions.parameters",
-    "ToolRegistry": "ez_ptc.tools.registry",
-    "ToolResult": "ez_ptc.messages",
-    "ToolResultMessage": "ez_ptc.messages",
-    "Toolkit": "ez_ptc.toolkit.toolkit",
-    "TurnUsage": "ez_ptc.conversation.prices",
-    "Usage": "ez_ptc.messages",
-    "VideoMessage": "ez_ptc.messages",
-    "create_calculator_tool": "ez_ptc.tools.builtin",
-    "create_datetime_tool": "ez_ptc.tools.builtin",
-    "ez_tool": "ez_ptc.tools.decorators",
-    "function_to_tool": "ez_ptc.schema.published_form",
-    "generate_tool_schema": "ez_ptc.schema.tool_schema",
-    "llm": "ez_ptc.conversation.builder",
-    "tool": "ez_ptc.tools.decorators",
-    "tools_from": "ez_ptc.tools.objects",
-    "type_to_json_schema": "ez_ptc.schema.published_form",
-}
-_HOME_OF_ERRORS: Final = "ez_ptc.errors"
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
-
-    value: object = getattr(import_module(_HOMES.get(name, _HOME_OF_ERRORS)), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# The one list of public names: type checkers read it, and so does the lazy importer.
+if TYPE_CHECKING or not install_lazy_importer(globals()):
+    from ez_ptc.conversation.builder import LLMPromptBuilder as LLMPromptBuilder
+    from ez_ptc.conversation.builder import llm as llm
+    from ez_ptc.conversation.loop.stream import BlockingStream as BlockingStream
+    from ez_ptc.conversation.loop.stream import ConversationStream as ConversationStream
+    from ez_ptc.conversation.prices import Price as Price
+    from ez_ptc.conversation.prices import TurnUsage as TurnUsage
+    from ez_ptc.conversation.saving.history import History as History
+    from ez_ptc.conversation.saving.history import HistoryRecord as HistoryRecord
+    from ez_ptc.conversation.state import ConversationState as ConversationState
+    from ez_ptc.errors import ArgumentsError as ArgumentsError
+    from ez_ptc.errors import AuthenticationError as AuthenticationError
+    from ez_ptc.errors import CodeError as CodeError
+    from ez_ptc.errors import ConnectionFailedError as ConnectionFailedError
+    from ez_ptc.errors import DuplicateToolError as DuplicateToolError
+    from ez_ptc.errors import EzPtcError as EzPtcError
+    from ez_ptc.errors import HistoryError as HistoryError
+    from ez_ptc.errors import IsolationUnavailableError as IsolationUnavailableError
+    from ez_ptc.errors import MissingExtraError as MissingExtraError
+    from ez_ptc.errors import Overloaded as Overloaded
+    from ez_ptc.errors import ProtocolError as ProtocolError
+    from ez_ptc.errors import ProviderError as ProviderError
+    from ez_ptc.errors import RateLimitError as RateLimitError
+    from ez_ptc.errors import SandboxError as SandboxError
+    from ez_ptc.errors import SchemaError as SchemaError
+    from ez_ptc.errors import ToolError as ToolError
+    from ez_ptc.errors import ToolNotFoundError as ToolNotFoundError
+    from ez_ptc.errors import ToolTimeoutError as ToolTimeoutError
+    from ez_ptc.errors import TurnLimitError as TurnLimitError
+    from ez_ptc.errors import WorkerDiedError as WorkerDiedError
+    from ez_ptc.formats.prompt import Prompt as Prompt
+    from ez_ptc.formats.prompt import TextDelta as TextDelta
+    from ez_ptc.messages import Answer as Answer
+    from ez_ptc.messages import AudioMessage as AudioMessage
+    from ez_ptc.messages import DocumentMessage as DocumentMessage
+    from ez_ptc.messages import ImageMessage as ImageMessage
+    from ez_ptc.messages import MediaMessage as MediaMessage
+    from ez_ptc.messages import Message as Message
+    from ez_ptc.messages import MessageList as MessageList
+    from ez_ptc.messages import MessageRole as MessageRole
+    from ez_ptc.messages import TextMessage as TextMessage
+    from ez_ptc.messages import ToolCall as ToolCall
+    from ez_ptc.messages import ToolCallMessage as ToolCallMessage
+    from ez_ptc.messages import ToolResult as ToolResult
+    from ez_ptc.messages import ToolResultMessage as ToolResultMessage
+    from ez_ptc.messages import Usage as Usage
+    from ez_ptc.messages import VideoMessage as VideoMessage
+    from ez_ptc.providers.anthropic import AnthropicProvider as AnthropicProvider
+    from ez_ptc.providers.gemini import GeminiProvider as GeminiProvider
+    from ez_ptc.providers.mistral import MistralProvider as MistralProvider
+    from ez_ptc.providers.openai_chat import OpenAIChatProvider as OpenAIChatProvider
+    from ez_ptc.providers.openai_responses import OpenAIProvider as OpenAIProvider
+    from ez_ptc.providers.provider import LLMProvider as LLMProvider
+    from ez_ptc.providers.scripted import ScriptedProvider as ScriptedProvider
+    from ez_ptc.sandbox.execution import ExecutionResult as ExecutionResult
+    from ez_ptc.sandbox.execution import Limits as Limits
+    from ez_ptc.sandbox.execution import Sandbox as Sandbox
+    from ez_ptc.sandbox.process.backend import ProcessSandbox as ProcessSandbox
+    from ez_ptc.schema.annotations.context import Context as Context
+    from ez_ptc.schema.published_form import function_to_tool as function_to_tool
+    from ez_ptc.schema.published_form import type_to_json_schema as type_to_json_schema
+    from ez_ptc.schema.tool_schema import generate_tool_schema as generate_tool_schema
+    from ez_ptc.toolkit.session import Session as Session
+    from ez_ptc.toolkit.toolkit import Toolkit as Toolkit
+    from ez_ptc.tools.approval import Approve as Approve
+    from ez_ptc.tools.builtin import create_calculator_tool as create_calculator_tool
+    from ez_ptc.tools.builtin import create_datetime_tool as create_datetime_tool
+    from ez_ptc.tools.decorators import ToolOptions as ToolOptions
+    from ez_ptc.tools.decorators import ez_tool as ez_tool
+    from ez_ptc.tools.decorators import tool as tool
+    from ez_ptc.tools.definitions.parameters import ParameterType as ParameterType
+    from ez_ptc.tools.definitions.parameters import ToolParameter as ToolParameter
+    from ez_ptc.tools.objects import tools_from as tools_from
+    from ez_ptc.tools.registry import ToolRegistry as ToolRegistry
+    from ez_ptc.tools.tool import Tool as Tool

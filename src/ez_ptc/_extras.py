@@ -1,4 +1,4 @@
-"""Imports an optional dependency, or says how to install it."""
+"""Importing optional dependencies."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,10 +12,10 @@ __all__ = ["import_extra"]
 
 
 def import_extra(module: str, *, extra: str) -> "ModuleType":
-    """Import `module`, which comes with the extra `extra` of ez-ptc.
+    """Import `module`, a dependency of the extra `extra`.
 
-    Raises `MissingExtraError` with the install command when the module, or the package it lies in, is not installed.
-    A module that is installed and fails to import one of its own dependencies raises what it raises.
+    Raises `MissingExtraError` with the install command if the module or its package is not installed. Errors of an
+    installed module pass through, such as a missing dependency of its own.
     """
     try:
         return import_module(module)

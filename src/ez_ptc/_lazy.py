@@ -1,19 +1,19 @@
-"""Attributes that are made on first use, without a lock."""
+"""Values made on first use: attributes of objects, and the public names of the package."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["lazy"]
+__all__ = ["install_lazy_importer", "lazy"]
 
 R = TypeVar("R")
 S = TypeVar("S")
 
 
 class lazy(Generic[S, R]):  # noqa: N801 - a decorator, as `property` is one
-    """A property that is computed once. Where several threads ask at once, each computes it and all get the first one.
+    """A property that is computed once. Threads that read it at the same time each compute it, and all get one value.
 
-    Python 3.11's `functools.cached_property` does the same for all instances under one lock, which a fork in another
-    thread would leave locked for ever.
+    `functools.cached_property` of Python 3.11 has a lock for all instances, which a fork in another thread would leave
+    locked forever.
     """
 
     def __init__(self, make: Callable[[S], R]) -> None:
@@ -32,3 +32,39 @@ class lazy(Generic[S, R]):  # noqa: N801 - a decorator, as `property` is one
             return self
         attributes: dict[str, Any] = vars(instance)
         return attributes.setdefault(self._name, self._make(instance))
+
+
+def install_lazy_importer(namespace: dict[str, Any]) -> bool:
+    """Make a module's names importable on first use, and return whether that worked.
+
+    `namespace` is the module's `globals()`. The names are those of its lines `from module import Name as Name`. The
+    module also gets `__all__`, a `dir()` of public names only, and public names get it as their `__module__`. Returns
+    False if the source code is not available, as in a frozen application: then the lines have to run.
+    """
+    try:
+        with open(namespace["__file__"], encoding="utf-8") as file:  # noqa: PTH123 - pathlib is slow to import
+            words = [line.split() for line in file]
+    except (OSError, UnicodeDecodeError):
+        return False
+    homes = {word[3]: word[1] for word in words if word[:1] == ["from"] and word[4:5] == ["as"]}
+    package: str = namespace["__name__"]
+    namespace["__all__"] = names = sorted([*homes, "__version__"])
+
+    def __getattr__(name: str) -> object:  # noqa: N807 - the module's
+        if name not in homes:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        value: Any = getattr(import_module(homes[name]), name)
+        if getattr(value, "__module__", None) == homes[name]:
+            value.__module__ = package
+        namespace[name] = value
+        return value
+
+    def __dir__() -> list[str]:  # noqa: N807 - the module's
+        return names
+
+    namespace.update(__getattr__=__getattr__, __dir__=__dir__)
+    del namespace["TYPE_CHECKING"], namespace["install_lazy_importer"]
+    return bool(homes)

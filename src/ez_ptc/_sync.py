@@ -1,4 +1,4 @@
-"""The one place where a blocking call becomes an awaited one, and the reverse; and what a fork of the host undoes."""
+"""Crossing between blocking and asynchronous code, in both directions, and hooks for forks of the host."""
 
 import contextlib
 import contextvars
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BlockingEvents",
     "Threads",
+    "call_within",
     "from_other_threads",
-    "iterated",
     "on_fork",
     "run_coroutine",
     "to_thread",
-    "within",
 ]
 
 R = TypeVar("R")
@@ -36,15 +35,14 @@ _IDLE_SECONDS = 10.0
 
 
 async def to_thread(function: Callable[..., R], *arguments: object, seconds: float | None = None) -> R:
-    """Call a blocking function in a worker thread and await what it returns.
+    """Call a blocking function in a worker thread and await its result.
 
-    The thread sees the caller's context variables. When the caller is cancelled, it goes on at once and the thread is
-    left to end by itself: a thread cannot be stopped, and nobody should wait for one that hangs, neither the caller nor
-    the interpreter at its end. A function that had not begun then does not begin. At most as many calls are waited for
-    as anyio's default limiter has places (40); further ones wait for a place.
+    The thread sees the caller's context variables. A cancelled caller continues at once and abandons the thread: a
+    thread cannot be stopped, and neither the caller nor the exiting interpreter should wait for one that hangs. A
+    function that has not begun by then never begins. anyio's default limiter bounds concurrent calls (to 40).
 
-    `function` must not raise `StopIteration`, which no coroutine can carry. Raises TimeoutError when it takes longer
-    than `seconds` from when it began.
+    `function` must not raise `StopIteration`, which a coroutine cannot raise. Raises TimeoutError if the call takes
+    longer than `seconds` after it begins.
     """
     from anyio import Event, fail_after
     from anyio.to_thread import current_default_thread_limiter
@@ -52,22 +50,22 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
     ended = Event()
     wake = from_other_threads(ended.set)
     async with current_default_thread_limiter():
-        outcome = _started(_threads_here().start, function, *arguments, and_then=wake)
+        outcome = _start_in_thread(_loop_threads().start, function, *arguments, and_then=wake)
         try:
             with fail_after(seconds):
                 await ended.wait()
         finally:
-            outcome.cancel()  # which does nothing to what has begun
+            outcome.cancel()  # without effect on a function that has begun
     return outcome.result()
 
 
-def within(seconds: float, function: Callable[[], R]) -> R:
-    """Call a function in a worker thread and wait for it, but no longer than that; it is then left to itself.
+def call_within(seconds: float, function: Callable[[], R]) -> R:
+    """Call a function in a new thread and wait at most `seconds` for its result; then the thread is abandoned.
 
-    The thread sees the caller's context variables. A function that had not begun when the time was over does not begin.
-    Raises TimeoutError then, and what the function raises; it must not raise TimeoutError itself.
+    The thread sees the caller's context variables. A function that has not begun by then never begins. Raises
+    TimeoutError, or whatever the function raises; it must not raise TimeoutError itself.
     """
-    outcome = _started(_in_a_new_thread, function)
+    outcome = _start_in_thread(_start_new_thread, function)
     try:
         return outcome.result(timeout=seconds)
     finally:
@@ -75,17 +73,16 @@ def within(seconds: float, function: Callable[[], R]) -> R:
 
 
 class Threads:
-    """Runs jobs in threads: made when needed, kept for a while, never waited for.
+    """An unbounded pool of daemon threads, which end after ten idle seconds.
 
-    A bounded pool would be used up by jobs that hang, and the interpreter would wait for them at its end. These are
-    daemons; an idle one is used again before a new one is made, and ends by itself.
+    Jobs that hang would use up a bounded pool, and the exiting interpreter would wait for threads that are not daemons.
     """
 
     def __init__(self) -> None:
         self._idle: deque[SimpleQueue[Callable[[], None]]] = deque()
 
     def forget(self) -> None:
-        """Make new threads from now on: in a fork of the host the idle ones do not exist."""
+        """Forget the idle threads, which do not exist in a fork of the host."""
         self._idle.clear()
 
     def start(self, job: Callable[[], None]) -> None:
@@ -107,7 +104,7 @@ class Threads:
                 with contextlib.suppress(ValueError):
                     self._idle.remove(inbox)
                     return
-                # Taken from the idle ones at the last moment: a job is on its way.
+                # Another thread took this one from the deque at the last moment: a job is on its way.
                 job = inbox.get()
 
 
@@ -118,8 +115,8 @@ def _threads_of_loops() -> "RunVar[Threads]":
     return RunVar("ez_ptc_threads")
 
 
-def _threads_here() -> Threads:
-    """Return the threads of the event loop that runs here: they end some time after it."""
+def _loop_threads() -> Threads:
+    """Return the threads of the running event loop."""
     variable = _threads_of_loops()
     try:
         return variable.get()
@@ -129,17 +126,17 @@ def _threads_here() -> Threads:
         return threads
 
 
-def _in_a_new_thread(job: Callable[[], None]) -> None:
+def _start_new_thread(job: Callable[[], None]) -> None:
     threading.Thread(target=job, name="ez-ptc-call", daemon=True).start()
 
 
-def _started(
+def _start_in_thread(
     start: Callable[[Callable[[], None]], None],
     function: Callable[..., R],
     *arguments: object,
     and_then: Callable[[], object] | None = None,
 ) -> Future[R]:
-    """Start a function in a thread that nobody waits for, and return where its outcome will be."""
+    """Start a function in a thread by `start`, and return the future of its outcome."""
     outcome: Future[R] = Future()
     context = contextvars.copy_context()
 
@@ -149,10 +146,10 @@ def _started(
         try:
             context.run(_forget_the_outer_loop, None)
             outcome.set_result(context.run(function, *arguments))
-        except BaseException as error:  # noqa: BLE001 - whatever ends the function is raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 - it is raised again for the future's caller
             outcome.set_exception(error)
         if and_then is not None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+            with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one waits
                 and_then()
 
     start(run)
@@ -160,7 +157,7 @@ def _started(
 
 
 def from_other_threads(function: Callable[[], object]) -> Callable[[], object]:
-    """Return what calls a function in the event loop that runs here, from any thread."""
+    """Return a function for any thread that schedules `function` in the running event loop."""
     import asyncio
 
     from anyio import get_cancelled_exc_class
@@ -173,14 +170,14 @@ def from_other_threads(function: Callable[[], object]) -> Callable[[], object]:
 
 
 def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *arguments: object) -> R:
-    """Call an asynchronous function from blocking code, and return what it returns or raise what it raises.
+    """Call an asynchronous function from blocking code, and return its result or raise its exception.
 
-    It runs on an asyncio event loop of its own: in this thread where no loop runs here, otherwise in a new one, while
-    this thread waits. It sees the caller's context variables either way. An interruption of this thread cancels it.
+    It runs on a new asyncio event loop: in this thread, or in another if a loop is running in this one. It sees the
+    caller's context variables in both cases. An interruption of this thread cancels it.
     """
     import asyncio
 
-    if not _a_loop_runs_here():
+    if not _is_loop_running():
         return asyncio.run(function(*arguments))
     running = _LoopThread(function(*arguments))
     try:
@@ -194,7 +191,7 @@ def run_coroutine(function: Callable[..., Coroutine[object, object, R]], *argume
 
 
 class _LoopThread(Generic[R]):
-    """A coroutine that runs on an asyncio event loop in a thread of its own, with the caller's context variables."""
+    """A coroutine on an asyncio event loop in its own thread, with the caller's context variables."""
 
     def __init__(self, coroutine: Coroutine[object, object, R]) -> None:
         import asyncio
@@ -205,7 +202,7 @@ class _LoopThread(Generic[R]):
         self._task: Final = self._loop.create_task(coroutine, context=context)
         self._interruption: BaseException | None = None
         self._ended: Final = threading.Event()
-        # A daemon, because the interpreter would wait at its end for a thread that is left behind.
+        # A daemon, because the exiting interpreter would wait for an abandoned thread.
         self._thread: Final = threading.Thread(target=self._run, name="ez-ptc-coroutine", daemon=True)
 
     def start(self) -> None:
@@ -218,17 +215,17 @@ class _LoopThread(Generic[R]):
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(asyncio.wait([self._task]))
-        except BaseException as error:  # noqa: BLE001 - an interruption ends the loop, and is raised with the result
+        except BaseException as error:  # noqa: BLE001 - an interruption ends the loop, and `result` raises it
             self._interruption = error
         finally:
             self._ended.set()
 
     def is_alive(self) -> bool:
-        """Say whether the thread runs."""
+        """Return whether the thread is running."""
         return self._thread.is_alive()
 
     def call(self, function: Callable[[], object]) -> None:
-        """Call a function in the event loop, unless that has ended."""
+        """Call a function in the event loop, unless the loop is closed."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(function)
 
@@ -237,14 +234,14 @@ class _LoopThread(Generic[R]):
         self.call(self._task.cancel)
 
     def join(self) -> None:
-        """Wait until the coroutine, and all that it left in its loop, has ended. Its own thread goes on at once."""
+        """Wait for the end of the coroutine and of everything it left in its loop; a no-op in its own thread."""
         if self.is_alive() and threading.current_thread() is not self._thread:
-            # An interrupted Thread.join() takes a thread that runs for one that has ended.
+            # After an interrupted Thread.join(), a running thread would pass for one that has ended.
             self._ended.wait()
             self._thread.join()
 
     def failure(self) -> BaseException | None:
-        """Return what the coroutine raised, a cancellation too, or None where it has not ended so."""
+        """Return the coroutine's exception, which may be a cancellation, or None."""
         try:
             self.result()
         except BaseException as error:  # noqa: BLE001 - it is returned
@@ -252,22 +249,22 @@ class _LoopThread(Generic[R]):
         return None
 
     def result(self) -> R:
-        """Return what the coroutine returned once it has ended, or raise what it raised."""
+        """Return the result of the coroutine, which has ended, or raise its exception."""
         if self._task.done() and not (self._interruption is not None and self._task.cancelled()):
             return self._task.result()
         if self._interruption is not None:  # of another task in the loop
             raise self._interruption
-        message = "the thread that runs this coroutine is gone, as in a fork: start it again in this process"
+        message = "the thread of this coroutine does not exist in this process (a fork): start it again"
         raise RuntimeError(message)
 
 
 class BlockingEvents(Iterator[R]):
-    """Asynchronous events for blocking code to iterate over: each is made when it is asked for, and not before.
+    """An iterator over asynchronous events for blocking code; each event is produced when it is requested.
 
-    One task makes all of them, because cancel scopes may not move from one task to another, and waits after each until
-    the next one is asked for. Its event loop runs in a thread of its own, so that it makes no difference whether a loop
-    runs in the caller's. Closing cancels the task and waits for its end, as does an interruption of the caller. An
-    iterator that is dropped cancels it too, but waits for nothing: the garbage collector may run in any thread.
+    One task produces all of them, because cancel scopes must not move between tasks, and waits after each for the next
+    request. Its event loop has its own thread, so a loop may run in the caller's. Closing the iterator, or interrupting
+    the caller, cancels the task and waits for its end. Dropping the iterator cancels it without waiting, because the
+    garbage collector may run in any thread.
     """
 
     def __init__(self, events: AsyncGenerator[R]) -> None:
@@ -285,7 +282,7 @@ class BlockingEvents(Iterator[R]):
         try:
             running = self._ask()
             event = self._made.get()
-        except BaseException:  # whatever a signal handler raises; it is raised again
+        except BaseException:  # whatever a signal handler raises
             self.close()
             raise
         if event is not None:
@@ -297,7 +294,7 @@ class BlockingEvents(Iterator[R]):
         raise StopIteration
 
     def close(self) -> None:
-        """Stop: what has not happened yet will not. May be called from any thread."""
+        """Cancel the remaining events. May be called from any thread."""
         self._closed.set()
         if self._running is not None:
             self._running.cancel()
@@ -305,13 +302,13 @@ class BlockingEvents(Iterator[R]):
 
     def _ask(self) -> _LoopThread[None]:
         if self._running is None:
-            # Nothing in the thread refers to this object, which would never be dropped then.
+            # The thread must not refer to this object, or it would never be garbage collected.
             self._running = _LoopThread(_make_events(self._events, self._made, self._wanted, self._closed))
             weakref.finalize(self, _drop, self._running, self._closed)
             self._running.start()
         else:
             self._running.call(self._wanted.release)
-            if not self._running.is_alive():  # the last event was made before, or this is a fork of its process
+            if not self._running.is_alive():  # the events have ended, or this is a fork
                 self._made.put(None)
         return self._running
 
@@ -338,15 +335,10 @@ async def _make_events(
         made.put(None)
 
 
-def iterated(events: AsyncGenerator[R]) -> BlockingEvents[R]:
-    """Iterate over asynchronous events from blocking code; closing the iterator cancels what gives them."""
-    return BlockingEvents(events)
-
-
 def on_fork(target: T, function: Callable[[T], None]) -> None:
-    """Call `function(target)` in every fork of this process that is made while `target` lives.
+    """Call `function(target)` in every fork of this process for as long as `target` exists.
 
-    One hook serves all targets: a hook can never be removed, and each would be called at every fork.
+    All targets share one hook, since hooks can never be removed.
     """
     _calls_on_fork()[target] = function
 
@@ -359,29 +351,28 @@ def _calls_on_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
         for target, function in tuple(calls.items()):
             function(target)
 
-    # Where it is missing, a process cannot fork.
-    if hasattr(os, "register_at_fork"):
+    if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
         os.register_at_fork(after_in_child=call_all)
     return calls
 
 
-def _a_loop_runs_here() -> bool:
+def _is_loop_running() -> bool:
     import asyncio
 
     from anyio import get_cancelled_exc_class
 
     with contextlib.suppress(RuntimeError):
-        # Also between its tasks, where a signal handler may have interrupted it.
+        # Also true between tasks, where a signal handler may run.
         asyncio.get_running_loop()
         return True
     try:
         get_cancelled_exc_class()
-    except RuntimeError:  # what anyio says where no loop runs has this class in all its versions
+    except RuntimeError:  # anyio's NoEventLoopError, and what its older versions raise
         return False
     return True
 
 
 def _forget_the_outer_loop(library: str | None) -> None:
-    # anyio asks sniffio, where that is installed, which library runs, and its answer lies in a context variable.
+    # If sniffio is installed, anyio asks it for the running library, which it keeps in a context variable.
     if (sniffio := sys.modules.get("sniffio")) is not None:
         sniffio.current_async_library_cvar.set(library)

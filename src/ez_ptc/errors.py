@@ -1,32 +1,27 @@
-"""Every exception that this library raises.
+"""All exceptions of this library.
 
     EzPtcError
     ├── SchemaError (TypeError)              a function cannot be described as a tool
     ├── DuplicateToolError (ValueError)      two tools have one name
     ├── ToolNotFoundError (LookupError)      no tool has that name
-    ├── ArgumentsError (ValueError)          what a model sent does not fit the tool's parameters
-    ├── ToolError                            raise it in a tool to tell the model
+    ├── ArgumentsError (ValueError)          a model's arguments do not fit the tool's parameters
+    ├── ToolError                            raise it in a tool to send the model an error message
     │   └── ToolTimeoutError (TimeoutError)  a tool took longer than its `timeout`
     ├── CodeError                            the model's program failed
     ├── SandboxError
-    │   ├── WorkerDiedError                  the process that ran the program is gone
-    │   ├── ProtocolError                    a frame from the sandbox broke the rules
-    │   ├── IsolationUnavailableError        the kernel does not give what is required
-    │   └── Overloaded                       too many programs wait for their turn, or one waited too long
-    ├── JournalError
-    │   ├── ReplayDivergedError              a program took another way than its journal
-    │   ├── OutcomeUnknownError              a tool was started, and nobody knows how it ended
-    │   └── JournalCorruptError              the journal's rows do not hold together
+    │   ├── WorkerDiedError                  the worker process died
+    │   ├── ProtocolError                    the worker sent an invalid frame
+    │   ├── IsolationUnavailableError        the kernel lacks a required isolation feature
+    │   └── Overloaded                       the queue of programs is full, or one waited too long
     ├── ProviderError
     │   ├── AuthenticationError              the key is missing or refused
-    │   ├── RateLimitError                   too many requests; `retry_after` says how long to wait
+    │   ├── RateLimitError                   too many requests; `retry_after` is the time to wait
     │   └── ConnectionFailedError            the provider could not be reached
-    ├── TurnLimitError                       a conversation took more turns than it may
-    ├── HistoryError (ValueError)            a saved conversation cannot be read, or one not be saved
+    ├── TurnLimitError                       a conversation reached its limit
+    ├── HistoryError (ValueError)            a conversation could not be loaded or saved
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
-Each takes its message first: what happened, to what, and what to do next. What a program may want to read apart from
-the message is an attribute.
+Messages say what happened and what to do next. Data that code may need is in attributes.
 """
 
 from collections.abc import Iterable
@@ -40,15 +35,11 @@ __all__ = [
     "EzPtcError",
     "HistoryError",
     "IsolationUnavailableError",
-    "JournalCorruptError",
-    "JournalError",
     "MissingExtraError",
-    "OutcomeUnknownError",
     "Overloaded",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
-    "ReplayDivergedError",
     "SandboxError",
     "SchemaError",
     "ToolError",
@@ -60,11 +51,11 @@ __all__ = [
 
 
 class EzPtcError(Exception):
-    """The root of every error of this library.
+    """Base class of this library's exceptions.
 
-    Where it leaves a conversation, `continuation` is the builder that goes on with what was said and done before,
-    tools' results included; `continuation.converse()` asks once more. Exceptions that are not of this library, as those
-    of a listener or of an SDK, get the same attribute.
+    When an exception leaves a conversation, its `continuation` is a builder with everything up to the failure, tool
+    results included; `continuation.converse()` tries again. Foreign exceptions, as of a listener or an SDK, get the
+    attribute too.
     """
 
     continuation: object = None
@@ -82,13 +73,13 @@ class DuplicateToolError(EzPtcError, ValueError):
 
 
 class ToolNotFoundError(EzPtcError, LookupError):
-    """No tool has the name that was asked for; the message lists the names there are, nearest first."""
+    """No tool has that name; the message lists the available names, nearest first."""
 
 
 class ArgumentsError(EzPtcError, ValueError):
-    """What a model sent does not fit the tool's parameters.
+    """A model's arguments do not fit the tool's parameters.
 
-    `problems` has one sentence for each field that is wrong; the message is all of them after the tool's name.
+    `problems` has one sentence for each wrong field; the message is the tool's name and all of them.
     """
 
     def __init__(self, message: str, *, problems: Iterable[str] = ()) -> None:
@@ -97,7 +88,7 @@ class ArgumentsError(EzPtcError, ValueError):
 
 
 class ToolError(EzPtcError):
-    """Raise it in a tool to tell the model what went wrong; its message is what the model reads."""
+    """Raise it in a tool to send the model an error message."""
 
 
 class ToolTimeoutError(ToolError, TimeoutError):
@@ -109,39 +100,23 @@ class CodeError(EzPtcError):
 
 
 class SandboxError(EzPtcError):
-    """The sandbox could not do its work; never the program's own mistake."""
+    """The sandbox failed, not the program."""
 
 
 class WorkerDiedError(SandboxError):
-    """The process that ran the program is gone."""
+    """The worker process died."""
 
 
 class ProtocolError(SandboxError):
-    """A frame from the sandbox broke the rules, and its worker was killed."""
+    """The worker sent an invalid frame, and was killed."""
 
 
 class IsolationUnavailableError(SandboxError):
-    """The kernel does not give an isolation that is required; nothing runs without it."""
+    """The kernel lacks a required isolation feature; nothing runs without it."""
 
 
-class Overloaded(SandboxError):  # noqa: N818 - the name that the design gives it; nothing is wrong but the moment
-    """More programs were to run than the sandbox takes: run fewer at a time, later, or in a larger sandbox."""
-
-
-class JournalError(EzPtcError):
-    """The durable record of an execution cannot be used."""
-
-
-class ReplayDivergedError(JournalError):
-    """A program took another way than its journal says, before anything ran a second time."""
-
-
-class OutcomeUnknownError(JournalError):
-    """A tool was started and nobody knows how it ended: a person must decide."""
-
-
-class JournalCorruptError(JournalError):
-    """The journal's rows do not hold together."""
+class Overloaded(SandboxError):  # noqa: N818 - a temporary condition, as in the name of HTTP's 529
+    """The sandbox's queue is full: run fewer programs at a time, retry later, or use a larger sandbox."""
 
 
 class ProviderError(EzPtcError):
@@ -153,7 +128,7 @@ class AuthenticationError(ProviderError):
 
 
 class RateLimitError(ProviderError):
-    """The provider has had too many requests; `retry_after` is the number of seconds to wait, where it says."""
+    """The provider received too many requests; `retry_after` is the seconds to wait, or None if it does not say."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -165,9 +140,9 @@ class ConnectionFailedError(ProviderError):
 
 
 class TurnLimitError(EzPtcError):
-    """A conversation took more turns, calls or tokens than it may.
+    """A conversation reached its limit of turns, calls or tokens.
 
-    `entries` are what was said so far, in a form that can be continued; `continuation` is the builder that does so.
+    `entries` is the conversation so far; `continuation` is the builder that continues it.
     """
 
     def __init__(self, message: str, *, entries: tuple[object, ...] = ()) -> None:
@@ -176,7 +151,7 @@ class TurnLimitError(EzPtcError):
 
 
 class HistoryError(EzPtcError, ValueError):
-    """What was saved of a conversation cannot be read, or what is to be saved is nothing that can be."""
+    """A conversation could not be loaded or saved."""
 
 
 class MissingExtraError(EzPtcError, ImportError):

@@ -1,9 +1,8 @@
-"""What travels between a model and us.
+"""Messages, tool calls and answers: the data exchanged with a model.
 
-A conversation is a sequence of entries. What a person, a tool or a program says is a `Message`; what a model answered
-is an `Answer`: the messages in it, and the provider's own JSON, kept as it came. The next request to that provider
-sends that JSON back to the letter, with whatever is in it that we do not understand; a request to another provider is
-made from the messages.
+A conversation is a sequence of entries. A `Message` comes from a person, a tool or a program. An `Answer` comes from
+the model: its messages, and the provider's JSON, unchanged. The next request to the same provider returns that JSON
+exactly, with any fields we do not understand; a request to another provider is built from the messages.
 """
 
 from collections.abc import Mapping
@@ -34,59 +33,60 @@ __all__ = [
 ]
 
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
-"""For how long a provider may be asked to keep what it has read; each knows some of them."""
+"""The lifetimes of cached prompts; each provider supports some of them."""
 
-_REPR_DEPTH = 20
+_MAX_REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}
 
 
 def robust_repr(value: object) -> str:
-    """Return the `repr` of a value, whatever is in it.
+    """Return the `repr` of a value, even if the `repr` of something in it raises.
 
-    Python writes out no integer of more than 4,300 digits, and raises ValueError instead. There, and where an object's
-    own `__repr__` raises, the smallest part that cannot be written is replaced by what it is.
+    The smallest such part is replaced by a description. Python itself raises ValueError for integers of more than
+    4,300 digits.
     """
-    return _written(value, _REPR_DEPTH)
+    return _repr(value, _MAX_REPR_DEPTH)
 
 
-def _written(value: object, depth: int) -> str:
+def _repr(value: object, depth: int) -> str:
     try:
         return repr(value)
-    except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is written out
+    except Exception:  # noqa: BLE001 - foreign code: a `__repr__` may raise anything
         if depth == 0:
             return "…"
     if type(value) is int:
         return f"<an integer of {value.bit_length()} bits>"
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        texts = [f"{_written(key, depth - 1)}: {_written(item, depth - 1)}" for key, item in pairs]
+        texts = [f"{_repr(key, depth - 1)}: {_repr(item, depth - 1)}" for key, item in pairs]
         return f"{{{', '.join(texts)}}}"
     brackets = _BRACKETS.get(type(value))
     if brackets is None:
         return f"<{type(value).__name__}>"
     items = cast("list[object]", value)
     comma = "," if type(value) is tuple and len(items) == 1 else ""
-    return brackets.format(", ".join(_written(item, depth - 1) for item in items) + comma)
+    return brackets.format(", ".join(_repr(item, depth - 1) for item in items) + comma)
 
 
 class Printable:
-    """A dataclass that can be printed whatever values its fields have."""
+    """A base for dataclasses whose `repr` never raises."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown = (
-            f"{each.name}={robust_repr(getattr(self, each.name))}" for each in fields(cast("Any", self)) if each.repr
+        texts = (
+            f"{field.name}={robust_repr(getattr(self, field.name))}"
+            for field in fields(cast("Any", self))
+            if field.repr
         )
-        return f"{type(self).__qualname__}({', '.join(shown)})"
+        return f"{type(self).__qualname__}({', '.join(texts)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCall(Printable):
-    """One call that a model asks for.
+    """One call requested by a model.
 
-    `arguments` are as the model sent them, not yet checked: a dict, or the JSON text where that is what came.
-    `Tool.call` takes both.
+    `arguments` are unchecked, as the model sent them: a dict or JSON text. `Tool.call` accepts both.
     """
 
     id: str
@@ -96,11 +96,11 @@ class ToolCall(Printable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResult(Printable):
-    """How one call of a tool ended.
+    """The result of one tool call.
 
-    A successful call has its `output`; a failed one has in `error` the text that a model may read, and in `exception`
-    what was raised. `repairs` has a sentence for each mistake of the model that was repaired before the function ran.
-    `duration_ms` is the time from the call to its end, checks included.
+    A successful call has an `output`; a failed one has the `error` text for the model, and the `exception`. `repairs`
+    describes the mistakes of the model that were repaired before the function ran, a sentence each. `duration_ms` is
+    the duration of the whole call, checks included.
     """
 
     success: bool
@@ -112,7 +112,7 @@ class ToolResult(Printable):
 
 
 class MessageRole(StrEnum):
-    """Who says something."""
+    """The sender of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -121,9 +121,9 @@ class MessageRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Message(Printable):
-    """Something that was said; `role` says by whom.
+    """A message; `role` is its sender.
 
-    `cache` marks the end of what a provider is to keep, to read it again for less: True, or for how long, as "1h".
+    `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h".
     """
 
     role: MessageRole = field(kw_only=True)
@@ -132,7 +132,7 @@ class Message(Printable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TextMessage(Message):
-    """Text."""
+    """A text message."""
 
     text: str
     role: MessageRole = field(default=MessageRole.USER, kw_only=True)
@@ -143,10 +143,9 @@ class TextMessage(Message):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MediaMessage(Message):
-    """Something other than text: its bytes, with their `media_type`, or the address at which the provider finds it.
+    """Base of image, document, audio and video messages: bytes with their `media_type`, or a URL for the provider.
 
-    It is an `ImageMessage`, a `DocumentMessage`, an `AudioMessage` or a `VideoMessage`; `KIND` and `PHRASE`
-    name which in errors. A tool may return one, or a list of texts and of these.
+    `KIND` and `PHRASE` name the type in errors. A tool may return a media message, or a list of texts and media.
     """
 
     KIND: ClassVar[str] = "media"
@@ -170,7 +169,7 @@ class ImageMessage(MediaMessage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DocumentMessage(MediaMessage):
-    """A document, such as a PDF file or a plain text; `name` is what it is called."""
+    """A document, such as a PDF or plain text file, with its `name`."""
 
     KIND: ClassVar[str] = "document"
     PHRASE: ClassVar[str] = "a document"
@@ -181,7 +180,7 @@ class DocumentMessage(MediaMessage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AudioMessage(MediaMessage):
-    """A recording to listen to."""
+    """An audio recording."""
 
     KIND: ClassVar[str] = "audio"
     PHRASE: ClassVar[str] = "audio"
@@ -191,7 +190,7 @@ class AudioMessage(MediaMessage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VideoMessage(MediaMessage):
-    """A video to watch."""
+    """A video."""
 
     KIND: ClassVar[str] = "video"
     PHRASE: ClassVar[str] = "a video"
@@ -201,7 +200,7 @@ class VideoMessage(MediaMessage):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolCallMessage(Message):
-    """A call that a model asks for."""
+    """A tool call requested by a model."""
 
     tool_name: str
     tool_call_id: str
@@ -210,15 +209,15 @@ class ToolCallMessage(Message):
 
     @property
     def call(self) -> ToolCall:
-        """The same as `tools.calls` and the formats take it."""
+        """The call as a `ToolCall`."""
         return ToolCall(self.tool_call_id, self.tool_name, self.arguments)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ToolResultMessage(Message):
-    """How a call ended: what the tool returned or, where it failed, the text that a model may read.
+    """The result of a call: the tool's return value or, if `success` is false, the error text for the model.
 
-    A `result` that is made of parts is a tuple of `TextMessage` and `MediaMessage` objects.
+    A `result` with media is a tuple of `TextMessage` and `MediaMessage` objects.
     """
 
     tool_call_id: str
@@ -230,7 +229,7 @@ class ToolResultMessage(Message):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many tokens were read and written; those of `cached_tokens` and `reasoning_tokens` are counted there too."""
+    """Token counts; `input_tokens` includes `cached_tokens`, and `output_tokens` includes `reasoning_tokens`."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -248,18 +247,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Printable):
-    """What a model answered.
+    """A model's answer.
 
     Attributes:
-        messages: What it said: text and tool calls, in order.
-        stop_reason: Why it stopped: "end", "tool_calls", "length", "refusal", "pause", "malformed" where it wanted a
-            call and did not write one that can be read, or the provider's own word.
-        usage: The tokens that it took.
-        provider: The format that `content` is in, as "anthropic".
-        model: The model that answered, as the provider names it.
-        content: The provider's own JSON of what it said, kept as it came.
-        id: The provider's name for this answer.
-        details: What else the provider said of it, and what a format has to know when the answer goes back.
+        messages: Text and tool calls, in order.
+        stop_reason: "end", "tool_calls", "length", "refusal", "pause", "malformed" for an unreadable tool call, or the
+            provider's own reason.
+        usage: The tokens used.
+        provider: The format of `content`, such as "anthropic".
+        model: The provider's name of the model.
+        content: The provider's JSON, unchanged.
+        id: The provider's id of the answer.
+        details: Further data from the provider, and data a format needs to send the answer back.
     """
 
     messages: tuple[Message, ...]
@@ -273,13 +272,13 @@ class Answer(Printable):
 
     @property
     def text(self) -> str:
-        """All that it wrote."""
-        return "".join(each.text for each in self.messages if isinstance(each, TextMessage))
+        """The texts, joined."""
+        return "".join(message.text for message in self.messages if isinstance(message, TextMessage))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that it asks for."""
-        return tuple(each.call for each in self.messages if isinstance(each, ToolCallMessage))
+        """The tool calls it requests."""
+        return tuple(message.call for message in self.messages if isinstance(message, ToolCallMessage))
 
 
 Entry = Message | Answer

@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of what a model was asked and which tools ran; nothing happens where it is not installed.
+"""OpenTelemetry spans for requests to models and for tool calls; without OpenTelemetry, they do nothing.
 
-Names and attributes are those of OpenTelemetry's semantic conventions for generative AI. What was said is in them only
-where the environment variable `CAPTURE_CONTENT` asks for it.
+Names and attributes follow OpenTelemetry's semantic conventions for generative AI. Message contents are recorded only
+if the environment variable `CAPTURE_CONTENT` asks for them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["CAPTURE_CONTENT", "Attributes", "Notes", "span"]
 Attributes = dict[str, str | int | float | bool | list[str]]
 
 CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The environment variable by which instrumentations of models are asked to record texts, arguments and results."""
+"""The environment variable that tells instrumentations to record texts, arguments and results."""
 
 _ON_SPANS: Final = frozenset({"true", "span_only", "span_and_event"})
 
@@ -32,12 +32,12 @@ class _Span(Protocol):
 
 
 class Notes:
-    """What may be added to a span while it lasts; nothing is kept where there is none."""
+    """Adds attributes to a span; without a span, they are dropped."""
 
     def __init__(self, span: _Span | None = None) -> None:
         self._span = span
-        asked = os.environ.get(CAPTURE_CONTENT, "").strip().lower()
-        self.wants_content: Final = span is not None and span.is_recording() and asked in _ON_SPANS
+        setting = os.environ.get(CAPTURE_CONTENT, "").strip().lower()
+        self.wants_content: Final = span is not None and span.is_recording() and setting in _ON_SPANS
 
     def add(self, attributes: Attributes) -> None:
         """Add attributes."""
@@ -47,26 +47,26 @@ class Notes:
 
 @contextmanager
 def span(name: str, attributes: Attributes, *, is_client: bool = False) -> Generator[Notes]:
-    """Record a span while the context lasts; what is yielded adds attributes to it.
+    """Record a span for the duration of the context, and yield its `Notes`.
 
-    It becomes nobody's parent, because a generator that is left halfway could not undo that.
+    It does not become the current span: an abandoned generator could not restore the previous one.
     """
-    start = _starter()
+    start = _span_starter()
     if start is None:
         yield Notes()
         return
-    started = start(name, attributes=attributes, is_client=is_client)
+    recorded = start(name, attributes=attributes, is_client=is_client)
     try:
-        yield Notes(started)
-    except BaseException as error:  # being cancelled is an outcome too
-        started.set_attribute("error.type", type(error).__name__)
+        yield Notes(recorded)
+    except BaseException as error:  # cancellation included
+        recorded.set_attribute("error.type", type(error).__name__)
         raise
     finally:
-        started.end()
+        recorded.end()
 
 
 @functools.cache
-def _starter() -> Callable[..., _Span] | None:
+def _span_starter() -> Callable[..., _Span] | None:
     try:
         from opentelemetry import trace
     except ImportError:

@@ -209,7 +209,7 @@ def of_missing_annotations() -> None:
         """Take it."""
 
     del take.__annotations__["what"]
-    with pytest.warns(UserWarning, match="takes anything for what"):
+    with pytest.warns(UserWarning, match="accepts anything for what"):
         assert ez_tool(take).parameters["properties"] == {"what": {}}
 
 

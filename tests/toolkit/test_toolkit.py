@@ -81,9 +81,9 @@ def test_two_tools_of_one_name_are_refused() -> None:
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are_nearest_first() -> None:
-    with pytest.raises(ToolNotFoundError, match="there is no tool 'greed'; there are: greet, add"):
+    with pytest.raises(ToolNotFoundError, match="unknown tool 'greed'; available: greet, add"):
         Toolkit([add, greet]).get_tool("greed")
-    with pytest.raises(ToolNotFoundError, match="there are: none"):
+    with pytest.raises(ToolNotFoundError, match="available: none"):
         Toolkit([]).get_tool("greet")
 
 

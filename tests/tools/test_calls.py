@@ -191,10 +191,10 @@ async def test_a_tool_that_wants_to_end_its_host_has_failed(error: BaseException
         raise error
 
     name = type(error).__name__
-    assert f"leave tried to end the program that it runs in ({name}: " in str(run(leave).error)
-    assert f"leave tried to end the program that it runs in ({name}: " in str((await arun(leave)).error)
+    assert f"leave tried to end the host's process ({name}: " in str(run(leave).error)
+    assert f"leave tried to end the host's process ({name}: " in str((await arun(leave)).error)
     if isinstance(error, SystemExit):
-        assert "leave_later tried to end the program that it runs in" in str((await arun(leave_later)).error)
+        assert "leave_later tried to end the host's process" in str((await arun(leave_later)).error)
 
 
 def test_who_presses_control_c_ends_the_call() -> None:
@@ -251,7 +251,7 @@ def test_what_a_tool_waits_for_may_be_cancelled_and_the_calls_beside_it_go_on(ha
 
     asyncio.run(both())
     assert results["greet"].output == "Hello, Ada"
-    assert results["wait"].error == "wait was cancelled, and not by its caller: try again, or go on without it"
+    assert results["wait"].error == "wait was cancelled, but not by its caller: try again, or continue without it"
 
 
 def test_calls_run_side_by_side() -> None:

@@ -16,7 +16,7 @@ from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.annotations.context import Context
 from ez_ptc.tools.decorators import ez_tool
-from ez_ptc.tools.frameworks import passed_by
+from ez_ptc.tools.frameworks import passed_arguments
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
@@ -208,7 +208,7 @@ def test_optional_parameters_of_a_schema_are_left_out(call: Callable[..., Any]) 
 
 
 def test_no_argument_is_passed_twice_without_a_word() -> None:
-    passed = passed_by(inspect.signature(find))
+    passed = passed_arguments(inspect.signature(find))
     assert passed(("a",), {"what": "b"}) == (("a",), {"what": "b"})
     assert passed((1, 2, 3, 4), {}) == ((1, 2, 3, 4), {})
 

@@ -308,10 +308,13 @@ def test_the_host_fills_the_context_of_an_imported_tool() -> None:
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: Tool("no name", "", [], everything), "'no name' is no name for a tool"),
-        (lambda: Tool("find", cast("Any", None), [], everything), "find: its description is text, got NoneType"),
-        (lambda: Tool("find", "Find."), "a tool is made from a function, got NoneType"),
-        (lambda: Tool("find", "Find.", [], everything, fn=everything), "find: its function is given twice"),
+        (lambda: Tool("no name", "", [], everything), "invalid tool name 'no name'"),
+        (
+            lambda: Tool("find", cast("Any", None), [], everything),
+            "find: expected a description of type str, got NoneType",
+        ),
+        (lambda: Tool("find", "Find."), "expected a function, got NoneType"),
+        (lambda: Tool("find", "Find.", [], everything, fn=everything), "find: its function is passed twice"),
     ],
 )
 def test_a_tool_that_is_not_all_there_is_refused(make: Callable[[], object], complaint: str) -> None:
@@ -320,5 +323,5 @@ def test_a_tool_that_is_not_all_there_is_refused(make: Callable[[], object], com
 
 
 def test_an_option_that_there_is_not_is_answered_with_the_nearest() -> None:
-    with pytest.raises(TypeError, match="no option 'catgory': did you mean 'category'"):
+    with pytest.raises(TypeError, match="unknown option 'catgory'; did you mean 'category'"):
         Tool("find", "Find.", [], everything, **cast("Any", {"catgory": "geo"}))

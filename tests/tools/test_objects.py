@@ -86,7 +86,7 @@ def test_methods_of_the_base_come_first_and_as_they_are_overridden() -> None:
 def test_methods_are_chosen_by_name() -> None:
     assert [each.name for each in tools_from(Account(), include=["kind", "deposit"])] == ["deposit", "kind"]
     assert [each.name for each in tools_from(Account(), exclude=["kind", "deposit"])] == ["currency"]
-    with pytest.raises(LookupError, match="there is no public method '_audit'; there are: "):
+    with pytest.raises(LookupError, match="unknown public method '_audit'; available: "):
         tools_from(Account(), include=["_audit"])
 
 

@@ -49,7 +49,7 @@ def test_tools_are_found_by_name_and_by_category(registry: ToolRegistry) -> None
 
 def test_a_name_that_no_tool_has_is_none_or_an_error_with_the_nearest_first(registry: ToolRegistry) -> None:
     assert registry.get("by") is None
-    with pytest.raises(ToolNotFoundError, match="there is no tool 'by'; there are: buy, f"):
+    with pytest.raises(ToolNotFoundError, match="unknown tool 'by'; available: buy, f"):
         _ = registry["by"]
 
 
@@ -129,7 +129,7 @@ def test_a_tool_may_have_a_parameter_called_tool_name() -> None:
 def test_nothing_that_a_model_does_wrong_is_raised(registry: ToolRegistry) -> None:
     unknown = registry.execute("finde", city="Oslo")
     assert not unknown.success
-    assert unknown.error == "there is no tool 'finde'; there are: find, fail, buy"
+    assert unknown.error == "unknown tool 'finde'; available: find, fail, buy"
     assert isinstance(unknown.exception, ToolNotFoundError)
     assert isinstance(registry.execute("find", town="Oslo").exception, ArgumentsError)
     assert registry.execute("fail", reason="no").error == "no"
@@ -139,7 +139,7 @@ def test_errors_are_logged_before_they_become_results(registry: ToolRegistry, ca
     registry.execute("finde", city="Oslo")
     registry.execute("fail", reason="a reason")
     messages = [record.getMessage() for record in caplog.records]
-    assert messages[0].startswith("call refused: there is no tool 'finde'")
+    assert messages[0].startswith("call refused: unknown tool 'finde'")
     assert messages[1] == "fail failed: a reason"
 
 
@@ -169,7 +169,7 @@ def test_a_collection_is_filtered(registry: ToolRegistry) -> None:
 
 @pytest.mark.parametrize("option", ["names", "exclude"])
 def test_a_filter_that_names_no_tool_says_so(registry: ToolRegistry, option: str) -> None:
-    with pytest.raises(ToolNotFoundError, match="there is no tool 'sell'"):
+    with pytest.raises(ToolNotFoundError, match="unknown tool 'sell'"):
         registry.filtered(**cast("Any", {option: ["sell"]}))
     with pytest.raises(TypeError, match=rf"{option} is a list of names: write {option}=\['find'\]"):
         registry.filtered(**cast("Any", {option: "find"}))
@@ -191,7 +191,7 @@ def test_new_names_must_be_good_and_differ(registry: ToolRegistry) -> None:
         registry.renamed(find="buy")
     with pytest.raises(ToolNotFoundError, match="'sell'"):
         registry.renamed(sell="buy")
-    with pytest.raises(TypeError, match="'a b_find' is no name for a tool"):
+    with pytest.raises(TypeError, match="invalid tool name 'a b_find'"):
         registry.prefixed("a b_")
 
 

@@ -170,8 +170,8 @@ REFUSED: list[tuple[Any, str]] = [
     ('{"place": "' + "x" * 10_000_000 + '"}', "characters, at most"),
     ('{"place": ' + "[" * 10_000 + "]" * 10_000 + "}", "levels deep"),
     ('["Oslo"]', "an object with one key for each argument is wanted, got list of 1"),
-    (["Oslo"], "the arguments are a dict or its JSON text, got list"),
-    (None, "the arguments are a dict or its JSON text, got NoneType"),
+    (["Oslo"], "expected the arguments as a dict or JSON text, got list"),
+    (None, "expected the arguments as a dict or JSON text, got NoneType"),
 ]
 
 
@@ -244,7 +244,7 @@ def test_methods_are_tools_when_they_are_bound() -> None:
 
 
 def test_a_tool_is_not_made_of_a_tool() -> None:
-    with pytest.raises(SchemaError, match=r"Tool\(forecast\) is a tool already: .*ez_tool\(forecast.fn\)"):
+    with pytest.raises(SchemaError, match=r"Tool\(forecast\) is already a tool: .*ez_tool\(forecast.fn\)"):
         ez_tool(forecast)
     assert ez_tool(name="again")(forecast.fn).signature.startswith("again(place: str")
 

@@ -10,7 +10,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.calls import CallSettings, arun_call, run_call
-from ez_ptc.tools.definitions.names import unspelled
+from ez_ptc.tools.definitions.names import with_real_names
 from ez_ptc.tools.failures import failure
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ToolChannel:
                 tool.signature,
                 tool.docstring,
                 tool.is_async,
-                tool.returned_text,
+                tool.return_type_text or "",
                 read_only=tool.read_only is True,
             )
             for tool in tools
@@ -88,7 +88,7 @@ class ToolChannel:
 
     def _arguments(self, name: str, kwargs: dict[str, object]) -> dict[str, object]:
         names = self._names.get(name)
-        return kwargs if names is None else unspelled(name, names, kwargs)
+        return kwargs if names is None else with_real_names(name, names, kwargs)
 
     @property
     def is_heard(self) -> bool:
@@ -102,4 +102,4 @@ class ToolChannel:
 
 
 def _in_programs(tool: Tool[..., Any]) -> Definition:
-    return tool.definition.in_programs() if tool.spellings else tool.definition
+    return tool.definition.for_programs() if tool.spellings else tool.definition

@@ -1,4 +1,4 @@
-"""A person's approval of a call, before it has any effect."""
+"""Approval of a call, before it has any effect."""
 
 import contextlib
 import copy
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["Approve", "Question", "asking", "not_answered", "someone_to_ask"]
+__all__ = ["ApprovalRequest", "Approve", "refuse_on_failure", "require_approver", "unanswered_error"]
 
-_REASON_WIDTH: Final = 500
+_MAX_REASON_LENGTH: Final = 500
 
 Approve = Callable[[ToolCall], Any]
-"""Asks a person about a call.
+"""Decides about a call; it may be asynchronous if the call is awaited.
 
-Its `arguments` are what will run, as JSON: checked, converted, with defaults and without what the host adds. True runs
-it; a dict runs it with these arguments instead, as does True after its `arguments` were changed, and they are checked
-again. Text refuses it and is the reason, and anything else refuses it. It may be asynchronous where the call is
-awaited. What it raises refuses the call, and is logged and not told to the model.
+The call's `arguments` are exactly what will run, as JSON: checked, converted, with defaults, without `Context` values.
+Return True to run the call, or a dict of other arguments to run it with; changing `arguments` in place and returning
+True does the same. Changed arguments are checked again. Return text to refuse with a reason; any other value refuses
+too. An exception refuses the call; it is logged, and the model does not see it.
 """
 
 
-def someone_to_ask(tool: str, approve: Approve | None) -> Approve:
+def require_approver(tool: str, approve: Approve | None) -> Approve:
     """Return the approver, or raise ToolError if there is none."""
     if approve is None:
         message = f"{tool} requires approval, but no approver is set: pass approve=... to the call, registry or Toolkit"
@@ -39,87 +39,96 @@ def someone_to_ask(tool: str, approve: Approve | None) -> Approve:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked about a call that is bound: `call` is theirs to change, `shown` says what it was."""
+class ApprovalRequest:
+    """A bound call as the approver sees it.
+
+    The approver may change `call`; `original` keeps the arguments as they were, and `defaults` the names of those that
+    the caller did not pass.
+    """
 
     call: ToolCall
-    shown: dict[str, object]
+    original: dict[str, object]
     defaults: frozenset[str]
 
     @classmethod
-    def about(cls, tool: "Definition", bound: "BoundCall") -> "Question":
-        """Ask about exactly what will run. What is shown of it is JSON, and shares nothing with it."""
-        given, defaults = tool.arguments_of(bound)
-        values = {**given, **defaults}
+    def of_call(cls, tool: "Definition", bound: "BoundCall") -> "ApprovalRequest":
+        """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
+        passed, defaults = tool.arguments_of(bound)
+        values = {**passed, **defaults}
         in_order = dict.fromkeys([*tool.parameters["properties"], *values])
-        shown: dict[str, object] = {name: _as_shown(values[name]) for name in in_order if name in values}
-        return cls(ToolCall("", tool.name, copy.deepcopy(shown)), shown, frozenset(defaults))
+        original: dict[str, object] = {name: _visible_json(values[name]) for name in in_order if name in values}
+        return cls(ToolCall("", tool.name, copy.deepcopy(original)), original, frozenset(defaults))
 
-    def decided(self, answer: object) -> dict[str, object] | None:
-        """Return the arguments to run the call with instead, or None to run it as it is.
+    def changed_arguments(self, answer: object) -> dict[str, object] | None:
+        """Return the arguments to run the call with instead, or None to run it unchanged.
 
-        Raises ToolError, whose message a model may read, for anything but a yes.
+        Raises ToolError, with a message for the model, if the answer is not an approval.
         """
         if answer is True:
             answer = self.call.arguments
         if isinstance(answer, dict):
-            instead = cast("dict[str, object]", answer)
-            return None if instead == self.shown else {k: v for k, v in instead.items() if not self._is_default(k, v)}
-        reason = safe_line(answer.strip(), _REASON_WIDTH) if isinstance(answer, str) else ""
-        message = f"{self.call.name} was not approved{f': {reason}' if reason else ''}"
+            arguments = cast("dict[str, object]", answer)
+            if arguments == self.original:
+                return None
+            return {name: value for name, value in arguments.items() if not self._is_default(name, value)}
+        message = f"{self.call.name} was not approved"
+        reason = isinstance(answer, str) and safe_line(answer.strip(), _MAX_REASON_LENGTH)
+        if reason:
+            message += f": {reason}"
         raise ToolError(message)
 
     def _is_default(self, name: str, value: object) -> bool:
-        # It need not be of the type that the parameter asks for, and the function has it anyway.
-        return name in self.defaults and value == self.shown[name]
+        # A default need not have its parameter's type, and the function gets it in any case.
+        return name in self.defaults and value == self.original[name]
 
 
-def _as_shown(value: object) -> object:
-    """Return a value as JSON with all that its records have: how they are written elsewhere may leave fields out."""
+def _visible_json(value: object) -> object:
+    """Return a value as JSON with every field of its records, including those its own serialization leaves out."""
     from ez_ptc.formats.content import as_json
 
-    return as_json(_by_fields(value))
+    return as_json(_with_all_fields(value))
 
 
-def _by_fields(value: Any) -> Any:  # noqa: ANN401 - any value
-    kind = cast("Any", type(value))
-    if kind is dict:
-        return {key: _by_fields(each) for key, each in value.items()}
-    if kind in (list, tuple, set, frozenset):
-        return [_by_fields(each) for each in value]
-    fields = getattr(kind, "__pydantic_fields__", None)
-    if getattr(kind, "__pydantic_root_model__", False):
-        return _by_fields(value.root)
+def _with_all_fields(value: Any) -> Any:  # noqa: ANN401 - any value
+    cls = cast("Any", type(value))
+    if cls is dict:
+        return {key: _with_all_fields(item) for key, item in value.items()}
+    if cls in (list, tuple, set, frozenset):
+        return [_with_all_fields(item) for item in value]
+    fields = getattr(cls, "__pydantic_fields__", None)
+    if getattr(cls, "__pydantic_root_model__", False):
+        return _with_all_fields(value.root)
     if isinstance(fields, dict):
-        names = {name: _name_in_json(name, info) for name, info in cast("dict[str, Any]", fields).items()}
-        others: dict[str, Any] = getattr(value, "__pydantic_extra__", None) or {}
-        return {**{names[name]: _by_fields(getattr(value, name)) for name in names}, **_by_fields(others)}
-    if is_dataclass(kind):
-        return {each.name: _by_fields(getattr(value, each.name)) for each in dataclass_fields(kind)}
+        names = {name: _json_name(name, field) for name, field in cast("dict[str, Any]", fields).items()}
+        extra: dict[str, Any] = getattr(value, "__pydantic_extra__", None) or {}
+        declared = {json_name: _with_all_fields(getattr(value, name)) for name, json_name in names.items()}
+        return {**declared, **_with_all_fields(extra)}
+    if is_dataclass(cls):
+        return {field.name: _with_all_fields(getattr(value, field.name)) for field in dataclass_fields(cls)}
     return value
 
 
-def _name_in_json(name: str, info: Any) -> str:  # noqa: ANN401 - what pydantic knows of a field
-    alias = info.validation_alias or info.alias
+def _json_name(name: str, field: Any) -> str:  # noqa: ANN401 - pydantic's FieldInfo
+    alias = field.validation_alias or field.alias
     return alias if isinstance(alias, str) else name
 
 
 @contextlib.contextmanager
-def asking(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[None]:
-    """Turn a failure of the approver into a refusal. Its error is logged and not shown to the model.
+def refuse_on_failure(tool: str, reraise: tuple[type[BaseException], ...]) -> Generator[None]:
+    """Turn an exception of the approver into a refusal; it is logged, and the model does not see it.
 
-    Exceptions of the kinds in `reraise` are raised as they are.
+    Exceptions of the types in `reraise` are raised unchanged.
     """
     try:
         yield
     except reraise:
         raise
     except Exception as error:  # the approver is foreign code and may raise anything
-        log_error(f"asking about {tool} failed", error)
+        log_error(f"asking for approval of {tool} failed", error)
         message = f"{tool} was not approved: its approver failed (the log of 'ez_ptc.tools' has the error)"
         raise ToolError(message) from error
 
 
-def not_answered(tool: str, seconds: float | None) -> ToolError:
-    """Return the error of a call whose approver has not answered in time."""
+def unanswered_error(tool: str, seconds: float | None) -> ToolError:
+    """Return the error of a call whose approver did not answer in time."""
     return ToolError(f"{tool} was not approved: there was no answer within {seconds:g} s")

@@ -1,11 +1,11 @@
-"""A call that its approver has changed."""
+"""Calls whose arguments the approver has changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ez_ptc.schema.arguments.replacement import detached
-from ez_ptc.tools.approval import Question
+from ez_ptc.tools.approval import ApprovalRequest
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
@@ -16,28 +16,30 @@ __all__ = ["RawCall"]
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A call as it came: what is bound again where the approver has changed a part of it."""
+    """A call's arguments before binding, kept for binding again if the approver changes some of them."""
 
     args: Sequence[object]
     kwargs: Mapping[str, object]
     context: object
 
-    def changed(
-        self, tool: "Definition", bound: "BoundCall", question: Question, instead: Mapping[str, object]
+    def rebind(
+        self, tool: "Definition", bound: "BoundCall", request: ApprovalRequest, arguments: Mapping[str, object]
     ) -> "BoundCall":
-        """Bind the call with other arguments; those that were not changed stay what they were when they were shown.
+        """Bind the call with the approver's arguments; unchanged ones keep the values that were approved.
 
-        Binding their JSON would not always make them again: validators would change them once more.
+        Binding the JSON of an unchanged value need not restore it: a validator could change it a second time.
         """
         raw = {**dict(zip(tool.binder.positional, self.args, strict=False)), **self.kwargs}
-        stays = {name for name, value in instead.items() if name in raw and value == question.shown.get(name, raw)}
-        arguments = {name: raw[name] if name in stays else value for name, value in instead.items()}
-        made = tool.binder.bind((), detached(arguments), context=self.context)
+        unchanged = {
+            name for name, value in arguments.items() if name in raw and value == request.original.get(name, raw)
+        }
+        merged = {name: raw[name] if name in unchanged else value for name, value in arguments.items()}
+        rebound = tool.binder.bind((), detached(merged), context=self.context)
         before, _ = tool.arguments_of(bound)
-        stays &= before.keys()
-        named = zip(tool.binder.by_position_only, made.args, strict=False)
+        unchanged &= before.keys()
+        named = zip(tool.binder.by_position_only, rebound.args, strict=False)
         return replace(
-            made,
-            args=tuple(before[name] if name in stays else value for name, value in named),
-            kwargs={name: before[name] if name in stays else value for name, value in made.kwargs.items()},
+            rebound,
+            args=tuple(before[name] if name in unchanged else value for name, value in named),
+            kwargs={name: before[name] if name in unchanged else value for name, value in rebound.kwargs.items()},
         )

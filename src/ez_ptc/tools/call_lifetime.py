@@ -1,4 +1,4 @@
-"""Whether the caller of a running call still waits for it, and the calls that were abandoned."""
+"""The lifetime of a call: whether its caller still waits for it, and how many abandoned calls still run."""
 
 import atexit
 import time
@@ -9,20 +9,20 @@ from typing import Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ToolError
 
-__all__ = ["CallLife", "RunningCalls", "to_the_end"]
+__all__ = ["CallLife", "RunningCalls", "run_to_completion"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MAX_LEFT: Final = 16
+_MAX_ABANDONED: Final = 16
 """Abandoned calls of one tool that may still run; further calls are refused."""
-_PATIENCE: Final = 2.0
-"""Seconds that the interpreter's end waits for checks of arguments, which are bounded to less."""
-_PAUSE: Final = 0.005
+_MAX_EXIT_SECONDS: Final = 2.0
+"""How long the exiting interpreter waits for argument checks, which are bounded to less."""
+_POLL_SECONDS: Final = 0.005
 
 
 class CallLife:
-    """One call, as its caller sees it: whether the call is still wanted, and whose time a person's answer takes."""
+    """The caller's side of one call: whether it still wants the result, and how long an approver may take."""
 
     __slots__ = ("is_given_up",)
 
@@ -36,27 +36,27 @@ class CallLife:
 
     @property
     def approval_seconds(self) -> float | None:
-        """Seconds that a person has to answer, or None for any time."""
+        """Seconds the approver has to answer, or None for no limit."""
         return None
 
     def give_up(self) -> None:
-        """Note that the caller no longer waits for the result."""
+        """Record that the caller no longer waits for the result."""
         self.is_given_up = True
 
     def pausing(self) -> AbstractContextManager[None]:
-        """Return what a person is asked in: the time until the answer is not the caller's."""
+        """Return a context in which the caller's clock stands still, for asking the approver."""
         return nullcontext()
 
 
 class RunningCalls:
-    """The calls of one function that run now."""
+    """The calls of one tool that are running, abandoned ones included."""
 
     def __init__(self) -> None:
-        # Adding to a set and taking from it needs no lock.
+        # Adding to a set and discarding from it are atomic, so there is no lock.
         self._lives: set[CallLife] = set()
 
     def begin(self, tool: str, life: CallLife) -> None:
-        """Count a call in, unless it must not run.
+        """Add a call.
 
         Raises ToolError if its caller no longer waits, or if too many abandoned calls are still running.
         """
@@ -68,20 +68,22 @@ class RunningCalls:
 
     def check(self, tool: str) -> None:
         """Raise ToolError if too many abandoned calls are still running."""
-        left = sum(not each.is_wanted for each in tuple(self._lives)) if self._lives else 0
-        if left >= _MAX_LEFT:
-            message = f"{tool} was not run: {left} abandoned calls of it are still running; go on without it"
+        if not self._lives:
+            return
+        abandoned = sum(not life.is_wanted for life in tuple(self._lives))
+        if abandoned >= _MAX_ABANDONED:
+            message = f"{tool} was not run: {abandoned} abandoned calls of it are still running; continue without it"
             raise ToolError(message)
 
     def end(self, life: CallLife) -> None:
-        """Count a call out."""
+        """Remove a call."""
         self._lives.discard(life)
 
 
-def to_the_end(check: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Check arguments in a thread that nobody may wait for, but the interpreter at its end.
+def run_to_completion(check: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run an argument check that the exiting interpreter waits for, even in a daemon thread.
 
-    Native code that is cut off there brings the process down.
+    Cutting off native code (pydantic's) at exit would crash the process.
     """
     checks, token = _checks(), object()
     checks.add(token)
@@ -96,9 +98,9 @@ def _checks() -> set[object]:
     checks: set[object] = set()
 
     def wait() -> None:
-        ends_at = time.monotonic() + _PATIENCE
+        ends_at = time.monotonic() + _MAX_EXIT_SECONDS
         while checks and time.monotonic() < ends_at:
-            time.sleep(_PAUSE)
+            time.sleep(_POLL_SECONDS)
 
     atexit.register(wait)
     return checks

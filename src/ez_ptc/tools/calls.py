@@ -1,13 +1,17 @@
-"""The one place where a tool runs, whoever asked for it.
+"""Running a tool: every call, of whatever origin, goes through this module.
 
-Theory of operation. A call has one life, in this order and nowhere else: its arguments are checked and converted; where
-the tool requires it, a person is asked about exactly what will run; it is looked whether anybody still waits for the
-call; the function runs; what it raised or returned is the result. `run_call` goes through it in the caller's thread,
-`arun_call` awaits: there, everything that may take long or is somebody else's code runs in a worker thread.
+Theory of operation. A call has four steps, always in this order:
 
-A caller may be gone at any moment: its program's time is over, or its task is cancelled. Its `CallLife` says so, and
-what has not begun then does not begin. What has begun goes on in its thread, and counts as one of the `RunningCalls` of
-its tool, which are bounded.
+1. Its arguments are checked and converted.
+2. If the tool requires approval, the approver sees exactly what will run, and may refuse or change it.
+3. The function runs, unless the caller has given up in the meantime.
+4. What the function returned or raised becomes the result.
+
+`run_call` takes these steps in the caller's thread. `arun_call` awaits them: anything slow or foreign runs in a worker
+thread, so that the event loop stays free.
+
+The caller may disappear at any moment: its program runs out of time, or its task is cancelled. Its `CallLife` records
+that, and no further step begins. A function already running continues, as one of its tool's bounded `RunningCalls`.
 """
 
 import inspect
@@ -18,31 +22,31 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 
-from ez_ptc._sync import run_coroutine, to_thread, within
+from ez_ptc._sync import call_within, run_coroutine, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.arguments.replacement import detached
-from ez_ptc.tools.approval import Approve, Question, asking, not_answered, someone_to_ask
+from ez_ptc.tools.approval import ApprovalRequest, Approve, refuse_on_failure, require_approver, unanswered_error
 from ez_ptc.tools.approved_changes import RawCall
-from ez_ptc.tools.call_lifetime import CallLife, to_the_end
+from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
 from ez_ptc.tools.failures import failure, log_text
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["NO_SETTINGS", "CallSettings", "areturned", "arun_call", "returned", "run_call"]
+__all__ = ["NO_SETTINGS", "CallSettings", "acall_tool", "arun_call", "call_tool", "run_call"]
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """What the host adds to a call.
+    """The host's additions to a call.
 
-    `context` is the value of `Context` parameters, `approve` the approver, and exceptions of the kinds in `reraise` are
-    raised to the caller instead of being a failure of the tool: a framework stops or goes on by them.
+    `context` is the value of `Context` parameters, and `approve` the approver. Exceptions of the types in `reraise` are
+    raised to the caller instead of failing the tool: frameworks use them for control flow.
     """
 
     context: object = NO_CONTEXT
@@ -55,7 +59,7 @@ class CallSettings:
         return self.context is NO_CONTEXT and self.approve is None and not self.reraise
 
     def over(self, other: "CallSettings") -> "CallSettings":
-        """Return these settings, and those of another where these say nothing."""
+        """Return these settings, completed by those of `other`."""
         return CallSettings(
             other.context if self.context is NO_CONTEXT else self.context,
             self.approve or other.approve,
@@ -63,13 +67,15 @@ class CallSettings:
         )
 
     def for_call(self, context: object, approve: Approve | None) -> "CallSettings":
-        """Return these settings with those of one call, which go before."""
-        return self if context is NO_CONTEXT and approve is None else CallSettings(context, approve).over(self)
+        """Return these settings, overridden by those of one call."""
+        if context is NO_CONTEXT and approve is None:
+            return self
+        return CallSettings(context, approve).over(self)
 
 
 NO_SETTINGS: Final = CallSettings()
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""What most functions return; whether it can be awaited need not be asked."""
+"""The types most functions return: never awaitable, never generators."""
 
 
 # Blocking -------------------------------------------------------------------------------------------------------------
@@ -82,15 +88,14 @@ def run_call(
     settings: CallSettings = NO_SETTINGS,
     life: CallLife | None = None,
 ) -> ToolResult:
-    """Check a call's arguments, run the tool in this thread, and return how it ended.
+    """Check a call's arguments, run the tool in this thread, and return its result.
 
-    Whatever the tool or its caller did wrong is a result, and is logged. An asynchronous tool is such a mistake here:
-    `arun_call` runs those. What a generator yields is returned as a list. A coroutine that a plain function returns, as
-    one does that wraps an asynchronous function, runs to its end.
+    Every failure is logged and returned as a result. An asynchronous tool fails: use `arun_call`. A generator's items
+    are returned as a list. A coroutine returned by a plain function, such as a wrapper of an asynchronous one, is run.
     """
     started = perf_counter()
     try:
-        output, bound = _run(tool, args, kwargs, settings, life)
+        output, bound = _invoke(tool, args, kwargs, settings, life)
     except settings.reraise:
         raise
     except Exception as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
@@ -98,15 +103,15 @@ def run_call(
     return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
 
 
-def returned(
+def call_tool(
     tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
     settings: CallSettings = NO_SETTINGS,
 ) -> object:
-    """Do the same as `run_call`, but return what the function returns, and raise what goes wrong once it is logged."""
+    """Same as `run_call`, but return the function's value, and log and raise its errors."""
     try:
-        return _run(tool, args, kwargs, settings, None)[0]
+        return _invoke(tool, args, kwargs, settings, None)[0]
     except settings.reraise:
         raise
     except Exception as error:  # a tool is foreign code and may raise anything; it is raised again
@@ -114,7 +119,7 @@ def returned(
         raise
 
 
-def _run(
+def _invoke(
     tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
@@ -123,51 +128,60 @@ def _run(
 ) -> "tuple[object, BoundCall]":
     if tool.is_async:
         _refuse_async(tool.name)
-    check = (tool, args, kwargs, settings)
-    bound = _bound(*check) if life is None else to_the_end(_bound, *check)
+    if life is None:
+        bound = _bind(tool, args, kwargs, settings)
+    else:
+        bound = run_to_completion(_bind, tool, args, kwargs, settings)
     if tool.requires_approval:
-        bound = _approved(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
+        bound = _request_approval(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
     run = partial(tool.function, *bound.args, **bound.kwargs)
     if life is None and tool.timeout is None:
-        output = _own(tool.name, settings, run)
+        output = _call_function(tool.name, settings, run)
     else:
-        output = _run_in_time(tool, run, settings, life or CallLife())
-    return output if type(output) in _PLAIN else _finished(tool, _collected(output)), bound
+        output = _invoke_with_timeout(tool, run, settings, life or CallLife())
+    if type(output) in _PLAIN:
+        return output, bound
+    output = _drain_generator(output)
+    if _is_awaitable(output):
+        # A sync decorator can hide an async function.
+        output = run_coroutine(_await_with_timeout, tool, output)
+    return output, bound
 
 
-def _run_in_time(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
-    """Call the function as long as it is wanted; where it has a timeout, in another thread, which is left to itself."""
+def _invoke_with_timeout(
+    tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife
+) -> object:
+    """Call the function unless the caller has given up. With a timeout, it runs in a thread and may be left behind."""
     if tool.timeout is None:
-        return _begun(tool, run, settings, life)
+        return _begin(tool, run, settings, life)
     try:
-        outcome = within(tool.timeout, partial(_outcome, partial(_begun, tool, run, settings, life)))
+        outcome = call_within(tool.timeout, partial(_capture, partial(_begin, tool, run, settings, life)))
     except TimeoutError:
         life.give_up()
-        raise _left(tool) from None
+        raise _timeout_error(tool) from None
     return outcome()
 
 
-def _finished(tool: "Definition", output: object) -> object:
-    # A decorator that is no coroutine function itself hides that the function in it is one.
-    return run_coroutine(_awaited_in_time, tool, output) if _must_be_awaited(output) else output
-
-
-def _approved(
+def _request_approval(
     tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
 ) -> "BoundCall":
-    ask = partial(_ask, tool, bound, someone_to_ask(tool.name, settings.approve))
+    ask = partial(_ask, tool, bound, require_approver(tool.name, settings.approve))
     with life.pausing():
         if life.approval_seconds is None:
-            outcome = _outcome(ask)
+            outcome = _capture(ask)
         else:
             try:
-                outcome = within(life.approval_seconds, partial(_outcome, ask))
+                outcome = call_within(life.approval_seconds, partial(_capture, ask))
             except TimeoutError:
-                raise not_answered(tool.name, life.approval_seconds) from None
-    with asking(tool.name, settings.reraise):
-        question, answer = outcome()
-    instead = question.decided(_blocking(answer, f"the approval of {tool.name}"))
-    return bound if instead is None else raw.changed(tool, bound, question, instead)
+                raise unanswered_error(tool.name, life.approval_seconds) from None
+    with refuse_on_failure(tool.name, settings.reraise):
+        request, answer = outcome()
+    if _is_awaitable(answer):
+        if isinstance(answer, Coroutine):
+            answer.close()
+        _refuse_async(f"the approval of {tool.name}")
+    arguments = request.changed_arguments(answer)
+    return bound if arguments is None else raw.rebind(tool, bound, request, arguments)
 
 
 # Awaited --------------------------------------------------------------------------------------------------------------
@@ -180,13 +194,13 @@ async def arun_call(
     settings: CallSettings = NO_SETTINGS,
     life: CallLife | None = None,
 ) -> ToolResult:
-    """Do the same as `run_call`, but await asynchronous tools, and run others in a worker thread.
+    """Same as `run_call`, but await asynchronous tools, and run others in a worker thread.
 
-    The thread sees the caller's context variables. When the call is cancelled, the thread is left to itself.
+    The thread sees the caller's context variables. If the call is cancelled, the thread is abandoned.
     """
     started = perf_counter()
     try:
-        outcome, bound = await _arun(tool, args, kwargs, settings, life or CallLife())
+        outcome, bound = await _ainvoke(tool, args, kwargs, settings, life or CallLife())
         output = outcome()
     except settings.reraise:
         raise
@@ -195,15 +209,15 @@ async def arun_call(
     return ToolResult(success=True, output=output, repairs=bound.repairs, duration_ms=_milliseconds_since(started))
 
 
-async def areturned(
+async def acall_tool(
     tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
     settings: CallSettings = NO_SETTINGS,
 ) -> object:
-    """Do the same as `arun_call`, but return what the function returns, and raise what goes wrong once it is logged."""
+    """Same as `arun_call`, but return the function's value, and log and raise its errors."""
     try:
-        return (await _arun(tool, args, kwargs, settings, CallLife()))[0]()
+        return (await _ainvoke(tool, args, kwargs, settings, CallLife()))[0]()
     except settings.reraise:
         raise
     except Exception as error:  # a tool is foreign code and may raise anything; it is raised again
@@ -211,95 +225,90 @@ async def areturned(
         raise
 
 
-async def _arun(
+async def _ainvoke(
     tool: "Definition",
     args: Sequence[object],
     kwargs: Mapping[str, object],
     settings: CallSettings,
     life: CallLife,
 ) -> "tuple[Callable[[], object], BoundCall]":
-    bound = await _abound(tool, args, kwargs, settings)
+    bind = partial(_bind, tool, args, kwargs, settings)
+    bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
     if tool.requires_approval:
-        bound = await _aapproved(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
-    run = partial(tool.function, *bound.args, **bound.kwargs)
+        bound = await _arequest_approval(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
+    begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:
-        outcome = await _called(tool, partial(_begun, tool, run, settings, life), life)
+        outcome = _capture(begin) if tool.is_async else await _begin_in_thread(tool, begin, life)
         try:
-            output = await _awaited_in_time(tool, outcome())
+            output = await _await_with_timeout(tool, outcome())
         except StopIteration:
-            # No coroutine can raise it: whoever called this one does.
+            # A coroutine cannot raise it, so the caller of this one does.
             return outcome, bound
         return (lambda: output), bound
     except BaseException as error:
         life.give_up()
-        if _is_its_own_cancellation(error):
-            message = f"{tool.name} was cancelled, and not by its caller: try again, or go on without it"
+        if _is_foreign_cancellation(error):
+            message = f"{tool.name} was cancelled, but not by its caller: try again, or continue without it"
             raise ToolError(message) from error
         raise
 
 
-async def _called(tool: "Definition", begun: Callable[[], object], life: CallLife) -> Callable[[], object]:
-    if tool.is_async:
-        return _outcome(begun)
+async def _begin_in_thread(tool: "Definition", begin: Callable[[], object], life: CallLife) -> Callable[[], object]:
     try:
-        return await to_thread(_outcome, begun, seconds=tool.timeout)
-    except TimeoutError:  # the tool's own is in its outcome
+        return await to_thread(_capture, begin, seconds=tool.timeout)
+    except TimeoutError:  # of the thread; the tool's own is in its outcome
         life.give_up()
-        raise _left(tool) from None
+        raise _timeout_error(tool) from None
 
 
-async def _aapproved(
+async def _arequest_approval(
     tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
 ) -> "BoundCall":
     from anyio import move_on_after
 
-    # In a thread, because a person takes their time and the event loop must not wait for them.
-    ask = partial(_outcome, partial(_ask, tool, bound, someone_to_ask(tool.name, settings.approve)))
-    answered: tuple[Question, object] | None = None
-    with life.pausing(), move_on_after(life.approval_seconds), asking(tool.name, settings.reraise):
-        question, answer = (await to_thread(ask))()
-        answered = question, await _awaited(tool.name, answer)
+    # In a thread, because people are slow and the event loop must not wait for them.
+    ask = partial(_capture, partial(_ask, tool, bound, require_approver(tool.name, settings.approve)))
+    answered: tuple[ApprovalRequest, object] | None = None
+    with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
+        request, answer = (await to_thread(ask))()
+        answered = request, await _await_output(tool.name, answer)
     if answered is None:
-        raise not_answered(tool.name, life.approval_seconds)
-    question, answer = answered
-    instead = question.decided(answer)
-    if instead is None:
+        raise unanswered_error(tool.name, life.approval_seconds)
+    request, answer = answered
+    arguments = request.changed_arguments(answer)
+    if arguments is None:
         return bound
-    bind = partial(raw.changed, tool, bound, question, instead)
-    return (await to_thread(partial(to_the_end, partial(_outcome, bind))))()
+    return await _run_check_in_thread(partial(raw.rebind, tool, bound, request, arguments))
 
 
-async def _abound(
-    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
-) -> "BoundCall":
-    bind = partial(_bound, tool, args, kwargs, settings)
-    if tool.binder.is_quick(args, kwargs):
-        return bind()
-    return (await to_thread(partial(to_the_end, partial(_outcome, bind))))()
+async def _run_check_in_thread(check: Callable[[], R]) -> R:
+    return (await to_thread(partial(run_to_completion, partial(_capture, check))))()
 
 
-async def _awaited_in_time(tool: "Definition", output: object) -> object:
-    if tool.timeout is None or not _must_be_awaited(output):
-        return await _awaited(tool.name, output)
+async def _await_with_timeout(tool: "Definition", output: object) -> object:
+    if tool.timeout is None or not _is_awaitable(output):
+        return await _await_output(tool.name, output)
     from anyio import move_on_after
 
     with move_on_after(tool.timeout):
-        return await _awaited(tool.name, output)
-    message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or go on without it"
+        return await _await_output(tool.name, output)
+    message = f"{tool.name} took longer than {tool.timeout:g} s and was cancelled: ask for less, or continue without it"
     raise ToolTimeoutError(message)
 
 
-async def _awaited(tool: str, output: object) -> object:
+async def _await_output(tool: str, output: object) -> object:
     try:
         if inspect.isasyncgen(output):
             return [item async for item in cast("AsyncGenerator[object]", output)]
-        return await cast("Awaitable[object]", output) if inspect.isawaitable(output) else output
+        if inspect.isawaitable(output):
+            return await cast("Awaitable[object]", output)
+        return output
     except SystemExit as error:
-        raise _no_end(tool, error) from error
+        raise _exit_error(tool, error) from error
 
 
-def _is_its_own_cancellation(error: BaseException) -> bool:
-    """Say whether a tool met a cancellation that is not of the task that runs it, as of a future that it waited for."""
+def _is_foreign_cancellation(error: BaseException) -> bool:
+    """Return whether a tool met a cancellation of something it awaited, such as a future, not of its own task."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None or not isinstance(error, asyncio.CancelledError):
         return False
@@ -313,48 +322,43 @@ def _is_its_own_cancellation(error: BaseException) -> bool:
 # Both -----------------------------------------------------------------------------------------------------------------
 
 
-def _bound(
+def _bind(
     tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings
 ) -> "BoundCall":
-    tool.running.check(tool.name)  # before a thread is started for it, or a person asked
+    tool.running.check(tool.name)  # before it costs a thread or bothers an approver
     if tool.requires_approval:
-        # What a person is asked about must not change afterwards, whoever else has it.
+        # What the approver sees must not change afterwards, even if others hold references to it.
         args, kwargs = detached(args), detached(kwargs)
     return tool.binder.bind(args, kwargs, context=settings.context)
 
 
-def _ask(tool: "Definition", bound: "BoundCall", approve: Approve) -> tuple[Question, object]:
-    question = Question.about(tool, bound)
-    return question, approve(question.call)
+def _ask(tool: "Definition", bound: "BoundCall", approve: Approve) -> tuple[ApprovalRequest, object]:
+    request = ApprovalRequest.of_call(tool, bound)
+    return request, approve(request.call)
 
 
-def _begun(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
-    """Call the function if the call is still wanted."""
+def _begin(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:
+    """Call the function, counted as running, unless the caller has given up."""
     tool.running.begin(tool.name, life)
     try:
-        return _own(tool.name, settings, run)
+        return _call_function(tool.name, settings, run)
     finally:
         tool.running.end(life)
 
 
-def _own(tool: str, settings: CallSettings, run: Callable[[], object]) -> object:
-    """Call the function; where it wants to end the interpreter or the task, it has failed."""
+def _call_function(tool: str, settings: CallSettings, run: Callable[[], object]) -> object:
+    """Call the function. An attempt to end the interpreter or the task is a failure of the tool."""
     try:
         output = run()
-        return output if type(output) in _PLAIN else _collected(output)
+        return output if type(output) in _PLAIN else _drain_generator(output)
     except (Exception, KeyboardInterrupt, *settings.reraise):
         raise
     except BaseException as error:
-        raise _no_end(tool, error) from error
+        raise _exit_error(tool, error) from error
 
 
-def _no_end(tool: str, error: BaseException) -> ToolError:
-    name = type(error).__name__
-    return ToolError(f"{tool} tried to end the program that it runs in ({name}: {log_text(error)})")
-
-
-def _outcome(run: Callable[[], R]) -> Callable[[], R]:
-    """Run foreign code and return how to go on: a way around `StopIteration`, which no future carries."""
+def _capture(run: Callable[[], R]) -> Callable[[], R]:
+    """Run foreign code and return its outcome as a function: no future can carry `StopIteration`."""
     try:
         output = run()
     except BaseException as error:  # noqa: BLE001 - a tool is foreign code and may raise anything
@@ -367,19 +371,11 @@ def _outcome(run: Callable[[], R]) -> Callable[[], R]:
     return lambda: output
 
 
-def _collected(output: object) -> object:
+def _drain_generator(output: object) -> object:
     return list(cast("Generator[object]", output)) if inspect.isgenerator(output) else output
 
 
-def _blocking(output: object, subject: str) -> object:
-    if not _must_be_awaited(output):
-        return output
-    if isinstance(output, Coroutine):
-        output.close()
-    return _refuse_async(subject)
-
-
-def _must_be_awaited(output: object) -> bool:
+def _is_awaitable(output: object) -> bool:
     return inspect.isawaitable(output) or inspect.isasyncgen(output)
 
 
@@ -388,10 +384,14 @@ def _refuse_async(subject: str) -> NoReturn:
     raise ToolError(message)
 
 
-def _left(tool: "Definition") -> ToolTimeoutError:
+def _exit_error(tool: str, error: BaseException) -> ToolError:
+    return ToolError(f"{tool} tried to end the host's process ({type(error).__name__}: {log_text(error)})")
+
+
+def _timeout_error(tool: "Definition") -> ToolTimeoutError:
     message = (
-        f"{tool.name} took longer than {tool.timeout:g} s and is no longer waited for, though it may still have its "
-        f"effect: ask for less, or go on without it"
+        f"{tool.name} took longer than {tool.timeout:g} s and was abandoned; it may still take effect: ask for less, "
+        "or continue without it"
     )
     return ToolTimeoutError(message)
 

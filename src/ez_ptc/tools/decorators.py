@@ -2,11 +2,14 @@
 
 import typing
 from collections.abc import Callable
-from typing import Any, Protocol, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.definitions.definition import Options
 
 __all__ = ["Registers", "ToolOptions", "ez_tool", "tool"]
 
@@ -15,31 +18,15 @@ R_co = typing.TypeVar("R_co", covariant=True)
 
 
 class Registers(Protocol):
-    """Where a tool can be registered: `ToolRegistry` is one."""
+    """Anything a tool can be registered with, such as a `ToolRegistry`."""
 
     def register(self, tool: Tool[..., Any]) -> object:
-        """Add a tool; the decorator gives the tool that this returns, or else its own."""
+        """Add a tool. If this returns a tool, the decorator returns it instead of its own."""
         ...
 
 
 class ToolOptions(FunctionOptions, total=False):
-    """What `@ez_tool` and `@tool` may be told.
-
-    Attributes:
-        name: Instead of the function's name.
-        description: Instead of what the docstring says.
-        return_schema: The JSON Schema of what it returns, where its annotation does not say; it is kept as it is.
-        category: What kind of tool it is, to choose tools by.
-        requires_approval: A person must say yes to each call.
-        idempotent: Calling it twice does what calling it once does.
-        read_only: Calling it changes nothing, here or anywhere else. Programs proposed to a model use only such
-            tools; None, the default, leaves it open.
-        strict: Have the provider hold its model to the tool's schema, or not; None, the default, leaves it to what is
-            said for all tools. What cannot be said strictly is a `SchemaError` when the tool is described.
-        timeout: Seconds that a call may take. An asynchronous function is cancelled then; another one is left to
-            itself, and what it returns later is dropped.
-        registry: Where it is registered at once.
-    """
+    """The options of `@ez_tool` and `@tool`, for code that passes them on. `ez_tool` documents them."""
 
     registry: Registers | None
 
@@ -47,18 +34,66 @@ class ToolOptions(FunctionOptions, total=False):
 @overload
 def ez_tool(function: Callable[P, R_co], /, **options: Unpack[ToolOptions]) -> Tool[P, R_co]: ...
 @overload
-def ez_tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 def ez_tool(
-    function: Callable[P, R_co] | None = None, /, **options: Unpack[ToolOptions]
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    return_schema: dict[str, Any] | None = None,
+    category: str | None = None,
+    requires_approval: bool = False,
+    idempotent: bool = False,
+    read_only: bool | None = None,
+    strict: bool | None = None,
+    timeout: float | None = None,
+    registry: Registers | None = None,
+) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
+def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
+    function: Callable[P, R_co] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    return_schema: dict[str, Any] | None = None,
+    category: str | None = None,
+    requires_approval: bool = False,
+    idempotent: bool = False,
+    read_only: bool | None = None,
+    strict: bool | None = None,
+    timeout: float | None = None,
+    registry: Registers | None = None,
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
-    """Make a tool of a function, as `@ez_tool` or with options, as `@ez_tool(category="shop")`.
+    """Make a tool of a function, as `@ez_tool` or `@ez_tool(category="shop")`.
 
-    `ToolOptions` lists the options. Raises `SchemaError` for a function that cannot be a tool, naming the parameter and
-    what to write instead, and `DuplicateToolError` where the registry has another tool of that name. Warns where
-    neither a docstring nor `description` says what it does.
+    Args:
+        function: The function.
+        name: Replaces the function's name.
+        description: Replaces the docstring's prose.
+        return_schema: The JSON Schema of the return value, used as it is; by default, the annotation's.
+        category: A category to select tools by.
+        requires_approval: Each call needs approval.
+        idempotent: Calling it twice has the same effect as calling it once.
+        read_only: Calling it changes nothing, here or elsewhere. Programs suggested to a model use only such tools;
+            None leaves it open.
+        strict: Whether the provider should enforce the tool's schema; None leaves it to the setting for all tools. A
+            schema that cannot be strict raises `SchemaError` when the tool is described.
+        timeout: The maximum seconds a call may take. Then an asynchronous function is cancelled; a synchronous one is
+            abandoned, and its result dropped.
+        registry: A registry to add the tool to.
+
+    Raises:
+        SchemaError: The function cannot be a tool; the message names the parameter and what to write instead.
+        DuplicateToolError: The registry has another tool of that name.
+
+    Warns if there is neither a docstring nor a `description`.
     """
-    # A decorator that is applied at once is one frame further in.
-    decorate = _Decorator(dict(options), stacklevel=2 if function is None else 3)
+    from ez_ptc.tools.definitions.definition import Options
+
+    # Applied at once, the decorator is called from here: one frame further from the caller to be warned.
+    decorate = _Decorator(
+        Options(name, description, return_schema, category, requires_approval, idempotent, read_only, strict, timeout),
+        registry,
+        stacklevel=2 if function is None else 3,
+    )
     return decorate if function is None else decorate(function)
 
 
@@ -66,39 +101,41 @@ def ez_tool(
 def tool(function: Callable[P, R_co], /, **options: Unpack[ToolOptions]) -> Tool[P, R_co]: ...
 @overload
 def tool(
-    called: str | None = None, does: str | None = None, /, **options: Unpack[ToolOptions]
+    name: str | None = None, description: str | None = None, /, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 def tool(
-    called: Callable[P, R_co] | str | None = None, does: str | None = None, /, **options: Unpack[ToolOptions]
+    function_or_name: Callable[P, R_co] | str | None = None,
+    description: str | None = None,
+    /,
+    **options: Unpack[ToolOptions],
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
-    """Do the same as `ez_tool`; name and description may be given by position: `@tool("add", "Add two numbers.")`."""
-    given: dict[str, Any] = dict(options)
-    if isinstance(called, str):
-        given["name"] = called
-    if does is not None:
-        given["description"] = does
-    if callable(called):
-        return _Decorator(given, stacklevel=3)(called)
-    return _Decorator(given, stacklevel=2)
+    """Same as `ez_tool`, but also takes name and description by position: `@tool("add", "Add two numbers.")`."""
+    from ez_ptc.tools.definitions.definition import Options
+
+    settings: dict[str, Any] = dict(options)
+    registry = settings.pop("registry", None)
+    if isinstance(function_or_name, str):
+        settings["name"] = function_or_name
+    if description is not None:
+        settings["description"] = description
+    if callable(function_or_name):
+        return _Decorator(Options.of(settings), registry, stacklevel=3)(function_or_name)
+    return _Decorator(Options.of(settings), registry, stacklevel=2)
 
 
 class _Decorator:
-    def __init__(self, options: dict[str, Any], *, stacklevel: int) -> None:
-        from ez_ptc.tools.definitions.definition import Options
-
-        self._registry: Registers | None = options.pop("registry", None)
-        self._options = Options.of(options)
+    def __init__(self, options: "Options", registry: Registers | None, *, stacklevel: int) -> None:
+        self._options = options
+        self._registry = registry
         self._stacklevel = stacklevel
 
     def __call__(self, function: Callable[P, R_co], /) -> Tool[P, R_co]:
         from ez_ptc.tools.definitions.definition import define
 
         if isinstance(function, Tool):
-            message = (
-                f"{function!r} is a tool already: make another one from its function, as in ez_tool({function.name}.fn)"
-            )
+            message = f"{function!r} is already a tool: to make another, pass its function, ez_tool({function.name}.fn)"
             raise SchemaError(message)
         definition = define(function, self._options, stacklevel=self._stacklevel)
-        made = cast("Tool[P, R_co]", Tool.of_definition(definition))
-        registered = self._registry.register(made) if self._registry is not None else None
-        return cast("Tool[P, R_co]", registered) if isinstance(registered, Tool) else made
+        new_tool = cast("Tool[P, R_co]", Tool.from_definition(definition))
+        registered = None if self._registry is None else self._registry.register(new_tool)
+        return cast("Tool[P, R_co]", registered) if isinstance(registered, Tool) else new_tool

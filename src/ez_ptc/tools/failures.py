@@ -1,4 +1,4 @@
-"""What went wrong in a call: what is logged, and what a model reads of it."""
+"""Failed calls: their log records, and the error text a model reads."""
 
 import functools
 import logging
@@ -14,16 +14,16 @@ __all__ = ["error_text", "failure", "log_error", "log_text", "logs_refusal"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MESSAGE_WIDTH: Final = 4000
-_LOG_WIDTH: Final = 500
+_MAX_MESSAGE_LENGTH: Final = 4000
+_MAX_LOG_LENGTH: Final = 500
 
 _log = logging.getLogger("ez_ptc.tools")
-# A library that nobody configured logging for keeps quiet.
+# Without it, Python would print warnings to stderr when the application has not configured logging.
 _log.addHandler(logging.NullHandler())
 
 
 def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolResult:
-    """Log what a call ended with, and return it as a result."""
+    """Log a call's exception, and return the failed result."""
     if isinstance(error, ArgumentsError | ToolNotFoundError):
         _log.warning("call refused: %s", log_text(error))
     else:
@@ -32,41 +32,41 @@ def failure(tool: str, error: Exception, *, duration_ms: float = 0.0) -> ToolRes
 
 
 def logs_refusal(define: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that does the same and logs what a definition is refused with, before it is raised."""
+    """Decorate a function to log SchemaError and DuplicateToolError before they are raised."""
 
     @functools.wraps(define)
-    def defined(*args: P.args, **kwargs: P.kwargs) -> R:
+    def define_and_log(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return define(*args, **kwargs)
         except (SchemaError, DuplicateToolError) as error:
             _log.warning("definition refused: %s", log_text(error))
             raise
 
-    return defined
+    return define_and_log
 
 
-def log_error(what: str, error: Exception) -> None:
-    """Log that something failed, with the traceback."""
-    _log.warning("%s: %s", what, log_text(error), exc_info=error)
+def log_error(summary: str, error: Exception) -> None:
+    """Log an exception as a warning, with its traceback."""
+    _log.warning("%s: %s", summary, log_text(error), exc_info=error)
 
 
 def log_text(error: BaseException) -> str:
-    """Return what a log says of an exception, in one line."""
-    return safe_line(error_text(error), _LOG_WIDTH)
+    """Return an exception's text for a log, on one line."""
+    return safe_line(error_text(error), _MAX_LOG_LENGTH)
 
 
 def error_text(error: BaseException) -> str:
-    """Return what a model reads of an exception: its message, never a traceback.
+    """Return the text a model reads: the exception's message, never a traceback.
 
-    An exception that has none, or whose message is a key alone, is preceded by its class.
+    The class name stands in for an empty message, and precedes a KeyError's, which is only the key.
     """
     name = type(error).__name__
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - an exception's own text is foreign code too
         return name
-    if len(message) > _MESSAGE_WIDTH:
-        message = f"{message[: _MESSAGE_WIDTH - 1]}…"
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
     if not message.strip():
         return name
     return f"{name}: {message}" if isinstance(error, KeyError) else message

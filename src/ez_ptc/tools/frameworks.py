@@ -2,83 +2,80 @@
 
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc.tools.calls import CallSettings, areturned, returned
+from ez_ptc.tools.calls import CallSettings, acall_tool, call_tool
 
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["annotations_of", "function_of", "mark_coroutine_function", "passed_by"]
+__all__ = ["as_plain_function", "mark_coroutine_function", "passed_arguments", "signature_annotations"]
 
-Passed = Callable[[Sequence[object], Mapping[str, object]], tuple[Sequence[object], dict[str, object]]]
+_Selector = Callable[[Sequence[object], Mapping[str, object]], tuple[Sequence[object], dict[str, object]]]
 
 
-def function_of(tool: "Definition", settings: CallSettings) -> Callable[..., Any]:
-    """Return a function that calls a tool: it checks the arguments, asks for approval, and adds the context."""
+def as_plain_function(tool: "Definition", settings: CallSettings) -> Callable[..., Any]:
+    """Return a function that calls a tool: it checks the arguments, asks for approval and adds the context."""
     signature = tool.read_signature()
-    function: Any = (_awaiting if tool.is_async else _calling)(tool, passed_by(signature), settings)
+    select = passed_arguments(signature)
+
+    def call(*args: object, **kwargs: object) -> object:
+        return call_tool(tool, *select(args, kwargs), settings)
+
+    async def acall(*args: object, **kwargs: object) -> object:
+        return await acall_tool(tool, *select(args, kwargs), settings)
+
+    function: Any = acall if tool.is_async else call
     function.__name__ = function.__qualname__ = tool.name
     function.__module__ = getattr(tool.function, "__module__", None) or __name__
     function.__doc__ = tool.documentation
     function.__signature__ = signature
-    function.__annotations__ = annotations_of(signature)
+    function.__annotations__ = signature_annotations(signature)
     return function
 
 
-def _calling(tool: "Definition", passed: Passed, settings: CallSettings) -> Callable[..., object]:
-    def function(*args: object, **kwargs: object) -> object:
-        return returned(tool, *passed(args, kwargs), settings)
-
-    return function
-
-
-def _awaiting(tool: "Definition", passed: Passed, settings: CallSettings) -> Callable[..., Awaitable[object]]:
-    async def function(*args: object, **kwargs: object) -> object:
-        return await areturned(tool, *passed(args, kwargs), settings)
-
-    return function
+def signature_annotations(signature: inspect.Signature) -> dict[str, Any]:
+    """Return the `__annotations__` of a function with this signature."""
+    annotations = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    annotations["return"] = signature.return_annotation
+    return {name: value for name, value in annotations.items() if value is not inspect.Parameter.empty}
 
 
-def annotations_of(signature: inspect.Signature) -> dict[str, Any]:
-    """Return the annotations that a function of this signature has."""
-    named = {name: each.annotation for name, each in signature.parameters.items()}
-    named["return"] = signature.return_annotation
-    return {name: annotation for name, annotation in named.items() if annotation is not inspect.Parameter.empty}
+def passed_arguments(signature: inspect.Signature) -> _Selector:
+    """Return a function that drops the defaults a framework has filled in from the signature.
 
-
-def passed_by(signature: inspect.Signature) -> Passed:
-    """Return what gives the arguments that somebody passed; a framework fills in the defaults that it has read, too.
-
-    A default need not be of its parameter's type, and the checks would refuse it. LangChain has one argument for all
-    those that Python cannot name, under the name that the signature has for them.
+    A default need not have its parameter's type, so the argument check could refuse it. LangChain passes the arguments
+    with names Python cannot write in one dict, named like the signature's `**` parameter; they are unpacked.
     """
     parameters = signature.parameters.values()
-    positional = tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)
-    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
-    others_name = next((each.name for each in parameters if each.kind is each.VAR_KEYWORD), None)
+    positional = tuple(item.name for item in parameters if item.kind is item.POSITIONAL_OR_KEYWORD)
+    defaults = {item.name: item.default for item in parameters if item.default is not item.empty}
+    extra_name = next((item.name for item in parameters if item.kind is item.VAR_KEYWORD), None)
 
-    def passed(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Sequence[object], dict[str, object]]:
+    def select(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Sequence[object], dict[str, object]]:
         values = dict(kwargs)
         if args and len(args) <= len(positional) and values.keys().isdisjoint(positional[: len(args)]):
             args, values = (), {**dict(zip(positional, args, strict=False)), **values}
         if defaults:
             values = {name: value for name, value in values.items() if value is not defaults.get(name, defaults)}
-        if others_name in values and isinstance(values[others_name] or {}, dict):
-            others = cast("dict[str, object]", values.pop(others_name) or {})
-            values = {**values, **others} if values.keys().isdisjoint(others) else {**values, others_name: others}
+        if extra_name in values and isinstance(values[extra_name] or {}, dict):
+            extra = cast("dict[str, object]", values.pop(extra_name) or {})
+            if values.keys().isdisjoint(extra):
+                values.update(extra)
+            else:
+                values[extra_name] = extra
         return args, values
 
-    return passed
+    return select
 
 
-def mark_coroutine_function(thing: object) -> None:
-    """Have `inspect.iscoroutinefunction` say yes to an object whose calls give coroutines.
+def mark_coroutine_function(instance: object) -> None:
+    """Make `inspect.iscoroutinefunction` return True for an object whose calls return coroutines.
 
-    A framework that takes it for a plain function returns the coroutine, which never runs, as the tool's result.
+    A framework would otherwise take the coroutine, never awaited, for the tool's result.
     """
     if sys.version_info >= (3, 12):
-        inspect.markcoroutinefunction(thing)
-    else:  # there, it is asked of the code of what looks like a function
-        vars(thing).update(__code__=areturned.__code__, __defaults__=None, __kwdefaults__=None)
+        inspect.markcoroutinefunction(instance)
+    else:  # Python 3.11 looks at the code of anything that resembles a function
+        vars(instance).update(__code__=acall_tool.__code__, __defaults__=None, __kwdefaults__=None)

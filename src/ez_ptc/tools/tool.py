@@ -1,6 +1,6 @@
 """`Tool`, a function that a model may call.
 
-Pydantic is imported when the first tool is made, not before: what reads a function is in `tools.definition`.
+Pydantic is slow to import, so `tools.definitions`, which needs it, is imported when the first tool is made.
 """
 
 import functools
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, areturned, arun_call, returned, run_call
+from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, acall_tool, arun_call, call_tool, run_call
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
 from ez_ptc.tools.failures import failure
-from ez_ptc.tools.frameworks import annotations_of, function_of, mark_coroutine_function, passed_by
+from ez_ptc.tools.frameworks import as_plain_function, mark_coroutine_function, passed_arguments, signature_annotations
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.definitions.definition import Definition
-    from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions, SynonymOptions
+    from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions
 
     P = ParamSpec("P", default=...)
     R_co = TypeVar("R_co", default=object, covariant=True)
@@ -36,21 +36,21 @@ else:  # the same without defaults, which need Python 3.13 or typing_extensions
 
 __all__ = ["Tool"]
 
-_LONG: Final = 20_000  # characters of JSON text, whose reading would hold up an event loop
+_MAX_QUICK_LENGTH: Final = 20_000  # characters of JSON text; parsing more would hold up an event loop
 
 
 class Tool(Generic[P, R_co]):
-    """A function that a model may call, with all that a model, a validator and a caller need to know of it.
+    """A function that a model may call.
 
-    `ez_tool` makes one from a function, and so does `Tool.from_function`. Made by hand, it takes a `name`, a
-    `description`, the `function`, and its `parameters` as `ToolParameter`s or as a JSON Schema (`schema` is another
-    name for them, as `fn` is for the function). A tool is still the function: calling it calls the function with what
-    it was given, unchecked, and an asynchronous function gives its coroutine. `call` and `execute` are for what a model
-    sends. A tool that requires approval, has `Context` parameters, or has a schema and takes `**kwargs`, is called by
-    anybody as a model calls it: checked, with its registry's approval and context. `tool.fn` is the function itself.
+    `ez_tool` and `Tool.from_function` make one from a function. The constructor takes the function with its
+    `parameters`, as `ToolParameter`s or as a JSON Schema; `schema` and `fn` are other names for `parameters` and
+    `function`.
 
-    Raises `SchemaError` for parameters that are no JSON Schema of an object, and for a function that does not take
-    them.
+    Calling a tool calls the function (`tool.fn`) with unchecked arguments; use `call` and `execute` for arguments from
+    a model. Direct calls are checked too, with the registry's approval and context, if the tool requires approval, has
+    `Context` parameters, or has a schema and takes `**kwargs`.
+
+    Raises `SchemaError` if `parameters` is not the JSON Schema of an object, or does not fit the function.
     """
 
     __wrapped__: Callable[P, R_co]
@@ -62,29 +62,29 @@ class Tool(Generic[P, R_co]):
         description: str,
         parameters: Sequence[ToolParameter] | Mapping[str, Any] | None = None,
         function: Callable[P, R_co] | None = None,
-        **options: "Unpack[SynonymOptions]",
+        *,
+        schema: Mapping[str, Any] | None = None,
+        fn: Callable[P, R_co] | None = None,
+        **options: "Unpack[HandmadeOptions]",
     ) -> None:
-        from ez_ptc.tools.definitions.definition import Options, define_by_hand, one_of
+        from ez_ptc.tools.definitions.definition import Options, define_by_hand, either
 
-        given: dict[str, Any] = dict(options)
-        schema, called = given.pop("schema", None), given.pop("fn", None)
-        settings = Options.of({"name": name, "description": description, **given})
         definition = define_by_hand(
-            cast("Callable[..., object]", one_of(name, "function", function, called)),
-            cast("Mapping[str, Any]", one_of(name, "parameters", parameters, schema) or []),
-            settings,
+            cast("Callable[..., object]", either(name, "function", function, fn)),
+            cast("Mapping[str, Any]", either(name, "parameters", parameters, schema) or []),
+            Options.of({"name": name, "description": description, **options}),
         )
-        self._take(definition)
+        self._set_definition(definition)
 
     @classmethod
     def from_function(cls, func: Callable[P, R_co], **options: "Unpack[FunctionOptions]") -> "Self":
-        """Make a tool of a function, as `@ez_tool` does; a parameter that takes None need not be passed.
+        """Make a tool from a function, as `@ez_tool` does, with nullable parameters optional.
 
-        `options` are those of `ToolOptions` without `registry`. Raises and warns as `ez_tool` does.
+        `options` are those of `ToolOptions` except `registry`. Raises and warns as `ez_tool` does.
         """
         from ez_ptc.tools.definitions.definition import Options, define
 
-        return cls.of_definition(define(func, Options.of(options), stacklevel=2, nullable_is_optional=True))
+        return cls.from_definition(define(func, Options.of(options), stacklevel=2, nullable_is_optional=True))
 
     @classmethod
     def from_schema(
@@ -95,38 +95,38 @@ class Tool(Generic[P, R_co]):
         function: Callable[P, R_co],
         **options: "Unpack[HandmadeOptions]",
     ) -> "Self":
-        """Make a tool of a function whose parameters are described elsewhere, by a JSON Schema of an object.
+        """Make a tool from a function and the JSON Schema of its parameters, an object of any draft or OpenAPI's.
 
-        Calls are checked against the schema; the function gets JSON's own types, by name. The schema is of any draft,
-        with OpenAPI's `nullable`; nothing is fetched for it. Raises SchemaError for what is no such schema.
+        Calls are checked against the schema, and the function gets plain JSON types as keyword arguments. References
+        are never fetched. Raises SchemaError for an invalid schema.
         """
         return cls(name, description, schema, function, **options)
 
     @classmethod
-    def of_definition(cls, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> "Self":
-        """Make a tool of what `tools.definition` has read, with what the host adds to its calls."""
-        made = cls.__new__(cls)
-        made._take(definition, settings)  # noqa: SLF001 - it is one of its own
-        return made
+    def from_definition(cls, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> "Self":
+        """Make a tool from a `Definition`, with the host's settings for its calls."""
+        tool = cls.__new__(cls)
+        tool._set_definition(definition, settings)  # noqa: SLF001 - an instance of this class
+        return tool
 
-    def _take(self, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> None:
+    def _set_definition(self, definition: "Definition", settings: CallSettings = NO_SETTINGS) -> None:
         functools.update_wrapper(self, definition.function, updated=())
         attributes: dict[str, object] = getattr(definition.function, "__dict__", {})
-        # A function's own attributes come along, but none may stand before what a tool is.
-        vars(self).update({name: each for name, each in attributes.items() if not hasattr(Tool, name)})
+        # The function's attributes are copied, but must not hide those of a tool.
+        vars(self).update({name: value for name, value in attributes.items() if not hasattr(Tool, name)})
         vars(self).setdefault("__qualname__", definition.name)
         vars(self).update(__name__=definition.name, __doc__=definition.documentation)
         self._definition = definition
         self._settings = settings
         self._is_guarded = definition.is_guarded
         if self._is_guarded:
-            # What reads a signature must not find the function behind it, nor the parameters that the host fills.
+            # `inspect.signature` must not find the function itself, nor the parameters that the host fills in.
             vars(self).pop("__wrapped__", None)
         if self._is_guarded or not inspect.isroutine(definition.function):
             self.__signature__ = definition.read_signature()
-            self.__annotations__ = annotations_of(self.__signature__)
-            self._passed = passed_by(self.__signature__)
-        if definition.gives_coroutine:
+            self.__annotations__ = signature_annotations(self.__signature__)
+            self._passed = passed_arguments(self.__signature__)
+        if definition.returns_coroutine:
             mark_coroutine_function(self)
 
     def changed(
@@ -136,19 +136,19 @@ class Tool(Generic[P, R_co]):
         requires_approval: bool | None = None,
         settings: CallSettings | None = None,
     ) -> "Self":
-        """Return the same tool under another name, with or without approval, or with other settings for its calls."""
+        """Return a copy of the tool with another name, approval requirement or call settings."""
         from dataclasses import replace
 
         definition = self._definition if name is None else self._definition.renamed(name)
         if requires_approval is not None:
             definition = replace(definition, requires_approval=requires_approval)
-        return self.of_definition(definition, self._settings if settings is None else settings)
+        return self.from_definition(definition, self._settings if settings is None else settings)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the function. Raises ToolError where a person must approve that, and does not or cannot be asked."""
+        """Call the function. Raises ToolError if the call needs approval and does not get it."""
         if not self._is_guarded:
             return cast("R_co", self._definition.function(*args, **kwargs))
-        call = areturned if self.is_async else returned
+        call = acall_tool if self.is_async else call_tool
         return cast("R_co", call(self._definition, *self._passed(args, kwargs), self._settings))
 
     def as_function(
@@ -158,40 +158,34 @@ class Tool(Generic[P, R_co]):
         approve: "Approve | None" = None,
         reraise: tuple[type[BaseException], ...] = (),
     ) -> Callable[..., Any]:
-        """Return a plain function for a framework that reads its signature and calls it; it raises what `call` raises.
+        """Return a plain function for a framework that reads its signature and calls it.
 
-        It checks the arguments, asks for approval and adds the context, and is a coroutine function for an async tool.
-
-        Args:
-            context: The value of the function's `Context` parameters; not passed by anybody else.
-            approve: The approver, where the tool requires approval; without one, calls are refused.
-            reraise: Exceptions of the framework's own, which are no failures of the tool and are not logged.
+        It checks the arguments, asks for approval, adds the context and raises as `call` does; for an asynchronous
+        tool it is a coroutine function. Exceptions of the types in `reraise`, a framework's control flow, are not
+        failures of the tool and not logged.
         """
-        return function_of(self._definition, CallSettings(context, approve, reraise).over(self._settings))
+        return as_plain_function(self._definition, CallSettings(context, approve, reraise).over(self._settings))
 
     def __repr__(self) -> str:
         return f"Tool({self.name})"
 
     def __reduce__(self) -> str:
-        """Pickle it as a function, by the name that its module has it under; a copy is the tool itself."""
+        """Pickle the tool as functions are, by its qualified name; copying returns the tool itself."""
         return str(vars(self)["__qualname__"])
 
     @property
     def name(self) -> str:
-        """The name that a model calls it by."""
+        """The name a model calls it by."""
         return self._definition.name
 
     @property
     def description(self) -> str:
-        """What it does: the docstring's first paragraph, then the rest of its prose without the sections."""
+        """The docstring's prose without its sections: the summary, then the remaining paragraphs."""
         return self._definition.description
 
     @property
     def docstring(self) -> str:
-        """The function's docstring, cleaned of its indentation, or nothing.
-
-        Where it describes parameters that no model may pass, it is the description and the other parameters instead.
-        """
+        """The function's docstring, or "". It is rebuilt if it describes parameters hidden from models."""
         return self._definition.docstring
 
     @property
@@ -201,17 +195,17 @@ class Tool(Generic[P, R_co]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The same as `parameters`."""
+        """Same as `parameters`."""
         return self._definition.parameters
 
     @property
     def parameter_list(self) -> list[ToolParameter]:
-        """The same as `parameters`, as far as a list of `ToolParameter` can say it."""
+        """`parameters` as a list, as far as `ToolParameter` can express them."""
         return parameter_list(self._definition.parameters)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The names of the arguments that a model may pass, in order."""
+        """The names of the arguments a model may pass, in order."""
         return tuple(self._definition.binder.fields)
 
     @property
@@ -226,21 +220,23 @@ class Tool(Generic[P, R_co]):
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """How programs spell the arguments whose names Python cannot write, by name: `from_` for `from`."""
+        """The spelling in programs of arguments with names Python cannot write, by name: `from_` for `from`."""
         return self._definition.spellings
 
     @property
     def return_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of what it returns, or None where that would say no more than the signature does."""
+        """The JSON Schema of the return value, or None if it adds nothing to the signature."""
         return self._definition.return_schema
 
     @property
-    def returned_text(self) -> str:
-        """What it returns as a model reads it, where its annotation says which keys there are and no others; or ""."""
+    def return_type_text(self) -> str | None:
+        """The return type as a model reads it, or None unless the annotation lists all of its keys."""
         from ez_ptc.schema.stubs import closed_type_text
 
         schema = self._definition.return_schema
-        return closed_type_text(schema) if schema is not None and self._definition.is_annotated else ""
+        if schema is None or not self._definition.is_annotated:
+            return None
+        return closed_type_text(schema) or None
 
     @property
     def fn(self) -> Callable[P, R_co]:
@@ -249,27 +245,27 @@ class Tool(Generic[P, R_co]):
 
     @property
     def function(self) -> Callable[P, R_co]:
-        """The same as `fn`."""
-        return self.fn
+        """Same as `fn`."""
+        return cast("Callable[P, R_co]", self._definition.function)
 
     @property
     def is_async(self) -> bool:
-        """Whether calling the function gives a coroutine or an asynchronous generator."""
+        """Whether the function is a coroutine function or an asynchronous generator function."""
         return self._definition.is_async
 
     @property
     def category(self) -> str | None:
-        """What kind of tool it is, to choose tools by."""
+        """The category, for selecting tools."""
         return self._definition.category
 
     @property
     def requires_approval(self) -> bool:
-        """Whether a person must say yes to each call."""
+        """Whether each call needs approval."""
         return self._definition.requires_approval
 
     @property
     def idempotent(self) -> bool:
-        """Whether calling it twice does what calling it once does."""
+        """Whether calling it twice has the same effect as calling it once."""
         return self._definition.idempotent
 
     @property
@@ -279,30 +275,34 @@ class Tool(Generic[P, R_co]):
 
     @property
     def strict(self) -> bool | None:
-        """Whether a provider is to hold its model to the schema, or None if that is not said of this tool."""
+        """Whether the provider should enforce the schema, or None if this tool does not say."""
         return self._definition.strict
 
     @property
     def timeout(self) -> float | None:
-        """How many seconds a call may take, or None for any time."""
+        """The maximum seconds a call may take, or None for no limit."""
         return self._definition.timeout
 
     @property
     def settings(self) -> CallSettings:
-        """What the host adds to each call: that of the registry that it is from."""
+        """The host's additions to each call, from the tool's registry."""
         return self._settings
 
     @property
     def definition(self) -> "Definition":
-        """What running it needs, and what its names share."""
+        """The tool's definition; renamed copies share its function and limits."""
         return self._definition
 
     def to_format(self, format: str, *, strict: bool = False) -> dict[str, Any]:  # noqa: A002 - the word users know
-        """Return the tool for openai-chat (or openai), openai-responses, anthropic, gemini, mistral or mcp.
+        """Return the tool as a provider's API expects it.
 
-        `strict` has the provider hold its model to the schema, where it can; the tool's own word goes before it. Raises
-        ValueError for an unknown format, and SchemaError that names the parameter and the keyword which the provider
-        would refuse.
+        Args:
+            format: openai-chat (or openai), openai-responses, anthropic, gemini, mistral or mcp.
+            strict: Ask the provider to enforce the schema if it can; the tool's own `strict` takes precedence.
+
+        Raises:
+            ValueError: The format is unknown.
+            SchemaError: The provider would reject the schema; the message names the parameter and the keyword.
         """
         from ez_ptc.formats.catalog import format_named
 
@@ -319,10 +319,9 @@ class Tool(Generic[P, R_co]):
     def bind(
         self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT
     ) -> "BoundCall":
-        """Check what a program passes by position and by name, and convert it to the annotated types.
+        """Check arguments and convert them to the annotated types.
 
-        `context` is the value of its `Context` parameters. Raises `ArgumentsError`, which names everything that is
-        wrong at once.
+        `context` is the value of `Context` parameters. Raises `ArgumentsError`, with all problems at once.
         """
         return self._definition.binder.bind(args, kwargs, context=context)
 
@@ -334,24 +333,24 @@ class Tool(Generic[P, R_co]):
         context: object = NO_CONTEXT,
         approve: "Approve | None" = None,
     ) -> object:
-        """Check the arguments that a model sent, a dict or JSON text, and return what the function returns for them.
+        """Check a model's arguments, call the function with them and return its result.
 
-        An asynchronous function runs to its end, on an event loop of its own.
+        An asynchronous function runs to completion on an event loop of its own.
 
         Args:
-            arguments: What the model sent.
+            arguments: The model's arguments: a dict or JSON text.
             context: The value of the function's `Context` parameters.
-            approve: Who is asked about the call, where the tool requires approval.
+            approve: The approver, if the tool requires approval.
 
         Raises:
-            ArgumentsError: The arguments are wrong; it names everything that is, at once.
+            ArgumentsError: The arguments are wrong; the message lists all problems.
             ToolError: The call was not approved.
             Exception: Whatever the function raises.
         """
         settings = self._settings.for_call(context, approve)
         if self.is_async:
-            return run_coroutine(areturned, self._definition, (), self._definition.read(arguments), settings)
-        return returned(self._definition, (), self._definition.read(arguments), settings)
+            return run_coroutine(acall_tool, self._definition, (), self._definition.parse(arguments), settings)
+        return call_tool(self._definition, (), self._definition.parse(arguments), settings)
 
     async def acall(
         self,
@@ -361,16 +360,16 @@ class Tool(Generic[P, R_co]):
         context: object = NO_CONTEXT,
         approve: "Approve | None" = None,
     ) -> object:
-        """Do the same as `call`, but await; a function that is not asynchronous runs in a worker thread."""
+        """Same as `call`, but awaits; a synchronous function runs in a worker thread."""
         settings = self._settings.for_call(context, approve)
-        return await areturned(self._definition, (), await self._aread(arguments), settings)
+        return await acall_tool(self._definition, (), await self._aparse(arguments), settings)
 
     def execute(self, /, **arguments: object) -> "ToolResult":
-        """Do the same as `call`, but never raise: whatever goes wrong is in the result, and is logged."""
+        """Same as `call`, but never raises: errors are logged and returned in the result."""
         return self._run(arguments, self._settings)
 
     async def aexecute(self, /, **arguments: object) -> "ToolResult":
-        """Do the same as `execute`, but await; a function that is not asynchronous runs in a worker thread."""
+        """Same as `execute`, but awaits; a synchronous function runs in a worker thread."""
         return await arun_call(self._definition, (), arguments, self._settings)
 
     def _run(self, arguments: Mapping[str, object], settings: CallSettings) -> "ToolResult":
@@ -379,22 +378,21 @@ class Tool(Generic[P, R_co]):
         return run_call(self._definition, (), arguments, settings)
 
     def run(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
-        """Run a call as a provider's answer has it, and return how it ended; nothing is raised."""
+        """Run a call from a provider's answer and return its result; never raises."""
         try:
-            return self._run(self._definition.read(call.arguments), settings.over(self._settings))
+            return self._run(self._definition.parse(call.arguments), settings.over(self._settings))
         except ArgumentsError as error:
             return failure(self.name, error)
 
     async def arun(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
-        """Do the same as `run`, but await; a function that is not asynchronous runs in a worker thread."""
+        """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
         try:
-            return await arun_call(
-                self._definition, (), await self._aread(call.arguments), settings.over(self._settings)
-            )
+            arguments = await self._aparse(call.arguments)
         except ArgumentsError as error:
             return failure(self.name, error)
+        return await arun_call(self._definition, (), arguments, settings.over(self._settings))
 
-    async def _aread(self, arguments: dict[str, object] | str) -> dict[str, object]:
-        if isinstance(arguments, str) and len(arguments) > _LONG:
-            return await to_thread(self._definition.read, arguments)
-        return self._definition.read(arguments)
+    async def _aparse(self, arguments: dict[str, object] | str) -> dict[str, object]:
+        if isinstance(arguments, str) and len(arguments) > _MAX_QUICK_LENGTH:
+            return await to_thread(self._definition.parse, arguments)
+        return self._definition.parse(arguments)

@@ -1,11 +1,11 @@
-"""Tools chosen, renamed and guarded: each function returns new tools and leaves those it was given alone."""
+"""Selecting, renaming and guarding tools: each function returns new tools and leaves its arguments unchanged."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ez_ptc.errors import ToolNotFoundError
 from ez_ptc.schema.safe_repr import safe_repr
-from ez_ptc.tools.definitions.names import not_found
+from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["filtered", "prefixed", "renamed", "with_approval"]
@@ -22,12 +22,16 @@ def filtered(
     category: str | None = None,
     exclude: Collection[str] = (),
 ) -> list[Tool[..., Any]]:
-    """Return the tools that pass the test, have one of the names, are of the category and are not excluded.
+    """Return the tools that meet every condition given: they pass `test`, and have one of `names` and the `category`.
 
-    What is left out asks nothing. Raises ToolNotFoundError for a name that no tool has.
+    Raises ToolNotFoundError if no tool has a name in `names` or `exclude`.
     """
     all_tools = list(tools)
-    _check_names(all_tools, [*_collection(names or (), "names"), *_collection(exclude, "exclude")])
+    for option, value in (("names", names), ("exclude", exclude)):
+        if isinstance(value, str):
+            message = f"{option} is a list of names: write {option}=[{safe_repr(value)}]"
+            raise TypeError(message)
+    _check_names(all_tools, [*(names or ()), *exclude])
     return [
         tool
         for tool in all_tools
@@ -44,7 +48,7 @@ def prefixed(tools: _Tools, prefix: str) -> list[Tool[..., Any]]:
 
 
 def renamed(tools: _Tools, names: Mapping[str, str]) -> list[Tool[..., Any]]:
-    """Return the tools with new names for those in `names`. Raises ToolNotFoundError for a name that no tool has."""
+    """Return the tools, renamed by `names` (old name to new). Raises ToolNotFoundError for an unknown old name."""
     all_tools = list(tools)
     _check_names(all_tools, names)
     return [
@@ -54,24 +58,17 @@ def renamed(tools: _Tools, names: Mapping[str, str]) -> list[Tool[..., Any]]:
 
 
 def with_approval(tools: _Tools, *names: str) -> list[Tool[..., Any]]:
-    """Return the tools so that those of these names, or all, require approval.
+    """Return the tools; those with these names, or all without names, require approval.
 
-    Raises ToolNotFoundError for a name that no tool has.
+    Raises ToolNotFoundError for an unknown name.
     """
     all_tools = list(tools)
     _check_names(all_tools, names)
     return [tool.changed(requires_approval=True) if not names or tool.name in names else tool for tool in all_tools]
 
 
-def _collection(names: Collection[str], option: str) -> Collection[str]:
-    if isinstance(names, str):
-        message = f"{option} is a list of names: write {option}=[{safe_repr(names)}]"
-        raise TypeError(message)
-    return names
-
-
 def _check_names(tools: list[Tool[..., Any]], names: Iterable[str]) -> None:
-    known = [tool.name for tool in tools]
+    known_names = [tool.name for tool in tools]
     for name in names:
-        if name not in known:
-            raise ToolNotFoundError(not_found(name, known))
+        if name not in known_names:
+            raise ToolNotFoundError(unknown_tool_text(name, known_names))

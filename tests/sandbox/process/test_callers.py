@@ -251,7 +251,7 @@ with Toolkit([leave]) as toolkit:
 @pytest.mark.sampled(every=3)
 def test_a_person_who_stops_the_host_does_and_a_tool_that_exits_has_failed(driver: str) -> None:
     assert run_script(LEAVING, driver).splitlines() == [
-        "leave tried to end the program that it runs in (SystemExit: bye)",
+        "leave tried to end the host's process (SystemExit: bye)",
         "KeyboardInterrupt('bye')",
         "2",
     ]

@@ -117,21 +117,21 @@ def test_a_given_description_needs_no_docstring() -> None:
 
 @pytest.mark.parametrize("name", ["", "make tea", "tea!", "x" * 129, "<lambda>", "a\nb"])
 def test_a_name_that_no_model_could_call_is_refused(name: str) -> None:
-    with pytest.raises(SchemaError, match=r"is no name for a tool: give one of letters"):
+    with pytest.raises(SchemaError, match=r"invalid tool name .*: use letters"):
         definition_of(brew, name=name)
 
 
 def test_a_lambda_needs_a_name() -> None:
     double: Callable[[], int] = lambda: 2  # noqa: E731 - a lambda is the case
 
-    with pytest.raises(SchemaError, match=r"'<lambda>' is no name for a tool"):
+    with pytest.raises(SchemaError, match=r"invalid tool name '<lambda>'"):
         definition_of(double)
     assert definition_of(double, name="double", description="Two.").signature == "double()"
 
 
 def test_what_cannot_be_called_is_refused() -> None:
     nothing: Any = 5
-    with pytest.raises(SchemaError, match="a tool is made from a function, got int"):
+    with pytest.raises(SchemaError, match="expected a function, got int"):
         definition_of(nothing)
 
 
@@ -186,7 +186,7 @@ def test_parameters_without_annotations_are_warned_of_once() -> None:
 
     del find.__annotations__["what"], find.__annotations__["where"]
 
-    with pytest.warns(UserWarning, match="find takes anything for what, where: annotate each parameter") as caught:
+    with pytest.warns(UserWarning, match="find accepts anything for what, where: annotate each parameter") as caught:
         ez_tool(find)
     assert [each.filename for each in caught] == [__file__]
 
@@ -210,4 +210,4 @@ def test_a_refused_definition_is_logged(caplog: pytest.LogCaptureFixture) -> Non
         caplog.clear()
     with pytest.raises(SchemaError):
         Tool("find", "Find.", cast("Any", [5]), find)
-    assert "definition refused: find: a parameter is a ToolParameter" in caplog.text
+    assert "definition refused: find: expected a ToolParameter" in caplog.text

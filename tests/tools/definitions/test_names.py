@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.errors import ArgumentsError, DuplicateToolError
-from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings, unspelled
+from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings, with_real_names
 
 PROVIDED = frozenset({"json", "parallel"})
 ORDINARY = [
@@ -149,9 +149,9 @@ def test_many_names_of_one_spelling_are_numbered() -> None:
 
 def test_arguments_get_their_real_names() -> None:
     names = {"from_": "from", "user_id": "user-id"}
-    assert unspelled("send", names, {"from_": 1, "user-id": 2, "to": 3}) == {"from": 1, "user-id": 2, "to": 3}
+    assert with_real_names("send", names, {"from_": 1, "user-id": 2, "to": 3}) == {"from": 1, "user-id": 2, "to": 3}
     with pytest.raises(ArgumentsError) as caught:
-        unspelled("send", names, {"from_": 1, "from": 1, "user-id": 2, "user_id": 2})
+        with_real_names("send", names, {"from_": 1, "from": 1, "user-id": 2, "user_id": 2})
     assert caught.value.problems == (
         "'from_' and 'from' are the same argument: pass it once, as 'from_'",
         "'user_id' and 'user-id' are the same argument: pass it once, as 'user_id'",

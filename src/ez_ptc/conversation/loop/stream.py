@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from ez_ptc._sync import iterated
+from ez_ptc._sync import BlockingEvents
 from ez_ptc.conversation.capabilities import adapt_settings
 from ez_ptc.conversation.fallback import FailoverConnection
 from ez_ptc.conversation.loop.continuations import Continuing
@@ -106,7 +106,7 @@ class BlockingStream(Generic[B]):
 
     def __init__(self, stream: ConversationStream[B]) -> None:
         self._stream = stream
-        self._events = iterated(aiter(stream))
+        self._events = BlockingEvents(aiter(stream))
 
     @property
     def continuation(self) -> B:

@@ -33,7 +33,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING
 
-from ez_ptc._sync import Threads, from_other_threads, within
+from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.process.boot.host import require_host
 from ez_ptc.sandbox.process.stock import Stock
@@ -319,7 +319,7 @@ class Pool:
         if found is None:
             require_host()
             # Not in this thread: a signal handler that interrupts it may need the zygote as well.
-            found = within(threading.TIMEOUT_MAX, self._boot_once)
+            found = call_within(threading.TIMEOUT_MAX, self._boot_once)
         return found
 
     @property

@@ -1,1 +1,1 @@
-"""What a function is as a tool: names, parameters, options."""
+"""Tool definitions: names, parameters and options."""

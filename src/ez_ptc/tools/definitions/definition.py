@@ -1,4 +1,4 @@
-"""What a function is as a tool: everything that a model, a validator and a caller need to know of it."""
+"""The definition of a tool: everything models, validators and callers need to know of a function."""
 
 import difflib
 import inspect
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from ez_ptc.schema.imported.binder import SchemaBinder
     from ez_ptc.schema.imported.parameters import ImportedSchema
 
-__all__ = ["Definition", "Options", "define", "define_by_hand", "one_of"]
+__all__ = ["Definition", "Options", "define", "define_by_hand", "either"]
 
 _NAME: Final = re.compile(r"[\w.:-]{1,128}")
-# As long as every clock can wait for: some thirty years, in seconds.
-_LONGEST_TIMEOUT: Final = 1e9
-_KEEPS_DOCSTRINGS: Final = 1
-"""The level of optimization up to which Python keeps docstrings; without them, nothing is known of what is missing."""
+# The platforms' clocks can wait this long: some thirty years.
+_MAX_TIMEOUT_SECONDS: Final = 1e9
+# From `python -OO` on, docstrings are stripped, so a missing one means nothing.
+_MAX_LEVEL_WITH_DOCSTRINGS: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a developer says of a tool apart from the function; None where the function itself says it."""
+    """The developer's options for a tool; None leaves the answer to the function."""
 
     name: str | None = None
     description: str | None = None
@@ -52,17 +52,15 @@ class Options:
     timeout: float | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Options":
-        """Return options given by name. Raises TypeError for one that there is not, with the nearest that there is."""
-        known = [each.name for each in fields(cls)]
-        for name in given:
+    def of(cls, options: Mapping[str, Any]) -> "Options":
+        """Return options given by name. Raises TypeError for an unknown one, with the nearest known name."""
+        known = [field.name for field in fields(cls)]
+        for name in options:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1, cutoff=0)
-                message = (
-                    f"a tool has no option {safe_repr(name)}: did you mean {near[0]!r}? There are {', '.join(known)}"
-                )
+                (near,) = difflib.get_close_matches(name, known, n=1, cutoff=0)
+                message = f"unknown option {safe_repr(name)}; did you mean {near!r}? Expected one of {', '.join(known)}"
                 raise TypeError(message)
-        return cls(**given)
+        return cls(**options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,40 +84,40 @@ class Definition:
     is_annotated: bool
     binder: "ArgumentBinder | SchemaBinder"
     read_signature: Callable[[], inspect.Signature]
-    """Returns the parameters that a model may pass, as Python has them."""
+    """Return the signature with only the parameters a model may pass."""
 
     spellings: Mapping[str, str]
-    """How programs spell the parameters whose names Python cannot write."""
+    """The spelling in programs of parameters with names Python cannot write."""
 
     named: frozenset[str] = frozenset()
     """The parameters whose annotations name a class that only the schema describes."""
 
     is_open: bool = False
-    """Whether its parameters were given apart from the function, which takes them as `**given`."""
+    """Whether the function takes its handwritten parameters as `**kwargs`."""
 
     running: RunningCalls = field(default_factory=RunningCalls)
 
     @property
     def is_guarded(self) -> bool:
-        """Whether direct calls are checked: the host has a say in them, or only a schema says what to pass."""
+        """Whether direct calls are checked: they need approval or context, or only the schema knows the parameters."""
         return self.requires_approval or bool(self.binder.contexts) or self.is_open
 
     @property
-    def gives_coroutine(self) -> bool:
-        """Whether a direct call gives a coroutine; that of an asynchronous generator is not one until it is guarded."""
+    def returns_coroutine(self) -> bool:
+        """Whether a direct call returns a coroutine; an unguarded asynchronous generator function does not."""
         return self.is_async and (self.is_guarded or not _is_any(inspect.isasyncgenfunction, self.function))
 
     @property
     def documentation(self) -> str:
-        """The docstring as frameworks read it: it says what the description does, and fits the signature beside it."""
+        """The docstring for frameworks: consistent with the description and with the public signature."""
         if not self.is_guarded and self.docstring != docstring_of(self.function):
             return self.description
         if " ".join(self.description.split()) in " ".join(self.docstring.split()):
             return self.docstring
-        return _written_docstring(self.description, self.parameters["properties"], self.spellings)
+        return _compose_docstring(self.description, self.parameters["properties"], self.spellings)
 
     def arguments_of(self, bound: "BoundCall") -> tuple[dict[str, object], dict[str, object]]:
-        """Return what a call passes, and the defaults of what it leaves out; both without what the host adds."""
+        """Return a bound call's arguments, and the defaults of those it omits; both without `Context` values."""
         contexts = self.binder.contexts
         values = {**dict(zip(self.binder.by_position_only, bound.args, strict=False)), **bound.kwargs}
         return (
@@ -127,14 +125,14 @@ class Definition:
             {name: value for name, value in self._defaults().items() if name not in values and name not in contexts},
         )
 
-    def read(self, arguments: dict[str, object] | str) -> dict[str, object]:
-        """Return the arguments that a model sent, a dict or JSON text. Raises ArgumentsError for what is neither."""
+    def parse(self, arguments: dict[str, object] | str) -> dict[str, object]:
+        """Return a model's arguments, a dict or JSON text, as a dict. Raises ArgumentsError for anything else."""
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import parse_arguments
 
             return parse_arguments(self.name, arguments)
         if not isinstance(arguments, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            problem = f"the arguments are a dict or its JSON text, got {type(arguments).__name__}"
+            problem = f"expected the arguments as a dict or JSON text, got {type(arguments).__name__}"
             message = f"{self.name}: {problem}"
             raise ArgumentsError(message, problems=[problem])
         return arguments
@@ -142,18 +140,18 @@ class Definition:
     def _defaults(self) -> dict[str, object]:
         try:
             parameters = inspect.signature(self.function).parameters.values()
-        except (TypeError, ValueError):  # a built-in that does not say what it takes
+        except (TypeError, ValueError):  # a built-in without a signature
             return {}
-        return {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
+        return {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
 
     def renamed(self, name: str) -> "Definition":
-        """Return the same under another name."""
+        """Return a copy with another name."""
         _check_name(name)
         signature = name + self.signature.removeprefix(self.name)
         return replace(self, name=name, signature=signature, binder=replace(self.binder, tool=name))
 
-    def in_programs(self) -> "Definition":
-        """Return the same with messages that spell the parameters as programs do."""
+    def for_programs(self) -> "Definition":
+        """Return a copy whose messages spell the parameters as programs do."""
         fields = {name: replace(field, spelling=self.spellings.get(name)) for name, field in self.binder.fields.items()}
         return replace(self, binder=replace(self.binder, fields=fields))
 
@@ -162,39 +160,39 @@ class Definition:
 def define(
     function: Callable[..., object], options: Options, *, stacklevel: int, nullable_is_optional: bool = False
 ) -> Definition:
-    """Read a function as a tool.
+    """Return the definition of a function as a tool.
 
-    With `nullable_is_optional`, a parameter that takes None is not required, also where it has no default.
+    With `nullable_is_optional`, parameters that accept None are optional even without a default.
 
-    Raises `SchemaError` where it cannot be one. Warns, at the caller `stacklevel` frames up, where neither a docstring
-    nor the options say what it does, and where parameters have no annotations.
+    Raises `SchemaError` if it cannot be a tool. Warns, at the caller `stacklevel` frames up, if there is no docstring
+    or description, or if parameters have no annotations.
     """
     name = _name(function, options.name)
     docstring = docstring_of(function)
-    read = read_signature(function, name=name)
+    signature = read_signature(function, name=name)
     texts = parameter_texts(docstring)
-    described = function_schema(name, read, texts)
+    schema = function_schema(name, signature, texts)
     description = prose(docstring) if options.description is None else options.description
-    for message in _doubts(name, description, function, described.signature):
+    for message in _missing_texts(name, description, function, schema.signature):
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
     description = description or f"Tool: {name}"
     if nullable_is_optional:
-        _drop_from_required(described.parameters, described.binder.nullable)
-    given = options.return_schema
-    if given is not None:
-        returned = given
-    elif _returns_media(read.returns):  # a result that is made of parts is no JSON
-        returned = None
-    else:
-        returned = return_schema(read.returns, namespace=read.namespace)
-    settled = replace(options, name=name, description=description, return_schema=returned)
-    signature = partial(python_signature, described.signature)
-    properties = described.parameters["properties"]
-    kept_back = {each.name for each in read.parameters} - properties.keys()
-    if not kept_back.isdisjoint(texts):
-        docstring = _written_docstring(description, properties, parameter_spellings(described.binder.fields))
-    made = _definition(function, described, settled, docstring=docstring, signature=signature)
-    return replace(made, is_annotated=given is None, named=described.named)
+        _drop_from_required(schema.parameters, schema.binder.nullable)
+    returns = options.return_schema
+    if returns is None and not _returns_media(signature.returns):  # media are message parts, not JSON
+        returns = return_schema(signature.returns, namespace=signature.namespace)
+    properties = schema.parameters["properties"]
+    hidden = {parameter.name for parameter in signature.parameters} - properties.keys()
+    if not hidden.isdisjoint(texts):
+        docstring = _compose_docstring(description, properties, parameter_spellings(schema.binder.fields))
+    definition = _definition(
+        function,
+        schema,
+        replace(options, name=name, description=description, return_schema=returns),
+        docstring=docstring,
+        signature=partial(python_signature, schema.signature),
+    )
+    return replace(definition, is_annotated=options.return_schema is None, named=schema.named)
 
 
 def _returns_media(annotation: object) -> bool:
@@ -203,13 +201,13 @@ def _returns_media(annotation: object) -> bool:
     return any(map(_returns_media, get_args(annotation)))
 
 
-def _doubts(name: str, description: str, function: Callable[..., object], signature: Signature) -> Iterator[str]:
-    """Yield what a model cannot know of a tool, and should."""
-    if not description and sys.flags.optimize <= _KEEPS_DOCSTRINGS:
+def _missing_texts(name: str, description: str, function: Callable[..., object], signature: Signature) -> Iterator[str]:
+    """Yield a warning for each thing a model should know of a tool and cannot."""
+    if not description and sys.flags.optimize <= _MAX_LEVEL_WITH_DOCSTRINGS:
         yield f"{name} has no docstring, so a model cannot know what it does: write one, or give a description"
-    untyped = [each.name for each in signature.parameters if each.annotation is EMPTY]
-    if untyped and not inspect.isbuiltin(innermost(function)):  # those have none to be added
-        yield f"{name} takes anything for {', '.join(untyped)}: annotate each parameter, as in {untyped[0]}: str"
+    untyped = [parameter.name for parameter in signature.parameters if parameter.annotation is EMPTY]
+    if untyped and not inspect.isbuiltin(innermost(function)):  # built-ins cannot be annotated
+        yield f"{name} accepts anything for {', '.join(untyped)}: annotate each parameter, as in {untyped[0]}: str"
 
 
 @logs_refusal
@@ -218,54 +216,58 @@ def define_by_hand(
     parameters: Mapping[str, Any] | Sequence[ToolParameter],
     options: Options,
 ) -> Definition:
-    """Make a tool of a function and the parameters that somebody gave it: a JSON Schema, or a list.
+    """Return the definition of a tool with handwritten parameters: a JSON Schema or a list of `ToolParameter`.
 
-    Raises `SchemaError` for what is no such schema, and for a function that cannot be called by it.
+    Raises `SchemaError` for an invalid schema, and for a function that does not take these parameters.
     """
     from ez_ptc.schema.imported.parameters import imported_schema
 
     name = _name(function, options.name)
     if not isinstance(options.description, str):
-        message = f"{name}: its description is text, got {type(options.description).__name__}"
+        message = f"{name}: expected a description of type str, got {type(options.description).__name__}"
         raise SchemaError(message)
-    listed = isinstance(parameters, list | tuple)
-    schema = parameters_schema(name, cast("list[ToolParameter]", parameters)) if listed else parameters
-    filled = (
-        [each.name for each in cast("list[ToolParameter]", parameters) if each.default is not None] if listed else ()
+    defaults: list[str] = []
+    if isinstance(parameters, list | tuple):
+        listed = cast("Sequence[ToolParameter]", parameters)
+        parameters = parameters_schema(name, listed)
+        defaults = [parameter.name for parameter in listed if parameter.default is not None]
+    schema = imported_schema(name, cast("Mapping[str, Any]", parameters), function, filled=defaults)
+    properties = schema.parameters["properties"]
+    definition = _definition(
+        function,
+        schema,
+        replace(options, name=name),
+        docstring=_compose_docstring(options.description, properties, parameter_spellings(schema.binder.fields)),
+        signature=partial(json_signature, schema.signature, properties),
     )
-    described = imported_schema(name, cast("Mapping[str, Any]", schema), function, filled=filled)
-    spellings = parameter_spellings(described.binder.fields)
-    docstring = _written_docstring(options.description, described.parameters["properties"], spellings)
-    signature = partial(json_signature, described.signature, described.parameters["properties"])
-    made = _definition(function, described, replace(options, name=name), docstring=docstring, signature=signature)
-    return replace(made, is_open=described.is_open)
+    return replace(definition, is_open=schema.is_open)
 
 
-def one_of(tool: object, name: str, value: object, other: object) -> object:
-    """Return what is given under one of two names. Raises SchemaError where it is given under both."""
-    if value is not None and other is not None:
-        message = f"{tool}: its {name} is given twice, under both of its names"
+def either(tool: object, name: str, value: object, alias_value: object) -> object:
+    """Return the value passed under a name or its alias. Raises SchemaError if both are passed."""
+    if value is not None and alias_value is not None:
+        message = f"{tool}: its {name} is passed twice, under both of its names"
         raise SchemaError(message)
-    return other if value is None else value
+    return alias_value if value is None else value
 
 
 def _definition(
     function: Callable[..., object],
-    described: "FunctionSchema | ImportedSchema",
+    schema: "FunctionSchema | ImportedSchema",
     options: Options,
     *,
     docstring: str,
     signature: Callable[[], inspect.Signature],
 ) -> Definition:
     name, description = str(options.name), str(options.description)
-    spellings = parameter_spellings(described.binder.fields)
+    spellings = parameter_spellings(schema.binder.fields)
     return Definition(
         function=function,
         name=name,
         description=description,
         docstring=docstring,
-        parameters=described.parameters,
-        signature=signature_text(name, described.signature.spelled(spellings)),
+        parameters=schema.parameters,
+        signature=signature_text(name, schema.signature.spelled(spellings)),
         return_schema=options.return_schema,
         is_async=_is_async(function),
         category=options.category,
@@ -275,32 +277,34 @@ def _definition(
         strict=_true_false_or_none(name, "strict", options.strict),
         timeout=_timeout(name, options.timeout),
         is_annotated=False,
-        binder=described.binder,
+        binder=schema.binder,
         read_signature=signature,
         spellings=spellings,
     )
 
 
-def _timeout(tool: str, given: object) -> float | None:
-    if given is None:
+def _timeout(tool: str, seconds: object) -> float | None:
+    if seconds is None:
         return None
-    if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= _LONGEST_TIMEOUT:
-        return float(given)
-    message = f"{tool}: its timeout is a number of seconds above 0, or None for any time, got {safe_repr(given)}"
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _MAX_TIMEOUT_SECONDS:
+        return float(seconds)
+    message = f"{tool}: expected a timeout in seconds, positive, or None for no limit; got {safe_repr(seconds)}"
     raise SchemaError(message)
 
 
-def _true_false_or_none(tool: str, option: str, given: object) -> bool | None:
-    if given is None or isinstance(given, bool):
-        return given
-    message = f"{tool}: expected {option} to be True, False or None, got {safe_repr(given)}"
+def _true_false_or_none(tool: str, option: str, value: object) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    message = f"{tool}: expected {option} to be True, False or None, got {safe_repr(value)}"
     raise SchemaError(message)
 
 
-def _written_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
-    dicts = {name: cast("dict[str, object]", each) for name, each in properties.items() if isinstance(each, dict)}
-    texts = {name: str(each.get("description") or "") for name, each in dicts.items()}
-    lines = [f"    {spellings.get(name, name)}: {' '.join(text.split())}" for name, text in texts.items() if text]
+def _compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
+    lines: list[str] = []
+    for name, schema in properties.items():
+        text = cast("dict[str, object]", schema).get("description") if isinstance(schema, dict) else None
+        if text:
+            lines.append(f"    {spellings.get(name, name)}: {' '.join(str(text).split())}")
     return "\n".join([description, "", "Args:", *lines]) if lines else description
 
 
@@ -310,26 +314,22 @@ def _drop_from_required(parameters: dict[str, Any], names: Sequence[str]) -> Non
         parameters["required"] = required
 
 
-def _name(function: Callable[..., object], given: str | None) -> str:
+def _name(function: Callable[..., object], option: str | None) -> str:
     if not callable(function):
-        message = (
-            f"a tool is made from a function, got {type(function).__name__}: give the function itself, not its name "
-            f"and not what it returns"
-        )
+        message = f"expected a function, got {type(function).__name__}: pass the function, not its name or its result"
         raise SchemaError(message)
-    inner = innermost(function)
-    own = getattr(function, "__name__", None) or getattr(inner, "__name__", type(function).__name__)
-    name = given if given is not None else type(function).__name__ if own == "__call__" else own
+    name = option
+    if name is None:
+        name = getattr(function, "__name__", None) or getattr(innermost(function), "__name__", "__call__")
+        if name == "__call__":
+            name = type(function).__name__
     _check_name(name)
-    return name
+    return cast("str", name)
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = (
-            f"{safe_repr(name)} is no name for a tool: give one of letters, digits and '_', as in "
-            f"ez_tool(name='find_order')"
-        )
+        message = f"invalid tool name {safe_repr(name)}: use letters, digits and '_', as in ez_tool(name='find_order')"
         raise SchemaError(message)
 
 

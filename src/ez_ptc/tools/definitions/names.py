@@ -1,4 +1,4 @@
-"""The names of tools and parameters: as a program writes them, and what to say of one that no tool has."""
+"""The names of tools and parameters: their spelling in programs, and the error for an unknown one."""
 
 import builtins
 import difflib
@@ -12,12 +12,12 @@ from ez_ptc.schema.annotations.identifiers import MAX_LENGTH, is_writable, norma
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
 from ez_ptc.tools.failures import logs_refusal
 
-__all__ = ["not_found", "parameter_spellings", "tool_spellings", "unspelled"]
+__all__ = ["parameter_spellings", "tool_spellings", "unknown_tool_text", "with_real_names"]
 
-# A model makes names up, of any length.
-_COMPARED: Final = 128
-_MIN_DUNDER: Final = len("__a__")
-# Debuggers and notebooks of the host put functions of their own there: programs do not have them.
+# Models invent names of any length; comparing them takes quadratic time.
+_MAX_COMPARED_LENGTH: Final = 128
+_MIN_DUNDER_LENGTH: Final = len("__a__")
+# Only Python's own: debuggers and notebooks add functions to the host's builtins that programs do not have.
 _BUILTINS: Final = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -29,20 +29,20 @@ _BUILTINS: Final = frozenset(
 )
 
 
-def not_found(name: object, names: Collection[str]) -> str:
-    """Return the sentence that lists the names there are, nearest first."""
-    near = difflib.get_close_matches(str(name)[:_COMPARED], names, n=len(names) or 1, cutoff=0)
-    return f"there is no tool {safe_repr(name)}; there are: {safe_names(near) or 'none'}"
+def unknown_tool_text(name: object, names: Collection[str]) -> str:
+    """Return the error message for an unknown name; it lists the known ones, nearest first."""
+    near = difflib.get_close_matches(str(name)[:_MAX_COMPARED_LENGTH], names, n=len(names) or 1, cutoff=0)
+    return f"unknown tool {safe_repr(name)}; available: {safe_names(near) or 'none'}"
 
 
 @logs_refusal
 def tool_spellings(names: Iterable[str], provided: Collection[str]) -> dict[str, str]:
-    """Return what programs call each tool.
+    """Return each tool's name in programs, by its own name.
 
-    A name that Python cannot write is changed to one that it can, as `get_weather` for `get-weather`. One that hides a
-    built-in of Python's or what programs are provided with ends with an underscore, as `print_`.
+    A name that is not an identifier becomes one: `get_weather` for `get-weather`. A name that would hide a Python
+    built-in or a `provided` name gets an underscore: `print_`.
 
-    Raises DuplicateToolError where two tools have one name then.
+    Raises DuplicateToolError if two tools end up with the same name.
     """
     spellings: dict[str, str] = {}
     tools: dict[str, str] = {}
@@ -62,31 +62,31 @@ def tool_spellings(names: Iterable[str], provided: Collection[str]) -> dict[str,
 
 
 def parameter_spellings(names: Collection[str]) -> dict[str, str]:
-    """Return how programs spell the parameters whose names Python cannot write: `from_` for `from`.
+    """Return the spelling in programs of the parameters with names Python cannot write: `from_` for `from`.
 
-    Each is unique among all names of the tool, and does not depend on their order.
+    Each spelling is unique among the tool's names. The order of `names` does not matter.
     """
-    others = [name for name in names if not is_writable(name)]
-    taken = set(names).difference(others)
+    unwritable = [name for name in names if not is_writable(name)]
+    used = set(names).difference(unwritable)
     counts: dict[str, int] = {}
     spellings: dict[str, str] = {}
-    for name in sorted(others):
+    for name in sorted(unwritable):
         spelling = base = _identifier(name)
-        while spelling in taken:
+        while spelling in used:
             counts[base] = number = counts.get(base, 1) + 1
             suffix = f"_{number}"
             spelling = base.rstrip("_")[: MAX_LENGTH - len(suffix)] + suffix
-        taken.add(spelling)
+        used.add(spelling)
         spellings[name] = spelling
     return spellings
 
 
-def unspelled(tool: str, names: Mapping[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
-    """Return a program's arguments under their real names, given these by spelling.
+def with_real_names(tool: str, names: Mapping[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return a program's arguments under their real names; `names` maps spellings to these.
 
-    Raises ArgumentsError for an argument that is passed under both.
+    Raises ArgumentsError for an argument passed under both names.
     """
-    given: dict[str, object] = {}
+    renamed: dict[str, object] = {}
     problems: list[str] = []
     for name, value in arguments.items():
         real = names.get(name, name)
@@ -94,24 +94,25 @@ def unspelled(tool: str, names: Mapping[str, str], arguments: Mapping[str, objec
             problems.append(
                 f"{safe_repr(name)} and {safe_repr(real)} are the same argument: pass it once, as {safe_repr(name)}"
             )
-        given[real] = value
+        renamed[real] = value
     if problems:
         message = f"{tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems)
-    return given
+    return renamed
 
 
 def _identifier(name: str) -> str:
-    """Return the identifier that is nearest to a name."""
+    """Return the identifier nearest to a name."""
     if is_writable(name):
         return name
-    characters = [each if f"_{each}".isidentifier() else " " for each in normal_form(name[:MAX_LENGTH])]
+    characters = [char if f"_{char}".isidentifier() else " " for char in normal_form(name[:MAX_LENGTH])]
     text = "_".join("".join(characters).split()) or "_"
-    text = text if text.isidentifier() else f"_{text}"
+    if not text.isidentifier():
+        text = f"_{text}"
     text = text[: MAX_LENGTH - 1]
     return text if is_writable(text) else f"{text}_"
 
 
 def _hides_python(name: str) -> bool:
-    is_dunder = len(name) >= _MIN_DUNDER and name.startswith("__") and name.endswith("__") and name[-3] != "_"
+    is_dunder = len(name) >= _MIN_DUNDER_LENGTH and name.startswith("__") and name.endswith("__") and name[-3] != "_"
     return is_dunder or name in _BUILTINS or keyword.issoftkeyword(name)

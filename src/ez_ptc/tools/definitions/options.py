@@ -1,13 +1,12 @@
-"""What a developer may say of a tool, by name."""
+"""The options of a tool, as keyword arguments."""
 
-from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
-__all__ = ["FunctionOptions", "HandmadeOptions", "SynonymOptions"]
+__all__ = ["FunctionOptions", "HandmadeOptions"]
 
 
 class HandmadeOptions(TypedDict, total=False):
-    """What a tool that is made by hand may be told besides its name, description, parameters and function."""
+    """The options of a tool with handwritten parameters. `ez_tool` documents them."""
 
     return_schema: dict[str, Any] | None
     category: str | None
@@ -18,15 +17,8 @@ class HandmadeOptions(TypedDict, total=False):
     timeout: float | None
 
 
-class SynonymOptions(HandmadeOptions, total=False):
-    """The same with the other names of `parameters` and `function`."""
-
-    schema: Mapping[str, Any]
-    fn: Callable[..., object]
-
-
 class FunctionOptions(HandmadeOptions, total=False):
-    """What a tool that is made from a function may be told."""
+    """The options of a tool made from a function's signature."""
 
     name: str | None
     description: str | None

@@ -1,4 +1,4 @@
-"""Parameters written by hand, one by one, and a JSON Schema read back as such a list."""
+"""Handwritten tool parameters: a list of `ToolParameter` to JSON Schema, and back."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,15 @@ class ParameterType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
-    """One parameter of a tool that is made by hand.
+    """One handwritten parameter of a tool.
 
     Attributes:
-        name: What the function calls it.
-        param_type: Its type.
-        description: What a person would say of it; a model reads it.
+        name: The function's parameter name.
+        param_type: The type.
+        description: A description for the model.
         required: Whether a call must pass it.
-        enum: The values that it may have, or None for any; numbers and other types may be given as JSON text.
-        default: What it is when a call leaves it out; None leaves that to the function.
+        enum: The allowed values, or None for any; values of other types than strings may be JSON text.
+        default: The value if a call omits it; None leaves it to the function.
         items_type: The type of an array's items, or None for any.
     """
 
@@ -48,8 +48,8 @@ class ToolParameter:
 
 
 _UNIONS: Final = ("anyOf", "oneOf")
-_DEPTH: Final = 4
-_FORMS: Final[Mapping[ParameterType, type | tuple[type, ...]]] = {
+_MAX_DEPTH: Final = 4
+_PYTHON_TYPES: Final[Mapping[ParameterType, type | tuple[type, ...]]] = {
     ParameterType.STRING: str,
     ParameterType.INTEGER: int,
     ParameterType.NUMBER: (int, float),
@@ -57,130 +57,139 @@ _FORMS: Final[Mapping[ParameterType, type | tuple[type, ...]]] = {
     ParameterType.ARRAY: list,
     ParameterType.OBJECT: dict,
 }
-_TYPES: Final = {each.value: each for each in ParameterType}
+_TYPES: Final = {member.value: member for member in ParameterType}
 
 
 def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these parameters. Raises SchemaError for what is no list of them."""
+    """Return the JSON Schema of an object with these parameters. Raises SchemaError for an invalid list."""
     properties: dict[str, Any] = {}
-    for each in parameters:
-        _check(tool, each)
-        if each.name in properties:
-            message = f"{tool}: two parameters are called {safe_repr(each.name)}: give one another name"
+    for parameter in parameters:
+        _check(tool, parameter)
+        if parameter.name in properties:
+            message = f"{tool}: two parameters are called {safe_repr(parameter.name)}: give one another name"
             raise SchemaError(message)
-        properties[each.name] = _property(tool, each)
-    required = [each.name for each in parameters if each.required]
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+        properties[parameter.name] = _property(tool, parameter)
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    required = [parameter.name for parameter in parameters if parameter.required]
+    if required:
+        schema["required"] = required
+    return schema
 
 
 def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
-    """Return the properties of an object's JSON Schema as far as `ToolParameter` can say them.
+    """Return the properties of an object's JSON Schema, as far as `ToolParameter` can express them.
 
-    A type that it has no word for is STRING; of a union, the first type that it has a word for.
+    A union becomes the first of its types that `ParameterType` has; a type it does not have becomes STRING.
     """
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
     required = cast("Sequence[str]", schema.get("required", ()))
-    return [_parameter(name, _referred(each, schema), name in required) for name, each in properties.items()]
+    return [
+        _parameter(name, _resolve_references(property_, schema), is_required=name in required)
+        for name, property_ in properties.items()
+    ]
 
 
 def _check(tool: str, parameter: object) -> None:
     if not isinstance(parameter, ToolParameter):
-        message = (
-            f"{tool}: a parameter is a ToolParameter, got {type(parameter).__name__}: write ToolParameter(name=...)"
-        )
+        message = f"{tool}: expected a ToolParameter, got {type(parameter).__name__}: write ToolParameter(name=...)"
         raise SchemaError(message)
-    for kind in (parameter.param_type, parameter.items_type or ParameterType.STRING):
-        if not isinstance(kind, ParameterType):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            names = ", ".join(each.name for each in ParameterType)
+    for type_ in (parameter.param_type, parameter.items_type or ParameterType.STRING):
+        if not isinstance(type_, ParameterType):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            names = ", ".join(member.name for member in ParameterType)
             message = (
-                f"{tool}: parameter {safe_repr(parameter.name)} has the type {safe_line(repr(kind))}: write "
+                f"{tool}: parameter {safe_repr(parameter.name)} has the type {safe_line(repr(type_))}: write "
                 f"ParameterType.STRING or another of its members ({names})"
             )
             raise SchemaError(message)
 
 
 def _property(tool: str, parameter: ToolParameter) -> dict[str, Any]:
-    described: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
+    schema: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
     if parameter.enum is not None:
-        described["enum"] = [_choice(tool, parameter, value) for value in parameter.enum]
+        schema["enum"] = [_enum_value(tool, parameter, value) for value in parameter.enum]
     if parameter.items_type is not None:
-        described["items"] = {"type": parameter.items_type.value}
+        schema["items"] = {"type": parameter.items_type.value}
     if parameter.default is not None:
-        described["default"] = parameter.default
-    return described
+        schema["default"] = parameter.default
+    return schema
 
 
-def _choice(tool: str, parameter: ToolParameter, value: object) -> object:
-    """Return a value of an enumeration as a call passes it. Raises SchemaError for one that no call can pass."""
-    kind = parameter.param_type
+def _enum_value(tool: str, parameter: ToolParameter, value: object) -> object:
+    """Return an enum value as a call passes it. Raises SchemaError if it does not have the parameter's type."""
+    type_ = parameter.param_type
     parsed: object = value
-    if isinstance(value, str) and kind is not ParameterType.STRING:
+    if isinstance(value, str) and type_ is not ParameterType.STRING:
         with suppress(ValueError, RecursionError):
             parsed = json.loads(value)
-    if isinstance(parsed, _FORMS[kind]) and (kind is ParameterType.BOOLEAN or not isinstance(parsed, bool)):
+    if isinstance(parsed, _PYTHON_TYPES[type_]) and (type_ is ParameterType.BOOLEAN or not isinstance(parsed, bool)):
         return cast("object", parsed)
     message = (
-        f"{tool}: parameter {safe_repr(parameter.name)} is of the type {kind.name}, and its enum has "
-        f"{safe_repr(value)}, which no call can pass: write a value of that type"
+        f"{tool}: parameter {safe_repr(parameter.name)} is of the type {type_.name}, but its enum has "
+        f"{safe_repr(value)}: write a value of that type"
     )
     raise SchemaError(message)
 
 
-def _parameter(name: str, schema: Mapping[str, object], required: bool) -> ToolParameter:  # noqa: FBT001 - a private step
-    choices = schema.get("enum")
-    values = cast("list[object]", choices) if isinstance(choices, list) else []
-    kind = _kind(schema)
+def _parameter(name: str, schema: Mapping[str, object], *, is_required: bool) -> ToolParameter:
+    type_ = _parameter_type(schema)
     items = _mapping(schema.get("items"))
+    items_type = None
+    if type_ is ParameterType.ARRAY and items:
+        items_type = _parameter_type(items) or ParameterType.STRING
     return ToolParameter(
         name=name,
-        param_type=kind or ParameterType.STRING,
+        param_type=type_ or ParameterType.STRING,
         description=str(schema.get("description", "")),
-        required=required,
-        enum=_choices(values, kind) or None,
+        required=is_required,
+        enum=_enum_texts(_list(schema.get("enum")), type_) or None,
         default=schema.get("default"),
-        items_type=(_kind(items) or ParameterType.STRING) if kind is ParameterType.ARRAY and items else None,
+        items_type=items_type,
     )
 
 
-def _choices(values: Sequence[object], kind: ParameterType | None) -> list[str]:
-    if kind in (None, ParameterType.STRING):
-        return [each for each in values if isinstance(each, str)]
-    return [json.dumps(each) for each in values if each is not None]
+def _enum_texts(values: Sequence[object], type_: ParameterType | None) -> list[str]:
+    if type_ in (None, ParameterType.STRING):
+        return [value for value in values if isinstance(value, str)]
+    return [json.dumps(value) for value in values if value is not None]
 
 
-def _referred(part: object, root: Mapping[str, object], depth: int = _DEPTH) -> Mapping[str, object]:
-    """Return a part of a schema with the definitions that its type is by, as its items' or a union's is."""
-    schema = _mapping(part)
-    reference = schema.get("$ref")
+def _resolve_references(subschema: object, root: Mapping[str, object], depth: int = _MAX_DEPTH) -> Mapping[str, object]:
+    """Return a subschema with the references of its type, items and unions replaced by their definitions."""
+    schema = _mapping(subschema)
     if not depth:
         return schema
+    reference = schema.get("$ref")
     if isinstance(reference, str):
-        found: object = root
+        target: object = root
         for step in reference.removeprefix("#").split("/")[1:]:
-            found = _mapping(found).get(step)
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_referred(found, root, depth - 1), **beside}
-    changed = dict(schema)
+            target = _mapping(target).get(step)
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**_resolve_references(target, root, depth - 1), **siblings}
+    resolved = dict(schema)
     if "items" in schema:
-        changed["items"] = _referred(schema["items"], root, depth - 1)
+        resolved["items"] = _resolve_references(schema["items"], root, depth - 1)
     for keyword in _UNIONS:
-        if isinstance(branches := schema.get(keyword), list):
-            changed[keyword] = [_referred(each, root, depth - 1) for each in cast("list[object]", branches)]
-    return changed
+        if isinstance(schema.get(keyword), list):
+            resolved[keyword] = [_resolve_references(branch, root, depth - 1) for branch in _list(schema[keyword])]
+    return resolved
 
 
-def _kind(schema: Mapping[str, object]) -> ParameterType | None:
-    kinds = schema.get("type")
-    for kind in cast("list[object]", kinds) if isinstance(kinds, list) else [kinds]:
-        if isinstance(kind, str) and kind in _TYPES:
-            return _TYPES[kind]
+def _parameter_type(schema: Mapping[str, object]) -> ParameterType | None:
+    declared = schema.get("type")
+    for name in _list(declared) or [declared]:
+        if isinstance(name, str) and name in _TYPES:
+            return _TYPES[name]
     for keyword in _UNIONS:
-        branches = schema.get(keyword)
-        for branch in cast("list[object]", branches) if isinstance(branches, list) else []:
-            if (found := _kind(_mapping(branch))) is not None:
-                return found
+        for branch in _list(schema.get(keyword)):
+            type_ = _parameter_type(_mapping(branch))
+            if type_ is not None:
+                return type_
     return None
 
 
 def _mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What Python code, as a framework, reads of a tool's parameters: those that a model may pass, and no others."""
+"""The `inspect.Signature` of a tool, for frameworks: only the parameters a model may pass."""
 
 import inspect
 import keyword
@@ -20,16 +20,16 @@ _TYPES: Final[Mapping[object, Any]] = {
 
 
 def python_signature(signature: Signature) -> inspect.Signature:
-    """Return a function's signature, its types resolved."""
-    parameters = [_parameter(each, each.annotation) for each in signature.parameters]
-    return inspect.Signature(_in_order(parameters), return_annotation=signature.returns)
+    """Return a function's signature with resolved types."""
+    parameters = [_parameter(item, item.annotation) for item in signature.parameters]
+    return inspect.Signature(_order(parameters), return_annotation=signature.returns)
 
 
 def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspect.Signature:
-    """Return the parameters that a JSON Schema describes; those that Python cannot name go by keyword."""
-    known = [each for each in signature.parameters if each.name.isidentifier() and not keyword.iskeyword(each.name)]
-    parameters = _in_order(_parameter(each, _type(properties.get(each.name))) for each in known)
-    if len(known) < len(signature.parameters):
+    """Return the signature a JSON Schema describes; parameters Python cannot name are taken by a `**` parameter."""
+    nameable = [item for item in signature.parameters if item.name.isidentifier() and not keyword.iskeyword(item.name)]
+    parameters = _order(_parameter(item, _json_type(properties.get(item.name))) for item in nameable)
+    if len(nameable) < len(signature.parameters):
         name = "other_arguments"
         while name in properties:
             name += "_"
@@ -38,22 +38,28 @@ def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspe
 
 
 def _parameter(parameter: Parameter, annotation: Any) -> inspect.Parameter:  # noqa: ANN401 - any form of type
-    # Frameworks pass everything by name, which a checked call takes for parameters by position only, too.
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if parameter.positional else inspect.Parameter.KEYWORD_ONLY
+    kind = inspect.Parameter.KEYWORD_ONLY
+    if parameter.positional:
+        # Positional-only parameters too: frameworks pass everything by name, and checked calls accept that.
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     default = None if parameter.default is LEFT_OUT else parameter.default
     return inspect.Parameter(parameter.name, kind, default=default, annotation=annotation)
 
 
-def _in_order(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return parameters as Python has them: without a default after one that has one, they go by keyword."""
+def _order(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Make a required parameter after an optional one keyword-only, and all that follow it, as Python demands."""
     ordered: list[inspect.Parameter] = []
-    by_name_only = False
-    for each in parameters:
-        by_name_only |= each.default is EMPTY and bool(ordered) and ordered[-1].default is not EMPTY
-        ordered.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) if by_name_only else each)
+    is_keyword_only = False
+    for parameter in parameters:
+        is_keyword_only |= parameter.default is EMPTY and bool(ordered) and ordered[-1].default is not EMPTY
+        if is_keyword_only:
+            parameter = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)  # noqa: PLW2901 - the same parameter
+        ordered.append(parameter)
     return ordered
 
 
-def _type(schema: object) -> Any:  # noqa: ANN401 - any form of type
-    named = cast("Mapping[str, object]", schema).get("type") if isinstance(schema, Mapping) else None
-    return _TYPES.get(named, Any) if isinstance(named, str) else Any
+def _json_type(schema: object) -> Any:  # noqa: ANN401 - any form of type
+    if not isinstance(schema, Mapping):
+        return Any
+    name = cast("Mapping[str, object]", schema).get("type")
+    return _TYPES.get(name, Any) if isinstance(name, str) else Any
