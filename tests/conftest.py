@@ -86,7 +86,7 @@ def _shared_processes_stay() -> Iterator[None]:
     from ez_ptc.toolkit.shared_sandbox import Share
 
     share = Share(frozenset())
-    share.sandbox()
+    share.acquire()
     yield
     share.release()
 

@@ -36,7 +36,7 @@ ANY = cast("Any", llm())
         (lambda: ANY.tools(["find"]), "expected a function, got str"),
         (lambda: ANY.tools([find, None]), "expected a function, got NoneType"),
         (lambda: ANY.tool(find("tea")), "expected a function, got str"),
-        (lambda: ez_tool(cast("Any", "find")), "got str: give the function itself, not its name"),
+        (lambda: ez_tool(cast("Any", "find")), "got str: pass the function, not its name"),
         (lambda: ANY.toolkit([find]), r"expected a Toolkit, got list: write \.toolkit\(Toolkit\(\[find, book\]\)\)"),
         (lambda: ANY.toolkit(find), "expected a Toolkit, got Tool"),
         (lambda: ANY.approve(True), r"\.approve\(\) expected a function, got bool"),

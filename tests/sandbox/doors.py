@@ -15,7 +15,7 @@ __all__ = ["Door"]
 class Door:
     """Calls functions by their names, with what a program sends, unchecked."""
 
-    is_heard = True
+    has_listeners = True
 
     def __init__(self, *functions: Callable[..., object]) -> None:
         self._functions = {function.__name__: function for function in functions}
@@ -30,6 +30,6 @@ class Door:
         """Do the same, blocking the loop."""
         return self.call(name, args, kwargs, life)
 
-    def ended(self, record: dict[str, Any]) -> None:
+    def report_call(self, record: dict[str, Any]) -> None:
         """Keep the record."""
         self.records.append(record)

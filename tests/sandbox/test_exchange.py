@@ -26,7 +26,7 @@ CODE = "print('tea ☕')"
 class Door:
     """A channel over two names whose calls nobody runs; it keeps the records."""
 
-    is_heard: bool = True
+    has_listeners: bool = True
 
     grants: Grants = field(
         default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])
@@ -39,7 +39,7 @@ class Door:
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
         raise NotImplementedError
 
-    def ended(self, record: dict[str, Any]) -> None:
+    def report_call(self, record: dict[str, Any]) -> None:
         self.ended_with.append(record)
 
 
@@ -75,8 +75,8 @@ def replied(frame: bytes) -> tuple[int, str, Any]:
 def answered(talk: Exchange, asked: CallFrame, result: ToolResult) -> bytes:
     """End a call as a driver does, and return the reply."""
     frame = talk.answer(asked, result, talk.encode(asked, result))
-    talk.tell(asked)
-    talk.sent(asked)
+    talk.report_call(asked)
+    talk.mark_sent(asked)
     return frame
 
 
@@ -91,7 +91,7 @@ def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
 def test_a_call_is_let_in_run_and_answered() -> None:
     door = Door()
     talk = exchange(door)
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     assert asked == CallFrame(1, "1", "add", (1,), {"b": 2}, alone=True)
     assert talk.refusal(asked) is None
     answer = replied(answered(talk, asked, ToolResult(success=True, output=(3, b"x"), duration_ms=1.5)))
@@ -121,7 +121,7 @@ class OddError(ShopError, KeyError):
 )
 def test_a_tools_failure_is_told_by_its_class_and_its_message(exception: Exception | None, error: list[str]) -> None:
     talk = exchange()
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     answer = replied(answered(talk, asked, ToolResult(success=False, error="no", exception=exception)))
     assert answer == (1, "e", error)
     assert talk.result().tool_calls[0]["error"] == "no"
@@ -139,7 +139,7 @@ class Moody:
 )
 def test_a_result_of_an_unknown_class_is_its_text(value: object) -> None:
     talk = exchange()
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     _, kind, _ = replied(answered(talk, asked, ToolResult(success=True, output=value)))
     assert kind in {"v", "m"}
     assert talk.result().tool_calls[0]["error"] is None
@@ -147,7 +147,7 @@ def test_a_result_of_an_unknown_class_is_its_text(value: object) -> None:
 
 def test_a_result_that_cannot_be_passed_on_is_the_tools_failure() -> None:
     talk = exchange()
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     loop: list[object] = []
     loop.append(loop)
     _, _, error = replied(answered(talk, asked, ToolResult(success=True, output=loop)))
@@ -158,7 +158,7 @@ def test_a_result_that_cannot_be_passed_on_is_the_tools_failure() -> None:
 
 def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
     talk = exchange(frame=1000)
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     _, _, error = replied(answered(talk, asked, ToolResult(success=True, output="é" * 501)))
     assert "it has 1,002 bytes, and at most 1,000 can reach the program" in error[2]
 
@@ -176,14 +176,14 @@ def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
 )
 def test_a_reply_says_how_it_is_to_be_read(value: object, kind: str, payload: object) -> None:
     talk = exchange()
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     assert replied(answered(talk, asked, ToolResult(success=True, output=value))) == (1, kind, payload)
 
 
 def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out() -> None:
     """Three hundred megabytes of JSON from one megabyte of memory."""
     talk = exchange(frame=1 << 20)
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     value = ["x" * 1_000_000] * 300
     tracemalloc.start()
     try:
@@ -200,40 +200,40 @@ VIOLATIONS: dict[str, tuple[bytes, str]] = {
     "a number below": (call(0), "out of order"),
     "a tool that was not granted": (call(name="admin_delete"), "not granted"),
     "a tool in other letters": (call(name="ADD"), "not granted"),
-    "two calls from one place": (call(1, "1.1") + call(2, "1.1"), "one place"),
+    "two calls from one place": (call(1, "1.1") + call(2, "1.1"), "the same path"),
     "more calls than may wait": (b"".join(call(n) for n in (1, 2, 3, 4)), "unanswered"),
     "more output than is allowed": (output("x" * 60) + output("y" * 41, 2), "more output"),
     "more frames than are needed": (output("") * 500, "more frames"),
-    "no frame at all": (pack(b"[]"), "no known kind"),
+    "no frame at all": (pack(b"[]"), "unknown kind"),
 }
 
 
 @pytest.mark.parametrize(("data", "says"), VIOLATIONS.values(), ids=VIOLATIONS.keys())
 def test_a_worker_that_breaks_the_rules_is_found_out(data: bytes, says: str) -> None:
     talk = exchange(output=100, calls=10, outstanding=3)
-    talk.take(data)
+    talk.receive(data)
     assert re.search(f"broke the sandbox's protocol and was ended: .*{says}", str(talk.result().error))
 
 
 @pytest.mark.parametrize("late", [call(2, "2"), done(value=6), output("x")], ids=["a call", "an end", "output"])
 def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(late: bytes) -> None:
     at_once, later = exchange(), exchange()
-    calls = at_once.take(call() + done(value=5) + late)
+    calls = at_once.receive(call() + done(value=5) + late)
     assert [each.number for each in calls] == [1]
-    calls = later.take(call() + done(value=5))
-    assert later.take(late) == []
+    calls = later.receive(call() + done(value=5))
+    assert later.receive(late) == []
     for talk in (at_once, later):
-        assert talk.over
-        assert not talk.reusable
+        assert talk.is_over
+        assert not talk.is_reusable
         answered(talk, calls[0], ToolResult(success=True, output=3))
         result = talk.result()
         assert (result.return_value, result.output, len(result.tool_calls)) == (5, "", 1)
-        assert not talk.reusable
+        assert not talk.is_reusable
 
 
 def test_what_came_before_a_violation_still_counts() -> None:
     talk = exchange()
-    assert talk.take(output("before") + call() + pack(b"{}")) == []
+    assert talk.receive(output("before") + call() + pack(b"{}")) == []
     result = talk.result()
     assert (result.output, len(result.tool_calls)) == ("before", 1)
     assert "broke the sandbox's protocol" in str(result.error)
@@ -241,19 +241,19 @@ def test_what_came_before_a_violation_still_counts() -> None:
 
 def test_as_many_calls_may_wait_as_the_limit_says() -> None:
     talk = exchange(outstanding=2)
-    first, _ = talk.take(call(1) + call(2))
+    first, _ = talk.receive(call(1) + call(2))
     answered(talk, first, ToolResult(success=True))
-    assert [each.number for each in talk.take(call(3))] == [3]
+    assert [each.number for each in talk.receive(call(3))] == [3]
 
 
 def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
     talk = exchange(calls=2)
-    calls = talk.take(call(1) + call(2) + call(3))
+    calls = talk.receive(call(1) + call(2) + call(3))
     assert [talk.refusal(each) is None for each in calls] == [True, True, False]
     reason = talk.refusal(calls[2]) or ""
     assert "more than 2 tool calls" in reason
     assert replied(talk.refuse(calls[2], reason)) == (3, "e", ["RuntimeError", "RuntimeError", reason])
-    talk.take(done(value=1))
+    talk.receive(done(value=1))
     result = talk.result()
     assert (result.success, result.tool_calls[2]["error"]) == (True, reason)
 
@@ -261,29 +261,29 @@ def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
 def test_no_call_runs_once_the_time_is_over() -> None:
     talk = exchange(timeout=1.5)
     talk.stop()
-    [asked] = talk.take(call())
+    [asked] = talk.receive(call())
     assert talk.refusal(asked) == "the program timed out after 1.5 s"
 
 
 def test_a_call_that_had_not_ended_says_so() -> None:
     talk = exchange()
-    talk.take(call() + done())
-    assert talk.result().tool_calls[0]["error"] == "it had not ended when the program did"
+    talk.receive(call() + done())
+    assert talk.result().tool_calls[0]["error"] == "the call was still running when the program ended"
 
 
 def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> None:
     talk = exchange()
-    talk.take(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
+    talk.receive(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
     result = talk.result()
     assert (result.success, result.status, result.error) == (True, "done", None)
     assert (result.output, result.error_output, result.return_value) == ("ab", "E", (1,))
     assert result.truncated == {"output": 7}
-    assert talk.finished
+    assert talk.is_finished
 
 
 def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() -> None:
     talk = exchange()
-    talk.take(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
+    talk.receive(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
     result = talk.result()
     assert (result.success, result.status, result.error) == (False, "failed", "ValueError: x")
     assert (result.error_output, result.return_value) == ("warning\nTraceback\n", None)
@@ -291,14 +291,14 @@ def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() ->
 
 def test_running_out_of_memory_says_how_much_there_is() -> None:
     talk = exchange(memory=64 << 20)
-    talk.take(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
+    talk.receive(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
     assert talk.result().error == "MemoryError (the program may use 64 MiB)"
 
 
 def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> None:
     talk = exchange(timeout=2)
     talk.stop()
-    talk.take(done(value=5))
+    talk.receive(done(value=5))
     result = talk.result()
     assert (result.success, result.return_value) == (False, None)
     assert result.error == "TimeoutError: the program timed out after 2 s"
@@ -307,11 +307,11 @@ def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> No
 
 def test_a_worker_that_is_gone_is_lost_until_somebody_says_why() -> None:
     talk = exchange()
-    talk.take(output("so far"))
-    assert talk.lost
+    talk.receive(output("so far"))
+    assert talk.is_lost
     talk.end("it crashed")
     talk.end("something else")
-    assert not talk.lost
+    assert not talk.is_lost
     result = talk.result()
     assert (result.success, result.error, result.output) == (False, "it crashed", "so far")
     assert result.error_output == "it crashed\n"

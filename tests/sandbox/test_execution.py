@@ -18,7 +18,7 @@ from ez_ptc.sandbox.worker.values import codec as values
         (ExecutionResult(), ""),
         (ExecutionResult(success=False, status="failed", error="E", error_output="Traceback\nE\n"), "Traceback\nE\n"),
         (ExecutionResult(success=False, status="failed", error="E: x"), "E: x"),
-        (ExecutionResult(success=False, status="paused"), ""),
+        (ExecutionResult(success=False, status="failed"), ""),
     ],
 )  # fmt: skip
 def test_a_model_reads_the_output_or_the_value_or_what_went_wrong(result: ExecutionResult, text: str) -> None:
@@ -35,7 +35,7 @@ def test_a_failure_can_be_raised_and_a_success_cannot() -> None:
     with pytest.raises(CodeError, match="KeyError: 'x'"):
         ExecutionResult(success=False, status="failed", error="KeyError: 'x'").raise_for_error()
     with pytest.raises(CodeError, match="did not succeed"):
-        ExecutionResult(success=False, status="paused").raise_for_error()
+        ExecutionResult(success=False, status="failed").raise_for_error()
 
 
 def test_two_results_do_not_share_what_may_be_changed() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ez_ptc import Limits, Toolkit, ez_tool
 from ez_ptc.sandbox.execution import ExecutionResult
-from ez_ptc.sandbox.output_text import encodable, shortened
+from ez_ptc.sandbox.output_text import encodable, shorten
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 
 _OUTPUT = 1_000
@@ -77,7 +77,7 @@ def test_what_is_left_out_is_said_and_the_end_is_kept() -> None:
 
 @given(st.text(max_size=300), st.integers(0, 200))
 def test_a_shortened_text_is_whole_or_says_what_is_missing(text: str, most: int) -> None:
-    short = shortened(text, most)
+    short = shorten(text, most)
     if len(text) <= most:
         assert short == text
     else:

@@ -7,7 +7,7 @@ import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
-from ez_ptc.toolkit.prompts import Guide
+from ez_ptc.toolkit.prompts import PromptWriter
 from ez_ptc.toolkit.worked_example import example_program
 
 AnyTool = Tool[..., Any]
@@ -82,11 +82,11 @@ ITEMS = """\
 """
 
 
-def guide(*tools: AnyTool, **settings: Any) -> Guide:
-    return Guide(tools=tools or TOOLS, **settings)
+def guide(*tools: AnyTool, **settings: Any) -> PromptWriter:
+    return PromptWriter(tools=tools or TOOLS, **settings)
 
 
-def texts(made: Guide) -> tuple[str, str, str]:
+def texts(made: PromptWriter) -> tuple[str, str, str]:
     return made.prompt(), made.tool_prompt(), made.description()
 
 
@@ -197,8 +197,8 @@ def test_a_tool_that_cannot_be_called_by_its_name_has_no_example() -> None:
 
 
 def test_without_tools_it_says_so() -> None:
-    assert Guide(tools=()).prompt() == "No tools are available."
-    assert "No tools are available." in Guide(tools=()).description()
+    assert PromptWriter(tools=()).prompt() == "No tools are available."
+    assert "No tools are available." in PromptWriter(tools=()).description()
 
 
 # --- how a tool is told -----------------------------------------------------------------------------------------------

@@ -102,9 +102,9 @@ def test_the_timeout_is_that_of_the_limits_unless_it_is_given() -> None:
 
 @pytest.mark.parametrize("timeout", [0, -1])
 def test_a_timeout_that_leaves_no_time_is_refused(timeout: float) -> None:
-    with pytest.raises(ValueError, match="timeout must be a number more than 0"):
+    with pytest.raises(ValueError, match="timeout must be a positive number"):
         Toolkit([add], timeout=timeout)
-    with pytest.raises(ValueError, match="timeout must be a number more than 0"):
+    with pytest.raises(ValueError, match="timeout must be a positive number"):
         Toolkit([add]).execute("1", timeout=timeout)
 
 

@@ -1,8 +1,21 @@
-"""The loop over frames, without any I/O: run → call/reply … → done.
+"""The host's side of one program's conversation with its worker, without I/O: run → call/reply … → done.
 
-Every backend drives the same :class:`Exchange`: it sends what :meth:`Exchange.opening` and :meth:`Exchange.answer`
-return, gives :meth:`Exchange.take` what it receives, runs the calls that come out, and ends with
-:meth:`Exchange.result`. All decisions are taken here; a driver owns a socket and a clock.
+Theory of operation. A driver owns a socket and a clock; `Exchange` makes all decisions:
+
+1. The driver sends `opening()`, the run frame.
+2. It passes received bytes to `receive`, which returns the calls to run.
+3. It runs each call, unless `refusal` gives a reason not to. It passes the result to `encode` (in any thread, since
+   this runs the tool's code) and `answer`, sends the reply frame, then calls `report_call` and `mark_sent`.
+4. After the done frame, a violation of the protocol or a timeout, it reads `result()`.
+
+States. `is_finished`: the done frame came. `stop()`: the time is up; calls are refused, and the worker has its grace
+period. `end(reason)`: the worker was killed or died; the first reason counts. `closed`: the caller has left, so no call
+begins. Nothing is read after `is_over`. A worker that is neither finished, stopped nor ended is `is_lost`.
+
+Everything from the worker is hostile. A call must have the next number, a granted tool, and a path of its own; the
+numbers of frames, calls, unanswered calls and characters are limited. A violation ends the worker, but the calls
+before it stay in the record. Several threads answer calls: each call's record has one writer, and the sets are only
+added to and discarded from.
 """
 
 from __future__ import annotations
@@ -20,8 +33,8 @@ from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
-from ez_ptc.sandbox.output_text import encodable, shortened
-from ez_ptc.sandbox.replies import payload
+from ez_ptc.sandbox.output_text import encodable, shorten
+from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.schema.arguments.replacement import detached
 
 if TYPE_CHECKING:
@@ -31,27 +44,27 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, Limits
     from ez_ptc.sandbox.frames import Frame
 
-__all__ = ["ZYGOTE_GONE", "Earlier", "Encoded", "Exchange", "rejected"]
+__all__ = ["ZYGOTE_GONE", "EncodedResult", "Exchange", "SessionState", "rejected_result"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
 _CORES = os.cpu_count() or 1
-_TOO_LATE = "something came after the last frame"
+_TOO_LATE = "data after the last frame"
 _SPARE_FRAMES = 64
-_OUTPUT_BLOCK = 4096
-_PATIENCE = 50e-6
-"""About what it costs to wake a core up: who looks for that long has lost no more than once as much."""
-_PATIENT = b',"patience":%g,"code":' % _PATIENCE
-_IMPATIENT = b',"patience":0.0,"code":'
+_OUTPUT_BLOCK_BYTES = 4096
+_SPIN_SECONDS = 50e-6
+"""About the cost of waking a core, so that spinning in vain at most doubles it."""
+_SPINNING = b',"patience":%g,"code":' % _SPIN_SECONDS
+_NOT_SPINNING = b',"patience":0.0,"code":'
 
 
-def rejected(message: str) -> ExecutionResult:
+def rejected_result(message: str) -> ExecutionResult:
     """Return the result of a program that was not started."""
     return ExecutionResult(success=False, status="failed", error=message, error_output=message + "\n")
 
 
-def _most_frames(limits: Limits) -> int:
-    # A call, and with it what was printed on either stream; what is printed between calls; the end.
-    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK + _SPARE_FRAMES
+def _max_frames(limits: Limits) -> int:
+    # Each call may come with a frame of output on either stream; then there is output between calls, and the end.
+    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
 
 
 def _timeout_message(limits: Limits) -> str:
@@ -59,7 +72,7 @@ def _timeout_message(limits: Limits) -> str:
 
 
 def _run_head(limits: Limits, tools: bytes) -> bytes:
-    """Return the beginning of a run frame, the same for all programs with these limits and tools."""
+    """Return the head of a run frame, the same for all programs with these limits and tools."""
     numbers = {
         "memory": limits.memory,
         "output": limits.output,
@@ -68,7 +81,7 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
         "elements": limits.elements,
         "outstanding": limits.outstanding,
         "calls": limits.calls,
-        # Also without a limit: its time stands still while a person is asked, and what it computes does not.
+        # Always limited: during an approval the program's clock stands still, but it may go on computing.
         "cpu": math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES),
     }
     if limits.seed is not None:
@@ -82,15 +95,15 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """What the programs before have left in a session: how many calls they made, and the limits of the last one."""
+class SessionState:
+    """A session's state before a program: the number of calls so far, and the limits of the last program."""
 
     calls: int = 0
     limits: Limits | None = None
 
 
-class Encoded(NamedTuple):
-    """A call's end, as the program is told of it (`kind` and `body` of the reply) and as the record has it."""
+class EncodedResult(NamedTuple):
+    """A call's result: `kind` and `body` of the reply to the program, `result` and `error` for the record."""
 
     kind: bytes
     body: bytes
@@ -99,82 +112,79 @@ class Encoded(NamedTuple):
 
 
 class Exchange:
-    """One program and its host, from the run frame to the result."""
+    """The exchange of frames between one program and the host; the module describes its states."""
 
-    is_patient = False
-    """Whether either side looks for a frame for a moment before it sleeps."""
-    undelivered = False
-    """Whether the worker was gone before it had all of the program."""
-    finished = False
+    may_spin = False
+    """Whether both sides poll for a frame for a moment before they sleep."""
+    is_undelivered = False
+    """Whether the worker died before it received the whole program."""
+    is_finished = False
     closed = False
-    """Whether the caller has gone on: no call is wanted any more, and no record changes."""
+    """Whether the caller has left: no call may begin, and no record changes."""
     _done: DoneFrame | None = None
-    _ended_because = ""
-    _stopping = False
+    _end_reason: str | None = None
+    _is_stopping = False
 
-    def __init__(self, code: str, channel: Channel, limits: Limits, *, earlier: Earlier | None = None) -> None:
-        """Begin with a program; `earlier` is what came before it in its session, None where it has no session."""
+    def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
         self.limits = limits
-        self._earlier = earlier
+        self._session = session
         self._code = code
         self._channel = channel
         self.started = time.perf_counter()
-        self._calls_before = earlier.calls if earlier else 0
+        self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
-        self._frames_left = _most_frames(limits)
+        self._frames_left = _max_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
-        # Sets, because several threads add to them and take from them.
         self._unanswered: set[int] = set()
         self._unsent: set[int] = set()
 
     @lazy
     def reader(self) -> FrameReader:
-        """Make frames of the bytes that the worker sends."""
+        """The parser of the worker's bytes."""
         return FrameReader(self.limits.frame, self.limits.elements)
 
     @property
-    def patience(self) -> float:
-        """How many seconds either side looks for a frame before it sleeps."""
-        return _PATIENCE if self.is_patient else 0.0
+    def spin_seconds(self) -> float:
+        """How long both sides poll for a frame before they sleep, in seconds."""
+        return _SPIN_SECONDS if self.may_spin else 0.0
 
     @property
     def deadline(self) -> float:
-        """When its time is over, on the clock of `time.perf_counter`."""
+        """The end of the program's time, on the clock of `time.perf_counter`."""
         return self.started + self.limits.timeout
 
     @property
     def in_session(self) -> bool:
-        """Whether it is one of a session's."""
-        return self._earlier is not None
+        """Whether the program belongs to a session."""
+        return self._session is not None
 
     @property
     def timeout_message(self) -> str:
-        """What a program that takes too long is told."""
+        """The error of a program that takes too long."""
         return _timeout_message(self.limits)
 
     def opening(self) -> bytes:
-        """Return the run frame; what a session's worker knows already is not in it."""
-        earlier = self._earlier
-        if earlier is not None and earlier.limits is self.limits:
+        """Return the run frame, without limits and tools that a session's worker knows already."""
+        session = self._session
+        if session is not None and session.limits is self.limits:
             head = b'{"t":"run"'
         else:
-            head = self._channel.grants.once_for(self.limits, _run_head)
-        middle = _PATIENT if self.is_patient else _IMPATIENT
-        tail = b"}" if earlier is None else b',"session":true}'
+            head = self._channel.grants.cached_run_head(self.limits, _run_head)
+        middle = _SPINNING if self.may_spin else _NOT_SPINNING
+        tail = b"}" if session is None else b',"session":true}'
         return pack(b"".join((head, middle, encode_basestring_ascii(self._code).encode(), tail)))
 
-    def take(self, data: bytes) -> list[CallFrame]:
-        """Take bytes from the worker; return the calls to run now, and none where the worker broke the rules.
+    def receive(self, data: bytes) -> list[CallFrame]:
+        """Take bytes from the worker and return the calls to run; none after a violation of the protocol.
 
-        What comes after the last frame is not read, whether it comes with it or later. Where the rules were broken,
-        what came before still counts.
+        Nothing after the done frame is read. Frames before a violation still count.
         """
-        return self.admit(lambda: self.reader.feed(data))
+        return self.receive_frames(lambda: self.reader.feed(data))
 
-    def admit(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
-        """Do the same as `take`, with what reads the frames, which may raise ProtocolError at any of them."""
+    def receive_frames(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
+        """Same as `receive`, for the frames that `read` returns; it may raise ProtocolError at any of them."""
         try:
             return self._admit_all(read)
         except ProtocolError as error:
@@ -182,7 +192,7 @@ class Exchange:
             return []
 
     def _admit_all(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
-        if self.finished:
+        if self.is_finished:
             self.end(_TOO_LATE)
             return []
         calls: list[CallFrame] = []
@@ -192,26 +202,26 @@ class Exchange:
                 message = "more frames than its limits allow"
                 raise ProtocolError(message)
             if isinstance(frame, CallFrame):
-                self._admit(frame)
+                self._admit_call(frame)
                 calls.append(frame)
             elif isinstance(frame, OutputFrame):
-                self._print(frame)
+                self._collect_output(frame)
             else:
                 self._done = frame
-                self.finished = True
-                if self.reader.waiting:
+                self.is_finished = True
+                if self.reader.unread_bytes:
                     self.end(_TOO_LATE)
                 break
         return calls
 
-    def _admit(self, call: CallFrame) -> None:
-        problem = ""
+    def _admit_call(self, call: CallFrame) -> None:
+        problem = None
         if call.number != self._calls_before + len(self._records) + 1:
             problem = "a call out of order"
         elif call.name not in self._channel.grants.by_name:
-            problem = "a call of a tool that was not granted"
+            problem = "a call to a tool that was not granted"
         elif call.path in self._paths:
-            problem = "two calls from one place"
+            problem = "two calls with the same path"
         elif len(self._unanswered) >= self.limits.outstanding:
             problem = "more unanswered calls than its limits allow"
         if problem:
@@ -221,16 +231,16 @@ class Exchange:
         self._unsent.add(call.number)
         self._records[call.number] = {
             "name": call.name,
-            # What the function does with its arguments is not what was passed to it.
+            # Copies, because the function may change its arguments.
             "args": detached(call.args),
             "kwargs": detached(call.kwargs),
             "result": None,
-            "error": "it had not ended when the program did",
+            "error": "the call was still running when the program ended",
             "duration_ms": 0.0,
             "path": call.path,
         }
 
-    def _print(self, frame: OutputFrame) -> None:
+    def _collect_output(self, frame: OutputFrame) -> None:
         self._output_left -= len(frame.text)
         if self._output_left < 0:
             message = "more output than its limits allow"
@@ -238,62 +248,63 @@ class Exchange:
         self._output[frame.stream - 1].append(frame.text)
 
     def refusal(self, call: CallFrame) -> str | None:
-        """Return why ``call`` must not run, or None."""
-        if self._stopping:
+        """Return the reason why `call` must not run, or None."""
+        if self._is_stopping:
             return self.timeout_message
         if call.number > self._calls_before + self.limits.calls:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
-    def encode(self, call: CallFrame, result: ToolResult) -> Encoded:
-        """Return what the program is told of a call that has ended. It runs the tool's code: call it in any thread."""
+    def encode(self, call: CallFrame, result: ToolResult) -> EncodedResult:
+        """Encode a call's result for the program. It may run foreign code, and may be called in any thread."""
         if not result.success:
             error = _error_triple(result)
-            return Encoded(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
-        kind, body, problem = payload(call.name, result.output, self.limits.frame, self.limits.elements)
-        # What cannot cross may contain itself.
-        return Encoded(kind, body, result.output if problem else detached(result.output), problem)
+            return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
+        kind, body, problem = encode_result(call.name, result.output, self.limits.frame, self.limits.elements)
+        # A value that cannot be encoded may contain itself, and so cannot be copied either.
+        output = result.output if problem else detached(result.output)
+        return EncodedResult(kind, body, output, problem)
 
-    def answer(self, call: CallFrame, result: ToolResult, encoded: Encoded) -> bytes:
-        """Record how ``call`` ended, and return the reply frame; `tell` and `sent` come next."""
+    def answer(self, call: CallFrame, result: ToolResult, encoded: EncodedResult) -> bytes:
+        """Record the result of `call`, and return the reply frame; `report_call` and `mark_sent` come next."""
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=result.duration_ms)
         self._unanswered.discard(call.number)
         return reply(call.number, encoded.kind, encoded.body)
 
-    def tell(self, call: CallFrame) -> None:
-        """Tell who listens how ``call`` has ended: somebody else's code, and never to be run under a lock."""
-        if self._channel.is_heard:
-            self._channel.ended(CallRecord(self._records[call.number]))
+    def report_call(self, call: CallFrame) -> None:
+        """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
+        if self._channel.has_listeners:
+            self._channel.report_call(CallRecord(self._records[call.number]))
 
-    def sent(self, call: CallFrame) -> None:
-        """Note that the worker has the reply to ``call``: nothing more will be sent to it."""
+    def mark_sent(self, call: CallFrame) -> None:
+        """Record that the reply to `call` was sent; nothing more will be sent for it."""
         self._unsent.discard(call.number)
 
     def refuse(self, call: CallFrame, reason: str) -> bytes:
-        """Return the reply to a call that was not run."""
+        """Record that `call` was refused, and return the reply frame."""
         self._records[call.number]["error"] = reason
         self._unanswered.discard(call.number)
         self._unsent.discard(call.number)
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> None:
-        """Note that the program's time is over; from now on no call runs."""
-        self._stopping = True
+        """Record that the program's time is up; from now on no call runs."""
+        self._is_stopping = True
 
     @property
     def wants_calls(self) -> bool:
         """Whether calls of the program may begin."""
-        return not (self._stopping or self.finished or self._ended_because or self.closed)
+        return not (self._is_stopping or self.is_finished or self._end_reason or self.closed)
 
     @property
-    def over(self) -> bool:
-        """Whether nothing more of the program may be read."""
-        return self.finished or bool(self._ended_because)
+    def is_over(self) -> bool:
+        """Whether nothing more may be read from the worker."""
+        return self.is_finished or bool(self._end_reason)
 
     @property
-    def lost(self) -> bool:
-        """Whether the worker is gone and nobody has said why."""
-        return not (self.finished or self._stopping or self._ended_because)
+    def is_lost(self) -> bool:
+        """Whether the worker is gone for no known reason."""
+        return not (self.is_finished or self._is_stopping or self._end_reason)
 
     @property
     def has_unsent(self) -> bool:
@@ -301,72 +312,79 @@ class Exchange:
         return bool(self._unsent)
 
     @property
-    def reusable(self) -> bool:
-        """Whether the worker waits for another program: this one has ended by itself, and nothing of it goes on."""
-        return self.finished and not (self._stopping or self._ended_because or self._unsent)
+    def is_reusable(self) -> bool:
+        """Whether the worker can run another program: this one has ended by itself, and nothing of it is left."""
+        return self.is_finished and not (self._is_stopping or self._end_reason or self._unsent)
 
     @property
-    def begun(self) -> bool:
-        """Whether anything was heard of the program."""
-        return self._frames_left != _most_frames(self.limits)
+    def has_begun(self) -> bool:
+        """Whether a frame came from the program."""
+        return self._frames_left != _max_frames(self.limits)
 
     @property
-    def orphaned(self) -> bool:
+    def is_orphaned(self) -> bool:
         """Whether the worker is gone, and the zygote with it."""
-        return self._ended_because == ZYGOTE_GONE
+        return self._end_reason == ZYGOTE_GONE
 
     @property
-    def untouched(self) -> bool:
-        """Whether the worker is gone as if nothing had been: the program can be run again.
+    def is_repeatable(self) -> bool:
+        """Whether the worker is gone without any effect of the program, so that it can be run again.
 
         It did not reach the worker, or the zygote is gone too and it had called no tool.
         """
-        return self.undelivered or (self.orphaned and not self._records)
+        return self.is_undelivered or (self.is_orphaned and not self._records)
 
-    def end(self, because: str) -> None:
-        """Note why the worker's end came before the program's."""
-        self._ended_because = self._ended_because or because
+    def end(self, reason: str) -> None:
+        """Record why the worker ended before the program did; the first reason counts."""
+        self._end_reason = self._end_reason or reason
 
     def result(self) -> ExecutionResult:
-        """Return how the program ended."""
+        """Return the program's result."""
         done = self._done
-        error: str | None = None
-        trace = ""
-        if self._stopping:
-            error = f"TimeoutError: {self.timeout_message}"
-            trace = shortened(done.trace, self.limits.max_text) if done and done.error else error + "\n"
-        elif done is None:
-            error = self._ended_because
-            trace = error + "\n"
-        elif done.error is not None:
-            most = self.limits.max_text
-            error, trace = shortened(done.error, most), shortened(done.trace, most)
-            if done.kind == "memory":
-                error += f" (the program may use {self.limits.memory >> 20} MiB)"
-        missing = {"output": done.dropped, "images": done.images_left} if done else {}
-        return ExecutionResult(
+        error, trace = self._error_and_trace()
+        result = ExecutionResult(
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
-            return_value=done.value if done and error is None else None,
-            described=done.described if done and error is None else "",
             tool_calls=[CallRecord(record) for record in self._records.values()],
             success=error is None,
             error=error,
             status="done" if error is None else "failed",
             duration_ms=(time.perf_counter() - self.started) * 1e3,
-            images=[ImageMessage(data) for data in done.images] if done else [],
-            truncated={name: count for name, count in missing.items() if count},
             max_text=self.limits.max_text,
         )
+        if done is not None:
+            missing = {"output": done.dropped, "images": done.images_left}
+            result.truncated = {name: count for name, count in missing.items() if count}
+            result.images = [ImageMessage(data) for data in done.images]
+            if error is None:
+                result.return_value, result.described = done.value, done.described
+        return result
+
+    def _error_and_trace(self) -> tuple[str | None, str]:
+        done, max_text = self._done, self.limits.max_text
+        if self._is_stopping:
+            error = f"TimeoutError: {self.timeout_message}"
+            if done and done.error:
+                return error, shorten(done.trace, max_text)
+            return error, error + "\n"
+        if done is None:
+            error = self._end_reason or ""
+            return error, error + "\n"
+        if done.error is None:
+            return None, ""
+        error = shorten(done.error, max_text)
+        if done.kind == "memory":
+            error += f" (the program may use {self.limits.memory >> 20} MiB)"
+        return error, shorten(done.trace, max_text)
 
 
 def _error_triple(result: ToolResult) -> tuple[str, str, str]:
-    """Return the class name, the nearest built-in exception and the message that the program shall see."""
-    kind = type(result.exception) if result.exception is not None else ToolError
-    # A result's text names the class where the message says nothing without it; a program sees the class anyway.
-    message = (result.error or "the tool failed").removeprefix(kind.__name__).removeprefix(": ")
-    if issubclass(kind, ArgumentsError):
+    """Return the exception for the program: its class name, the nearest built-in class, and the message."""
+    cls = ToolError if result.exception is None else type(result.exception)
+    # The text names the class if the message is not enough alone, but the program sees the class in any case.
+    message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
+    if issubclass(cls, ArgumentsError):
         return "TypeError", "TypeError", message
-    bases = cast("list[type]", kind.__mro__)
-    base = next(base.__name__ for base in bases if base.__module__ == "builtins")
-    return kind.__name__, base, message
+    bases = cast("list[type]", cls.__mro__)
+    builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
+    return cls.__name__, builtin, message

@@ -1,9 +1,9 @@
-"""Bytes from a worker, as frames: capped, bounded and checked before anything looks inside.
+"""The frames between host and worker, and the parser of a hostile worker's bytes.
 
-A frame is four bytes of length, big-endian, then a JSON object; a reply to a call, which only the host sends, has its
-kind and number before its JSON or text instead. The worker may be anything by now, so a frame is
-refused for its length before it is stored, for its depth and its number of values before it is parsed, and for its
-shape before it is used. One refusal ends the worker.
+A frame is four bytes of length, big-endian, then a JSON object. A reply to a call, which only the host sends, has its
+kind and number before its JSON or text instead. The program may control the worker by now, so a frame is checked for
+its length before it is stored, for its depth and number of values before it is parsed, and for its shape before it is
+used. One violation ends the worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.output_text import encodable
-from ez_ptc.sandbox.pictures import checked_pictures
+from ez_ptc.sandbox.pictures import check_pictures
 from ez_ptc.sandbox.worker.values import codec as values
 
 if TYPE_CHECKING:
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["CallFrame", "DoneFrame", "Frame", "FrameReader", "OutputFrame", "pack", "parse", "reply"]
 
-_HEADER = 4
-_SMALL = 4096
-_FRAMES_OF_MOST = 16
-"""How many frames of the greatest size one program may send in all: the host keeps the arguments of every call."""
-_LITTLE = 512
+_HEADER_BYTES = 4
+_MAX_UNCOUNTED_BYTES = 4096
+"""Frames up to this length may have any number of values."""
+_MAX_FULL_FRAMES = 16
+"""How many frames of the maximum size one program may send in all: the host keeps the arguments of every call."""
+_MAX_SMALL_FRAME_BYTES = 512
+"""Frames up to this length count as their length, larger ones as their estimated memory."""
 _VALUE_BYTES = 100
-"""What a value takes in the host's memory, beyond its text."""
+"""The host's memory for one value, in addition to its text."""
 _DEQUE_BYTES = 1_000
-"""What an empty deque takes in addition, and its copy in the record of the call."""
+"""The additional memory for an empty deque and its copy in the call's record."""
 _DEQUE_SEPARATORS = 6
-_WIDE = 4
-"""Bytes of a character, where one of a text's is not ASCII."""
-_SEPARATORS = 2
-"""Commas and brackets of an element, about."""
-# In one pass whatever the bytes are: possessive, and a string that is not closed ends with them.
+_WIDE_CHARACTER_BYTES = 4
+_SEPARATORS_PER_ELEMENT = 2
+# Linear in the length of any bytes: possessive, and a string that is not closed ends with them.
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _PATH = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,63}")
 _CALL_KEYS = {"t", "id", "path", "name", "args", "kwargs", "alone"}
@@ -49,12 +49,12 @@ _CALL_FIELDS: Callable[[dict[str, object]], tuple[object, ...]] = itemgetter(
 _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "images", "images_left"}
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
-_MOST_DROPPED = 1 << 63
-_MOST_DEPTH = values.MAX_DEPTH + 8
-"""Levels of a value, and those of the frame around it."""
+_MAX_DROPPED = 1 << 63
+_MAX_DEPTH = values.MAX_DEPTH + 8
+"""The levels of a value, plus those of the frame around it."""
 
 
-# Named tuples: one is made for each call, and a frozen dataclass takes three times as long to make.
+# Named tuples, because each call makes one, and a frozen dataclass takes three times as long to make.
 class CallFrame(NamedTuple):
     """The program calls a tool."""
 
@@ -74,7 +74,7 @@ class OutputFrame(NamedTuple):
 
 
 class DoneFrame(NamedTuple):
-    """The program has ended: with a value or a description of one, or with an error and its traceback."""
+    """The program ended: with a value or a description of it, or with an error and its traceback."""
 
     value: object
     error: str | None
@@ -90,96 +90,99 @@ Frame = CallFrame | OutputFrame | DoneFrame
 
 
 def pack(body: bytes) -> bytes:
-    """Return ``body`` with its length before it."""
-    return len(body).to_bytes(_HEADER, "big") + body
+    """Return `body` preceded by its length."""
+    return len(body).to_bytes(_HEADER_BYTES, "big") + body
 
 
 def reply(number: int, kind: bytes, payload: bytes) -> bytes:
-    """Return the frame that answers call ``number``.
+    """Return the frame that answers call `number`.
 
-    ``kind`` is ``b"s"`` for text in UTF-8, ``b"v"`` for a value as JSON, ``b"m"`` for one with marks in it, and
-    ``b"e"`` for an error: the names of its class and of the nearest built-in one, and its message.
+    `kind` is `b"s"` for text in UTF-8, `b"v"` for a value as JSON, `b"m"` for a value with type marks in its JSON, and
+    `b"e"` for an error: the names of its class and of the nearest built-in one, and its message.
     """
-    return b"%b%b%b%b" % ((len(payload) + 5).to_bytes(_HEADER, "big"), kind, number.to_bytes(4, "big"), payload)
+    length = (len(payload) + 5).to_bytes(_HEADER_BYTES, "big")
+    return b"%b%b%b%b" % (length, kind, number.to_bytes(4, "big"), payload)
 
 
 class FrameReader:
-    """Collects bytes and gives frames."""
+    """Collects bytes and yields frames, each of at most `max_bytes` and `max_elements`."""
 
-    def __init__(self, most: int, elements: int = values.MAX_NODES) -> None:
-        """Refuse any frame of more than ``most`` bytes, or of more values than so many elements take."""
-        self._most = most
-        self._elements = elements
-        self._memory_left = most * _FRAMES_OF_MOST
+    def __init__(self, max_bytes: int, max_elements: int = values.MAX_NODES) -> None:
+        self._max_bytes = max_bytes
+        self._max_elements = max_elements
+        self._memory_left = max_bytes * _MAX_FULL_FRAMES
         self._buffer = bytearray()
 
     @property
-    def waiting(self) -> int:
-        """How many bytes came that are not in a frame yet."""
+    def unread_bytes(self) -> int:
+        """The number of bytes received of an incomplete frame."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterable[Frame]:
-        """Return the frames that are complete with ``data``.
+        """Return the frames that `data` completes. Raises ProtocolError; nothing after the error may be read."""
+        if not self._buffer and len(data) == _HEADER_BYTES + _frame_length(data) <= self._max_bytes:
+            # The usual case: one whole frame.
+            return (self._parse(data[_HEADER_BYTES:]),)
+        return self._parse_buffered(data)
 
-        Raises:
-            ProtocolError: A frame breaks the rules; nothing after it may be read.
-        """
-        if not self._buffer and len(data) == _HEADER + int.from_bytes(data[:_HEADER], "big") <= self._most:
-            # What nearly always comes: one frame, whole.
-            return (self._parsed(data[_HEADER:]),)
-        return self._collected(data)
-
-    def _collected(self, data: bytes) -> Iterator[Frame]:
+    def _parse_buffered(self, data: bytes) -> Iterator[Frame]:
         self._buffer += data
-        while len(self._buffer) >= _HEADER:
-            end = _HEADER + int.from_bytes(self._buffer[:_HEADER], "big")
-            if end - _HEADER > self._most:
-                message = f"a frame of {end - _HEADER:,} bytes, over the limit of {self._most:,}"
+        while len(self._buffer) >= _HEADER_BYTES:
+            length = _frame_length(self._buffer)
+            if length > self._max_bytes:
+                message = f"a frame of {length:,} bytes, over the limit of {self._max_bytes:,}"
                 raise ProtocolError(message)
+            end = _HEADER_BYTES + length
             if len(self._buffer) < end:
                 return
-            body = bytes(memoryview(self._buffer)[_HEADER:end])
+            body = bytes(memoryview(self._buffer)[_HEADER_BYTES:end])
             del self._buffer[:end]
-            yield self._parsed(body)
+            yield self._parse(body)
 
-    def _parsed(self, body: bytes) -> Frame:
-        self._memory_left -= len(body) if len(body) <= _LITTLE else _memory(body)
+    def _parse(self, body: bytes) -> Frame:
+        self._memory_left -= len(body) if len(body) <= _MAX_SMALL_FRAME_BYTES else _estimate_memory(body)
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
             raise ProtocolError(message)
-        return parse(body, self._elements)
+        return parse(body, self._max_elements)
 
 
-def _memory(body: bytes) -> int:
-    """Return about how many bytes of the host's memory the values in ``body`` will take, at the most."""
+def _frame_length(data: bytes | bytearray) -> int:
+    return int.from_bytes(data[:_HEADER_BYTES], "big")
+
+
+def _estimate_memory(body: bytes) -> int:
+    """Return an upper estimate of the host's memory, in bytes, for the values in `body`."""
     is_narrow = body.isascii() and b"\\u" not in body
-    separators = _separators(body)
-    # Where a letter may be written as its number, any mark may be a deque's.
+    separators = _count_separators(body)
+    # With escaped letters, any mark may be that of a deque.
     deques = separators // _DEQUE_SEPARATORS if b"\\u00" in body else body.count(b'"dq"')
-    return len(body) * (1 if is_narrow else _WIDE) + _VALUE_BYTES * separators + _DEQUE_BYTES * deques
+    text_bytes = len(body) * (1 if is_narrow else _WIDE_CHARACTER_BYTES)
+    return text_bytes + _VALUE_BYTES * separators + _DEQUE_BYTES * deques
 
 
-def _separators(body: bytes) -> int:
+def _count_separators(body: bytes) -> int:
     return body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
-def _too_many(body: bytes, elements: int) -> bool:
-    """Return whether ``body`` has more values than a frame may, without parsing it."""
-    most = _SEPARATORS * elements
-    found = _separators(body)
-    if found <= most:
+def _has_too_many_values(body: bytes, max_elements: int) -> bool:
+    """Return whether `body` has more values than allowed, without parsing it."""
+    max_separators = _SEPARATORS_PER_ELEMENT * max_elements
+    separators = _count_separators(body)
+    if separators <= max_separators:
         return False
+    # Separators within strings do not count; but more strings than elements are too many in any case.
     for number, string in enumerate(_STRINGS.finditer(body)):
-        if number > most // 4:
+        if number > max_separators // 4:
             return True
-        found -= _separators(string[0])
-    return found > most
+        separators -= _count_separators(string[0])
+    return separators > max_separators
 
 
-def _too_deep(frame: object) -> bool:
-    """Return whether containers are nested deeper than a frame's may be: one look at each level."""
+def _is_too_deep(frame: object) -> bool:
+    """Return whether containers are nested too deeply, level by level."""
     level: list[object] = [frame]
-    for _ in range(_MOST_DEPTH):
+    for _ in range(_MAX_DEPTH):
         dicts = cast("list[dict[object, object]]", [item for item in level if type(item) is dict])
         others = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
         below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *others, *dicts)
@@ -189,17 +192,17 @@ def _too_deep(frame: object) -> bool:
     return True
 
 
-def parse(body: bytes, elements: int = values.MAX_NODES) -> Frame:
-    """Return the frame in ``body``. Raises ProtocolError for anything that an honest worker never sends."""
-    if len(body) > _SMALL and _too_many(body, elements):
+def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
+    """Return the frame in `body`. Raises ProtocolError for anything an honest worker never sends."""
+    if len(body) > _MAX_UNCOUNTED_BYTES and _has_too_many_values(body, max_elements):
         message = "a frame with too many values"
         raise ProtocolError(message)
     try:
-        frame = codec.loads(body, elements)
+        frame = codec.loads(body, max_elements)
     except _UNREADABLE as error:
-        message = f"a frame that cannot be read ({type(error).__name__})"
+        message = f"an unreadable frame ({type(error).__name__})"
         raise ProtocolError(message) from None
-    if len(body) > _MOST_DEPTH and body.count(b"[") + body.count(b"{") > _MOST_DEPTH and _too_deep(frame):
+    if len(body) > _MAX_DEPTH and body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_too_deep(frame):
         message = "a frame nested too deeply"
         raise ProtocolError(message)
     if isinstance(frame, dict):
@@ -211,7 +214,7 @@ def parse(body: bytes, elements: int = values.MAX_NODES) -> Frame:
             return _output(fields)
         if kind == "done":
             return _done(fields)
-    message = "a frame of no known kind"
+    message = "a frame of unknown kind"
     raise ProtocolError(message)
 
 
@@ -253,12 +256,12 @@ def _done(frame: dict[str, object]) -> DoneFrame:
         and isinstance(kind, str)
         and isinstance(described, str)
         and type(dropped) is int
-        and 0 <= dropped < _MOST_DROPPED
+        and 0 <= dropped < _MAX_DROPPED
         and type(images_left) is int
-        and 0 <= images_left < _MOST_DROPPED
+        and 0 <= images_left < _MAX_DROPPED
     ):
         error = None if error is None else encodable(error)
-        images = checked_pictures(frame["images"]) if "images" in frame else ()
+        images = check_pictures(frame["images"]) if "images" in frame else ()
         value, trace, described = frame.get("value"), encodable(trace), encodable(described)
         return DoneFrame(value, error, trace, kind, dropped, described, images, images_left)
     message = "a done frame of the wrong shape"

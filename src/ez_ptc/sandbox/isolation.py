@@ -1,4 +1,4 @@
-"""What is enforced around programs, as a list of layers that hold or do not."""
+"""The isolation report: the layers of isolation, and whether each one holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Layer", "Report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One thing that the kernel can enforce."""
+    """One layer of isolation that the kernel can enforce."""
 
     name: str
     required: bool
@@ -22,7 +22,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found by trying, when the sandbox started."""
+    """The layers, as probed when the sandbox started."""
 
     layers: tuple[Layer, ...]
 
@@ -33,18 +33,18 @@ class Report:
 
     @property
     def missing(self) -> list[Layer]:
-        """The layers that do not."""
+        """The layers that do not hold."""
         return [layer for layer in self.layers if not layer.held]
 
     @property
     def sufficient(self) -> bool:
-        """Whether everything required holds."""
+        """Whether all required layers hold."""
         return all(layer.held for layer in self.layers if layer.required)
 
     def require(self) -> None:
-        """Raise IsolationUnavailableError, with what is missing and what to do, unless everything required holds."""
-        lacking = [layer for layer in self.missing if layer.required]
-        if lacking:
-            parts = [f"{layer.name}: {layer.detail}. What to do: {layer.advice}." for layer in lacking]
-            message = "programs cannot be isolated here, so none is run. " + " ".join(parts)
+        """Raise IsolationUnavailableError, with the missing layers and what to do, unless all required ones hold."""
+        required = [layer for layer in self.missing if layer.required]
+        if required:
+            problems = [f"{layer.name}: {layer.detail}. What to do: {layer.advice}." for layer in required]
+            message = "programs cannot be isolated here, so none is run. " + " ".join(problems)
             raise IsolationUnavailableError(message)

@@ -1,21 +1,21 @@
-"""Text that leaves an execution: it can always be encoded, and there is no more of it than shall be read."""
+"""The text of a program's output: always encodable, and shortened to a limit."""
 
 from __future__ import annotations
 
-__all__ = ["encodable", "shortened"]
+__all__ = ["encodable", "shorten"]
 
 
 def encodable(text: str) -> str:
-    """Return text that has a UTF-8 form: half a surrogate pair is written as `print` in a program writes it."""
+    """Return text that can be encoded as UTF-8; lone surrogates are escaped, as `print` in a program does."""
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def shortened(text: str, most: int) -> str:
-    """Return text of at most so many characters, and a sentence: where there are more, the middle is left out."""
-    if len(text) <= most:
+def shorten(text: str, max_length: int) -> str:
+    """Return text of at most `max_length` characters; of a longer one, replace the middle by a sentence."""
+    if len(text) <= max_length:
         return text
-    head, tail = most - most // 2, most // 2
-    left_out = len(text) - most
+    head, tail = max_length - max_length // 2, max_length // 2
+    left_out = len(text) - max_length
     return f"{text[:head]}\n[… {left_out:,} characters are left out here: print less …]\n{text[len(text) - tail :]}"

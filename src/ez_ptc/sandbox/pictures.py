@@ -1,4 +1,4 @@
-"""Pictures from a worker: PNG files, checked to be nothing else before anybody opens them."""
+"""Pictures from a worker: validated as PNG files before anything opens them."""
 
 from __future__ import annotations
 
@@ -7,45 +7,46 @@ from typing import Final, cast
 
 from ez_ptc.errors import ProtocolError
 
-__all__ = ["checked_pictures"]
+__all__ = ["check_pictures"]
 
-_MOST: Final = 32
-_MOST_PIXELS: Final = 1 << 25
-"""Whoever opens a picture needs four bytes for each."""
+_MAX_PICTURES: Final = 32
+_MAX_PIXELS: Final = 1 << 25
+"""A program that opens a picture needs four bytes of memory for each pixel."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_SIZE_AND_KIND: Final = 8
-_CHECKSUM: Final = 4
-_HEADER: Final = 13
+_SIZE_AND_TYPE_BYTES: Final = 8
+_CHECKSUM_BYTES: Final = 4
+_HEADER_BYTES: Final = 13
 
 
-def checked_pictures(images: object) -> tuple[bytes, ...]:
-    """Return the pictures of a frame. Raises ProtocolError for all but a few whole PNG files."""
-    if isinstance(images, list) and len(cast("list[object]", images)) <= _MOST:
+def check_pictures(images: object) -> tuple[bytes, ...]:
+    """Return the pictures of a frame. Raises ProtocolError for anything but a few whole PNG files."""
+    if isinstance(images, list) and len(cast("list[object]", images)) <= _MAX_PICTURES:
         pictures = tuple(cast("list[object]", images))
-        if all(isinstance(each, bytes) and _is_picture(each) for each in pictures):
+        if all(isinstance(picture, bytes) and _is_png(picture) for picture in pictures):
             return cast("tuple[bytes, ...]", pictures)
-    message = "pictures that are none, or too many of them"
+    message = "invalid pictures, or too many of them"
     raise ProtocolError(message)
 
 
-def _is_picture(data: bytes) -> bool:
-    """Return whether this is one PNG file: its parts in order, each with its checksum, and nothing after the last."""
-    at, kind, first = len(_SIGNATURE), b"", True
+def _is_png(data: bytes) -> bool:
+    """Return whether `data` is one PNG file: chunks with valid checksums, a header first, nothing after the end."""
+    start, chunk_type, is_first = len(_SIGNATURE), b"", True
     if not data.startswith(_SIGNATURE):
         return False
-    while kind != b"IEND":
-        size = int.from_bytes(data[at : at + 4], "big")
-        kind = data[at + 4 : at + _SIZE_AND_KIND]
-        end = at + _SIZE_AND_KIND + size + _CHECKSUM
-        body = data[at + _SIZE_AND_KIND : end - _CHECKSUM]
-        if end > len(data) or zlib.crc32(kind + body) != int.from_bytes(data[end - _CHECKSUM : end], "big"):
+    while chunk_type != b"IEND":
+        size = int.from_bytes(data[start : start + 4], "big")
+        chunk_type = data[start + 4 : start + _SIZE_AND_TYPE_BYTES]
+        end = start + _SIZE_AND_TYPE_BYTES + size + _CHECKSUM_BYTES
+        body = data[start + _SIZE_AND_TYPE_BYTES : end - _CHECKSUM_BYTES]
+        checksum = int.from_bytes(data[end - _CHECKSUM_BYTES : end], "big")
+        if end > len(data) or zlib.crc32(chunk_type + body) != checksum:
             return False
-        if first and not (kind == b"IHDR" and size == _HEADER and _is_small(body)):
+        if is_first and not (chunk_type == b"IHDR" and size == _HEADER_BYTES and _has_few_pixels(body)):
             return False
-        at, first = end, False
-    return at == len(data)
+        start, is_first = end, False
+    return start == len(data)
 
 
-def _is_small(header: bytes) -> bool:
+def _has_few_pixels(header: bytes) -> bool:
     width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
-    return 0 < width * height <= _MOST_PIXELS
+    return 0 < width * height <= _MAX_PIXELS

@@ -1,8 +1,8 @@
-"""Where a program's calls reach the tools."""
+"""The channel between a program's calls and the tools."""
 
 from __future__ import annotations
 
-import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc._lazy import lazy
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
-    from ez_ptc.tools.registry import ToolRegistry
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["ToolChannel"]
 
 
+@dataclass(frozen=True, eq=False)
 class ToolChannel:
-    """The tools of one toolkit, and how they are called."""
+    """The tools of one toolkit, and the settings of their calls; `Channel` documents the methods."""
 
-    def __init__(
-        self, tools: ToolRegistry, settings: CallSettings, listener: Callable[[dict[str, Any]], None] | None
-    ) -> None:
-        self._tools = tuple(tools)
-        self._names = {
-            tool.name: {spelling: name for name, spelling in tool.spellings.items()} for tool in tools if tool.spellings
-        }
-        self._settings = settings
-        self._listeners = () if listener is None else (listener,)
-        self.has_async_tools = any(tool.is_async for tool in tools)
-        self.grants = Grants(
+    tools: tuple[Tool[..., Any], ...]
+    grants: Grants
+    settings: CallSettings
+    listeners: tuple[Callable[[dict[str, Any]], None], ...] = ()
+
+    @classmethod
+    def of_tools(
+        cls,
+        tools: tuple[Tool[..., Any], ...],
+        settings: CallSettings,
+        listener: Callable[[dict[str, Any]], None] | None,
+    ) -> ToolChannel:
+        """Return a channel to these tools."""
+        grants = Grants(
             Grant(
                 tool.name,
                 tool.signature,
@@ -50,56 +53,55 @@ class ToolChannel:
             )
             for tool in tools
         )
+        return cls(tools, grants, settings, () if listener is None else (listener,))
 
     def with_settings(
         self, context: object, approve: Approve | None, listener: Callable[[dict[str, Any]], None] | None
     ) -> ToolChannel:
-        """Return the same with another context or approval, and one more listener, where they are given."""
+        """Return a channel with another context or approver and one more listener, where given."""
         if context is NO_CONTEXT and approve is None and listener is None:
             return self
-        changed = copy.copy(self)
-        changed._settings = CallSettings(context, approve).over(self._settings)  # noqa: SLF001 - it is one of its own
-        vars(changed).pop("_called", None)
-        if listener is not None:
-            changed._listeners = (*self._listeners, listener)  # noqa: SLF001 - it is one of its own
-        return changed
+        listeners = self.listeners if listener is None else (*self.listeners, listener)
+        return replace(self, settings=CallSettings(context, approve).over(self.settings), listeners=listeners)
 
     @lazy
-    def _called(self) -> dict[str, tuple[Definition, CallSettings]]:
-        return {tool.name: (_in_programs(tool), self._settings.over(tool.settings)) for tool in self._tools}
+    def _tools(self) -> dict[str, tuple[Definition, CallSettings, dict[str, str]]]:
+        """What a call needs, by the tool's name; the dict maps the spellings of arguments to their real names."""
+        return {
+            tool.name: (
+                tool.definition.for_programs() if tool.spellings else tool.definition,
+                self.settings.over(tool.settings),
+                {spelling: name for name, spelling in tool.spellings.items()},
+            )
+            for tool in self.tools
+        }
 
     def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
-        """Run a tool in this thread and return how it ended."""
-        tool, settings = self._called[name]
-        try:
-            kwargs = self._arguments(name, kwargs)
-        except ArgumentsError as error:
-            return failure(name, error)
+        """Run a tool in this thread and return its result."""
+        tool, settings, real_names = self._tools[name]
+        if real_names:
+            try:
+                kwargs = with_real_names(name, real_names, kwargs)
+            except ArgumentsError as error:
+                return failure(name, error)
         return run_call(tool, args, kwargs, settings, life)
 
     async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
-        """Do the same as `call`, but await."""
-        tool, settings = self._called[name]
-        try:
-            kwargs = self._arguments(name, kwargs)
-        except ArgumentsError as error:
-            return failure(name, error)
+        """Same as `call`, but awaits."""
+        tool, settings, real_names = self._tools[name]
+        if real_names:
+            try:
+                kwargs = with_real_names(name, real_names, kwargs)
+            except ArgumentsError as error:
+                return failure(name, error)
         return await arun_call(tool, args, kwargs, settings, life)
 
-    def _arguments(self, name: str, kwargs: dict[str, object]) -> dict[str, object]:
-        names = self._names.get(name)
-        return kwargs if names is None else with_real_names(name, names, kwargs)
-
     @property
-    def is_heard(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self._listeners)
+    def has_listeners(self) -> bool:
+        """Whether `report_call` does anything."""
+        return bool(self.listeners)
 
-    def ended(self, record: dict[str, Any]) -> None:
-        """Tell whoever listens how a call has ended."""
-        for listener in self._listeners:
+    def report_call(self, record: dict[str, Any]) -> None:
+        """Pass the record of a finished call to the listeners."""
+        for listener in self.listeners:
             listener(record)
-
-
-def _in_programs(tool: Tool[..., Any]) -> Definition:
-    return tool.definition.for_programs() if tool.spellings else tool.definition

@@ -1,7 +1,7 @@
 """What a model reads: how to write a program over the tools, and how the program ended.
 
 Each instruction is written once, for models as small as 1.5 billion parameters: short imperative lines, and a
-worked example to copy. `Guide` frames them for its three readers.
+worked example to copy. `PromptWriter` frames them for its three readers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ez_ptc.sandbox.output_text import encodable, shortened
+from ez_ptc.sandbox.output_text import encodable, shorten
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Guide"]
+__all__ = ["PromptWriter"]
 
 _NO_TOOLS: Final = "No tools are available."
 _READY: Final = "already available: do NOT import them"
@@ -85,7 +85,7 @@ _MOST_AROUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guide:
+class PromptWriter:
     """The texts that a model reads about some tools.
 
     `preamble` and `postamble` replace what comes before and after the listing in `prompt()`, `tool_preamble` what comes
@@ -127,7 +127,7 @@ class Guide:
 
         It has no more characters than the limits of the execution allow, and a sentence.
         """
-        return encodable(shortened(self._answer(code, result), result.max_text + _MOST_AROUND))
+        return encodable(shorten(self._answer(code, result), result.max_text + _MOST_AROUND))
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
         if not result.success:

@@ -1,8 +1,7 @@
-"""Programs that share their names, one after the other."""
+"""Sessions: programs that share their variables."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ez_ptc._sync import run_coroutine
@@ -20,39 +19,36 @@ __all__ = ["Session"]
 
 
 class Session:
-    """A toolkit's programs that share their names: what one defines, the next one uses.
+    """Programs of a toolkit that share their variables: the next program can use what the last one defined.
 
-    Use it as a context manager, or call `close()`, to end its process. It also ends, with a ResourceWarning, when the
-    session is dropped. It runs one program at a time. Each program has the toolkit's limits to itself, but what the
-    names hold counts as memory of all. Threads, executors and event loops end with the program that started them;
-    names, imported modules and what was printed before stay as they are.
+    Use it as a context manager or call `close()` to end its process; it also ends, with a ResourceWarning, when the
+    session is dropped. A session runs one program at a time. The limits apply to each program, except that the memory
+    of the variables counts for all. Variables and imported modules survive a program; threads, executors and event
+    loops end with it.
 
-    Where a program has to be killed, as after its timeout, the names are gone. Its result says so, and the next program
-    starts anew. Where nobody got a result, as when `aexecute` was cancelled, the next program is not run: its result
-    says so in that place.
+    The variables are lost if a program is killed, as after a timeout. Its result says so, and the next program starts
+    with none. If no one got that result, because `aexecute` was cancelled, the next program is not run and its result
+    says so instead.
     """
 
     def __init__(self, toolkit: object, programs: SandboxSession, channel: ToolChannel, limits: Limits) -> None:
-        """Take a sandbox's session, and where and within what its programs run. `Toolkit.session` makes it.
-
-        `toolkit` lives as long as the session does.
-        """
-        self._toolkit = toolkit
+        """Use `Toolkit.session` instead."""
+        self._toolkit = toolkit  # keeps the shared sandbox open
         self._programs = programs
         self._channel = channel
         self._limits = limits
 
     def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
-        """Run a program and return how it ended, as `Toolkit.execute` does.
+        """Run a program and return its result, as `Toolkit.execute` does.
 
         Raises:
-            IsolationUnavailableError: The kernel does not give the isolation that is required.
-            SandboxError: The sandbox failed, not the program; or the session runs a program already, is closed, or was
-                closed while the program ran.
+            IsolationUnavailableError: The kernel lacks a required isolation feature.
+            SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
+                or was closed while the program ran.
         """
-        if self._channel.has_async_tools:
+        if self._channel.grants.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
-        return self._programs.execute(code, self._channel, self._within(timeout))
+        return self._programs.execute(code, self._channel, self._limits.with_timeout(timeout))
 
     async def aexecute(
         self,
@@ -63,20 +59,17 @@ class Session:
         approve: Approve | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
-        """Do the same as `execute`, but await; cancelling it ends the program, and the names with it.
+        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables.
 
-        `context` and `approve` stand in for the toolkit's own in this program; `on_tool_call` is called besides it.
+        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
         """
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        return await self._programs.aexecute(code, channel, self._within(timeout))
-
-    def _within(self, timeout: float | None) -> Limits:
-        return self._limits if timeout is None else replace(self._limits, timeout=timeout)
+        return await self._programs.aexecute(code, channel, self._limits.with_timeout(timeout))
 
     def close(self) -> None:
-        """End the session's process. Closing twice is fine, in another thread and in a signal handler, too.
+        """End the session's process. If a program is still running, its caller gets a SandboxError.
 
-        A program that still runs raises SandboxError where it was called.
+        Closing twice is harmless, in another thread and in a signal handler too.
         """
         self._programs.close()
 
@@ -84,7 +77,7 @@ class Session:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -92,6 +85,6 @@ class Session:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()

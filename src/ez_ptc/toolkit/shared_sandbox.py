@@ -1,8 +1,11 @@
-"""The sandbox that toolkits share when they are given none: one zygote serves a whole host process.
+"""The sandbox of a toolkit: its own, or one that all toolkits without their own share.
 
-A signal handler or a finalizer that interrupts this module may open, close or drop a toolkit itself. It takes the lock
-again, which is reentrant, and finds consistent counts after every step. Releasing a share never waits for the lock: if
-another thread holds it, that thread lets the share go.
+One shared sandbox, with one zygote, serves the whole host process for each set of importable packages.
+
+Theory of operation. `SharedSandboxes` counts the users of each sandbox. A signal handler or finalizer may interrupt any
+line of this module to open, close or drop a toolkit itself: it takes the lock again, which is reentrant, and finds the
+counts consistent after each step. Releasing a share never waits for the lock, because a finalizer may run while another
+thread holds it: the share goes into `_leaving`, and the thread that holds the lock removes it.
 """
 
 from __future__ import annotations
@@ -11,104 +14,132 @@ import atexit
 import contextlib
 import functools
 import threading
+import weakref
 from collections import deque
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import on_fork
+from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:
+    from ez_ptc.sandbox.execution import Sandbox
     from ez_ptc.sandbox.process.backend import ProcessSandbox
 
-__all__ = ["Share", "SharedSandbox", "shared"]
+__all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
+
+
+class SandboxAccess:
+    """A toolkit's access to its sandbox, until it is closed. A shared sandbox is acquired on first use."""
+
+    def __init__(self, sandbox: Sandbox | None, packages: frozenset[str]) -> None:
+        self.sandbox = sandbox
+        self._is_closed = False
+        self._share = Share(packages)
+        if sandbox is None:
+            # Silently and not at exit: a shared sandbox has no owner to warn, and ends with the host in any case.
+            weakref.finalize(self, self._share.release).atexit = False
+
+    def open(self) -> Sandbox:
+        """Return the sandbox. Raises SandboxError after `close`."""
+        sandbox = self.sandbox
+        if sandbox is None and not self._is_closed:
+            self.sandbox = sandbox = self._share.acquire()
+        if self._is_closed or sandbox is None:
+            # Perhaps closed a moment ago, in another thread or a signal handler.
+            self.close()
+            message = "this toolkit is closed: make a new one"
+            raise SandboxError(message)
+        return sandbox
+
+    def close(self) -> None:
+        """Give up access. Closing twice is harmless, in a signal handler too."""
+        self._is_closed, self.sandbox = True, None
+        self._share.release()
 
 
 class Share:
-    """One user of a sandbox in which programs may import `packages`; it counts once, however often it is asked for."""
+    """One user of a shared sandbox whose programs may import `packages`."""
 
     def __init__(self, packages: frozenset[str]) -> None:
-        """Count nowhere yet."""
         self.packages = packages
-        self._lender: SharedSandbox | None = None
+        self._lender: SharedSandboxes | None = None
 
-    def sandbox(self) -> ProcessSandbox:
-        """Return the sandbox, and count as a user of it from now on."""
-        self._lender = lender = self._lender or shared()
+    def acquire(self) -> ProcessSandbox:
+        """Return the sandbox; from now on, the share counts as a user, once."""
+        self._lender = lender = self._lender or shared_sandboxes()
         return lender.acquire(self)
 
     def release(self) -> None:
-        """Count no more; the last one ends every process. Releasing twice is fine, and so is a finalizer."""
+        """Stop counting as a user. The last user ends every process. Releasing twice is harmless."""
         if self._lender is not None:
             self._lender.release(self)
 
 
-class SharedSandbox:
-    """Knows who uses a sandbox, and ends its processes with the last who has finished, or was dropped.
-
-    There is one for each set of packages that programs may import.
-    """
+class SharedSandboxes:
+    """The shared sandboxes, one for each set of packages, with their users."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users: dict[frozenset[str], set[Share]] = {}
         self._sandboxes: dict[frozenset[str], ProcessSandbox] = {}
         self._leaving: deque[Share] = deque()
-        on_fork(self, SharedSandbox._after_fork)
+        on_fork(self, SharedSandboxes._after_fork)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
 
     def acquire(self, share: Share) -> ProcessSandbox:
-        """Return the sandbox in which programs may import the share's packages, and count the share as a user of it."""
+        """Return the sandbox for the share's packages, and count the share as a user."""
         from ez_ptc.sandbox.process.backend import ProcessSandbox
 
         packages = share.packages
         try:
             with self._lock:
                 self._users.setdefault(packages, set()).add(share)
-                found = self._sandboxes.get(packages)
-                if found is None:
-                    found = self._sandboxes.setdefault(packages, ProcessSandbox(allow_imports=packages))
-                return found
+                sandbox = self._sandboxes.get(packages)
+                if sandbox is None:
+                    sandbox = self._sandboxes.setdefault(packages, ProcessSandbox(allow_imports=packages))
+                return sandbox
         finally:
-            self._settle()
+            self._remove_leaving()
 
     def release(self, share: Share) -> None:
-        """Count one user less; the last one ends every process."""
+        """Stop counting a share as a user. The last one ends every process of its sandbox."""
         self._leaving.append(share)
-        self._settle()
+        self._remove_leaving()
 
-    def _settle(self) -> None:
-        """Let those go that are leaving, unless another thread is inside: it does so when it comes out."""
+    def _remove_leaving(self) -> None:
+        """Remove the leaving shares, unless another thread holds the lock: it removes them when it is done."""
         while self._leaving and self._lock.acquire(blocking=False):
             try:
-                unused = self._let_go()
+                unused = self._remove_one()
             finally:
                 self._lock.release()
             if unused is not None:
                 unused.close()
 
-    def _let_go(self) -> ProcessSandbox | None:
-        """Let one go; return the sandbox that nobody uses any more."""
+    def _remove_one(self) -> ProcessSandbox | None:
+        """Remove one leaving share, and return the sandbox if that leaves it unused."""
         with contextlib.suppress(IndexError):
             share = self._leaving.popleft()
             users = self._users.get(share.packages, set())
             users.discard(share)
-            found = None if users else self._sandboxes.pop(share.packages, None)
-            # A signal handler may have brought a user in between.
-            if found is not None and not (users and self._sandboxes.setdefault(share.packages, found) is found):
-                return found
+            sandbox = None if users else self._sandboxes.pop(share.packages, None)
+            # A signal handler may have added a user in between; then the sandbox goes back.
+            if sandbox is not None and not (users and self._sandboxes.setdefault(share.packages, sandbox) is sandbox):
+                return sandbox
         return None
 
-    def end(self) -> None:
-        """End every process, whoever still counts as a user."""
+    def close(self) -> None:
+        """End every process, even of sandboxes in use."""
         with contextlib.suppress(KeyError):
             while True:
                 self._sandboxes.popitem()[1].close()
 
 
 @functools.cache
-def shared() -> SharedSandbox:
-    """Return the one of this process; its processes end with it."""
-    found = SharedSandbox()
-    atexit.register(found.end)
-    return found
+def shared_sandboxes() -> SharedSandboxes:
+    """Return the shared sandboxes of this host process, which end with it."""
+    sandboxes = SharedSandboxes()
+    atexit.register(sandboxes.close)
+    return sandboxes

@@ -1,20 +1,18 @@
-"""Programmatic tool calling: tools and a sandbox, seen by a model as one tool."""
+"""Programmatic tool calling: tools and a sandbox, exposed to a model as one tool."""
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
 from ez_ptc._sync import run_coroutine, to_thread
-from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
-from ez_ptc.toolkit.shared_sandbox import Share
+from ez_ptc.toolkit.shared_sandbox import SandboxAccess
 from ez_ptc.tools.calls import CallSettings
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
-    from ez_ptc.toolkit.prompts import Guide
+    from ez_ptc.toolkit.prompts import PromptWriter
     from ez_ptc.toolkit.session import Session
     from ez_ptc.tools.approval import Approve
     from ez_ptc.tools.tool import Tool
@@ -34,34 +32,34 @@ __all__ = ["Toolkit"]
 R = TypeVar("R")
 
 
-@dataclass(eq=False, slots=False)
+@dataclass(frozen=True, eq=False)
 class Toolkit:
-    """Tools that a model calls from programs it writes, and the sandbox that runs the programs.
+    """Tools for the programs a model writes, and the sandbox that runs the programs.
 
-    Use it as a context manager, or call `close()`, to end the sandbox's processes; they end with the host in any case.
-    Toolkits without a `sandbox` of their own share one, and its processes end with the last of them that is closed or
-    dropped. A toolkit may be used from any thread and any event loop.
+    Use it as a context manager or call `close()` to end the sandbox's processes, which end with the host in any case.
+    Toolkits without a `sandbox` share one, whose processes end when the last of them is closed or dropped. A toolkit
+    is immutable, and may be used from any thread and event loop.
 
     Attributes:
-        tools: What programs may call, as `@ez_tool` makes them, or a registry of them; each name once. A name that
-            Python cannot write is changed to one that it can, `get_weather` for `get-weather`, and one that hides a
-            built-in of Python's or what programs are provided with ends with an underscore, as `print_`.
+        tools: The functions programs may call, made by `@ez_tool`, or a registry of them. A name that is not an
+            identifier is changed to one, `get_weather` for `get-weather`; a name that would hide a Python built-in or
+            a name provided to programs gets an underscore, `print_`.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
         tool_preamble: Replaces the introduction of `tool_prompt()` and of the description of `execute_tools`.
-        assist_tool_chaining: Tell the model what each tool returns, where its return schema says so.
-        timeout: Seconds that a program may take.
-        error_hint: Replaces the sentence that tells a model to correct its program and try again; "" leaves it out.
-        limits: What else a program may use; its `timeout` is overruled by `timeout` where that is given.
-        on_tool_call: Called with the record of each tool call as it ends, from whichever thread ran the tool.
-        sandbox: Where programs run, instead of the shared sandbox. Closing the toolkit does not close it.
-        context: What the `Context` parameters of the tools get.
-        approve: Who is asked about the calls of tools that require approval: it gets a `ToolCall`, and returns True, a
-            dict of other arguments to run it with, or text that says why not. Without it, such calls are refused.
-        reraise: Exceptions by which a framework stops or asks, as in `(GraphInterrupt,)`: where a tool raises one, it
-            ends the program and leaves `execute`, instead of being a failure that the program is told of.
-        allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`. They must be
-            installed where this runs. A sandbox of its own is told itself.
+        assist_tool_chaining: Describe each tool's return value to the model, if its return schema does.
+        timeout: The maximum seconds a program may run; overrides the one in `limits`.
+        error_hint: Replaces the sentence that asks a model to correct its program; "" omits it.
+        limits: The other limits of a program.
+        on_tool_call: Called with the record of each finished tool call, in the thread that ran the tool.
+        sandbox: The sandbox to use instead of the shared one. Closing the toolkit does not close it.
+        context: The value of the tools' `Context` parameters.
+        approve: Decides about calls that require approval: it gets a `ToolCall` and returns True, a dict of other
+            arguments, or a text with the reason to refuse. Without it, such calls are refused.
+        reraise: Control-flow exceptions of a framework, such as `(GraphInterrupt,)`: if a tool raises one, the program
+            ends and `execute` raises it, instead of reporting a failure to the program.
+        allow_imports: Installed packages programs may import besides the standard library, such as `["numpy"]`. With
+            `sandbox`, pass them to the sandbox instead.
     """
 
     tools: Iterable[Tool[..., Any]]
@@ -79,35 +77,36 @@ class Toolkit:
     approve: Approve | None = None
     reraise: tuple[type[BaseException], ...] = ()
     allow_imports: Iterable[str] = ()
+    _registry: ToolRegistry = field(init=False)
+    _access: SandboxAccess = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the tools.
 
         Raises:
-            TypeError: Something is no tool.
-            DuplicateToolError: Two tools have one name, or one in programs.
-            MissingExtraError: A package that programs are to import is not installed.
-            ValueError: Both a sandbox and packages are given.
+            TypeError: An element is not a tool.
+            DuplicateToolError: Two tools have the same name, or get the same name in programs.
+            MissingExtraError: A package in `allow_imports` is not installed.
+            ValueError: Both `sandbox` and `allow_imports` are given.
         """
-        self._packages = frozenset(find_packages(self.allow_imports).names)
-        if self._packages and self.sandbox is not None:
-            message = "a toolkit with a sandbox of its own takes no allow_imports: give them to ProcessSandbox"
+        packages = frozenset(find_packages(self.allow_imports).names)
+        if packages and self.sandbox is not None:
+            message = "with sandbox=..., a Toolkit takes no allow_imports: pass them to ProcessSandbox"
             raise ValueError(message)
-        tools = ToolRegistry(self.tools)
-        self._registry = tools.renamed(tool_spellings((tool.name for tool in tools), PROVIDED))
-        self.tools = tuple(self._registry)
-        if self.timeout is not None:
-            self.limits = replace(self.limits, timeout=self.timeout)
-        self.timeout = self.limits.timeout
-        self._running: Sandbox | None = self.sandbox
-        self._is_closed = False
-        self._share = Share(self._packages)
-        if self.sandbox is None:
-            # Without a warning: what is shared is nobody's own, and its processes end with the host in any case.
-            weakref.finalize(self, self._share.release).atexit = False
+        registry = ToolRegistry(self.tools)
+        registry = registry.renamed(tool_spellings((tool.name for tool in registry), PROVIDED))
+        limits = self.limits if self.timeout is None else replace(self.limits, timeout=self.timeout)
+        vars(self).update(
+            tools=tuple(registry),
+            timeout=limits.timeout,
+            limits=limits,
+            allow_imports=tuple(sorted(packages)),
+            _registry=registry,
+            _access=SandboxAccess(self.sandbox, packages),
+        )
 
     def __repr__(self) -> str:
-        # A context, and whoever approves or listens, may hold secrets.
+        # Only names: the context, approver and listener may hold secrets.
         return f"Toolkit({', '.join(tool.name for tool in self._registry)})"
 
     def __len__(self) -> int:
@@ -117,17 +116,16 @@ class Toolkit:
         return iter(self._registry)
 
     def get_tool(self, name: str) -> Tool[..., Any]:
-        """Return the tool called `name`. Raises ToolNotFoundError with the names there are, nearest first."""
+        """Return the tool called `name`. Raises ToolNotFoundError with the available names, nearest first."""
         return self._registry[name]
 
-    # What a model reads -----------------------------------------------------------------------------------------------
+    # Prompts ----------------------------------------------------------------------------------------------------------
 
-    # What only writes and reads a model's texts is imported here, on first use: a program is executed without it.
     @lazy
-    def _guide(self) -> Guide:
-        from ez_ptc.toolkit.prompts import Guide
+    def _prompts(self) -> PromptWriter:
+        from ez_ptc.toolkit.prompts import PromptWriter  # not needed to run a program
 
-        return Guide(
+        return PromptWriter(
             tools=tuple(self._registry),
             preamble=self.preamble,
             postamble=self.postamble,
@@ -137,22 +135,22 @@ class Toolkit:
         )
 
     def prompt(self) -> str:
-        """Return the instructions for a system prompt, for models that answer with a program in a code block."""
-        return self._guide.prompt()
+        """Return instructions for a system prompt: the model writes its program in a code block."""
+        return self._prompts.prompt()
 
     def tool_prompt(self) -> str:
-        """Return what may be added to a system prompt where the model calls `execute_tools`; optional."""
-        return self._guide.tool_prompt()
+        """Return optional instructions for a system prompt: the model calls `execute_tools`."""
+        return self._prompts.tool_prompt()
 
     def tool_schema(self, format: str = "openai") -> dict[str, Any]:  # noqa: A002 - the name seed users know
-        """Return the definition of `execute_tools` as a provider takes it.
+        """Return the definition of `execute_tools` as a provider's API expects it.
 
         Args:
             format: "openai-chat" (or "openai"), "openai-responses", "anthropic", "gemini", "mistral", "mcp", or "raw"
                 (name, description and parameters).
 
         Raises:
-            ValueError: No format has that name.
+            ValueError: The format is unknown.
         """
         from ez_ptc.formats.catalog import format_named
         from ez_ptc.formats.describable import ToolShape
@@ -162,29 +160,29 @@ class Toolkit:
             "properties": {"code": {"type": "string", "description": "The Python program to run."}},
             "required": ["code"],
         }
-        name, description = "execute_tools", self._guide.description()
+        name, description = "execute_tools", self._prompts.description()
         if format == "raw":
             return {"name": name, "description": description, "parameters": parameters}
         return format_named(format).describe(ToolShape(name, description, parameters))
 
     def extract_code(self, text: str) -> str | None:
-        """Return the program in a model's answer, or None when there is none."""
+        """Return the program in a model's answer, or None."""
         from ez_ptc.toolkit.program_extraction import extract_code
 
         return extract_code(text)
 
     def answer(self, code: str, result: ExecutionResult) -> str:
-        """Return what a model should read after its program `code` has run: what it printed, or its error and a hint.
+        """Return the text to send to the model after its program `code` has run: its output, or its error and a hint.
 
-        `as_tool` answers with it by itself; where the model writes programs into its text, send it as the next message.
+        `as_tool` returns this text. If the model writes programs in its messages, send it as the next message.
         """
-        return self._guide.answer(code, result)
+        return self._prompts.answer(code, result)
 
     def as_tool(self) -> Callable[[str], str]:
-        """Return `execute_tools(code: str) -> str`, to register with a framework that calls tools and waits.
+        """Return a function `execute_tools(code: str) -> str` to register with a framework.
 
-        It returns what a model should read: what the program printed, or its error and what to do. Its docstring lists
-        the tools. For a framework that awaits its tools, use `aas_tool`.
+        It returns the program's output, or its error and a hint. Its docstring lists the tools. For a framework that
+        awaits its tools, use `aas_tool`.
         """
 
         def execute_tools(code: str) -> str:
@@ -193,7 +191,7 @@ class Toolkit:
         return self._as_tool(execute_tools)
 
     def aas_tool(self) -> Callable[[str], Awaitable[str]]:
-        """Do the same as `as_tool`, for a framework that awaits its tools."""
+        """Same as `as_tool`, but an asynchronous function."""
 
         async def execute_tools(code: str) -> str:
             return self.answer(code, await self.aexecute(code))
@@ -202,29 +200,28 @@ class Toolkit:
 
     def _as_tool(self, function: Callable[[str], R]) -> Callable[[str], R]:
         function.__qualname__ = function.__name__ = "execute_tools"
-        function.__doc__ = self._guide.description() + "\n\nArgs:\n    code: The Python program to run."
-        # Frameworks read real types, not the text that postponed annotations are.
+        function.__doc__ = self._prompts.description() + "\n\nArgs:\n    code: The Python program to run."
+        # Postponed annotations are strings, but frameworks need types.
         function.__annotations__ = {"code": str, "return": str}
         return function
 
     # Running programs -------------------------------------------------------------------------------------------------
 
     def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
-        """Run a program and return how it ended; its mistakes are in the result, never raised.
+        """Run a program and return its result. The program's errors are in the result, never raised.
 
         Args:
             code: The program.
-            timeout: Seconds that it may take, instead of the toolkit's.
+            timeout: The maximum seconds it may run; by default, the toolkit's.
 
         Raises:
-            IsolationUnavailableError: The kernel does not give the isolation that is required.
+            IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the toolkit is closed.
         """
-        sandbox = self._running or self._opened()
-        if self._channel.has_async_tools:
+        sandbox = self._access.sandbox or self._access.open()
+        if self._channel.grants.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
-        limits = self.limits if timeout is None else self._limits(timeout)
-        return sandbox.execute(code, self._channel, limits)
+        return sandbox.execute(code, self._channel, self.limits.with_timeout(timeout))
 
     async def aexecute(
         self,
@@ -235,54 +232,40 @@ class Toolkit:
         approve: Approve | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
-        """Do the same as `execute`, but await; cancelling it kills the program.
+        """Same as `execute`, but awaits; cancelling it kills the program.
 
-        `context` and `approve` stand in for the toolkit's own here, and `on_tool_call` is called besides its own.
+        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
         """
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        return await self._opened().aexecute(code, channel, self._limits(timeout))
+        return await self._access.open().aexecute(code, channel, self.limits.with_timeout(timeout))
 
     def session(self) -> Session:
-        """Return a session: its programs share their names. It is the caller's to close, before the toolkit is.
+        """Return a session, whose programs share their variables. Close it before the toolkit.
 
-        Raises SandboxError when the toolkit is closed.
+        Raises SandboxError if the toolkit is closed.
         """
         from ez_ptc.toolkit.session import Session
 
-        return Session(self, self._opened().session(), self._channel, self.limits)
+        return Session(self, self._access.open().session(), self._channel, self.limits)
 
     @lazy
     def _channel(self) -> ToolChannel:
-        return ToolChannel(self._registry, CallSettings(self.context, self.approve, self.reraise), self.on_tool_call)
-
-    def _limits(self, timeout: float | None) -> Limits:
-        return self.limits if timeout is None else replace(self.limits, timeout=timeout)
-
-    def _opened(self) -> Sandbox:
-        running = self._running
-        if running is None and not self._is_closed:
-            self._running = running = self._share.sandbox()
-        if self._is_closed or running is None:
-            # Closed a moment ago, perhaps: in another thread, or in a signal handler.
-            self.close()
-            message = "this toolkit is closed: make a new one"
-            raise SandboxError(message)
-        return running
+        settings = CallSettings(self.context, self.approve, self.reraise)
+        return ToolChannel.of_tools(tuple(self._registry), settings, self.on_tool_call)
 
     def close(self) -> None:
-        """Give up the sandbox; the last toolkit that shares one ends its processes.
+        """Give up the sandbox. The last toolkit that shares it ends its processes.
 
-        A program that still runs in them raises SandboxError where it was called. Closing twice is fine, in a signal
+        If a program is still running in them, its caller gets a SandboxError. Closing twice is harmless, in a signal
         handler too.
         """
-        self._is_closed, self._running = True, None
-        self._share.release()
+        self._access.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
 
@@ -290,6 +273,6 @@ class Toolkit:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await to_thread(self.close)

@@ -101,11 +101,11 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
 def tool(function: Callable[P, R_co], /, **options: Unpack[ToolOptions]) -> Tool[P, R_co]: ...
 @overload
 def tool(
-    name: str | None = None, description: str | None = None, /, **options: Unpack[ToolOptions]
+    tool_name: str | None = None, tool_description: str | None = None, /, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[P, R_co]], Tool[P, R_co]]: ...
 def tool(
     function_or_name: Callable[P, R_co] | str | None = None,
-    description: str | None = None,
+    tool_description: str | None = None,
     /,
     **options: Unpack[ToolOptions],
 ) -> Tool[P, R_co] | Callable[[Callable[P, R_co]], Tool[P, R_co]]:
@@ -116,8 +116,8 @@ def tool(
     registry = settings.pop("registry", None)
     if isinstance(function_or_name, str):
         settings["name"] = function_or_name
-    if description is not None:
-        settings["description"] = description
+    if tool_description is not None:
+        settings["description"] = tool_description
     if callable(function_or_name):
         return _Decorator(Options.of(settings), registry, stacklevel=3)(function_or_name)
     return _Decorator(Options.of(settings), registry, stacklevel=2)

@@ -49,7 +49,7 @@ def test_a_tool_that_hangs_does_not_hang_its_caller(
 ) -> None:
     result = execute(Toolkit([hang], sandbox=sandbox), code, 1.0)
     assert result.error == "TimeoutError: the program timed out after 1 s"
-    assert {record["error"] for record in result.tool_calls} == {"it had not ended when the program did"}
+    assert {record["error"] for record in result.tool_calls} == {"the call was still running when the program ended"}
 
 
 def test_a_program_may_end_before_a_call_of_its_does(

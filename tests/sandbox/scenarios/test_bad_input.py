@@ -194,7 +194,7 @@ def test_a_tool_that_hangs_ends_with_the_programs_time(refused: Refused) -> None
     result = refused("print('before')\ntry:\n    hang()\nfinally:\n    print('after')", 0.3)
     assert result.error == "TimeoutError: the program timed out after 0.3 s"
     assert result.output == "before\nafter\n"
-    assert result.tool_calls[0]["error"] == "it had not ended when the program did"
+    assert result.tool_calls[0]["error"] == "the call was still running when the program ended"
 
 
 @pytest.mark.parametrize(

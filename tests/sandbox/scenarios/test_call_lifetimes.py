@@ -125,7 +125,7 @@ def test_a_call_whose_program_is_over_does_not_run(
     assert toolkit.execute("pay('Bob')").return_value == "Bob got 1"
     assert paid == ["Bob"]
     assert result.tool_calls == records
-    assert "it had not ended when the program did" in {record["error"] for record in records}
+    assert "the call was still running when the program ended" in {record["error"] for record in records}
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])

@@ -110,10 +110,10 @@ def _growth(argument: bytes) -> tuple[int, float]:
     exchange = Exchange("1", Door(count.function), Limits())
     head = b'{"t":"call","id":%d,"path":"%d","name":"count","kwargs":{},"alone":true,"args":['
     for number in range(1, 1000):
-        for call in exchange.take(pack(head % (number, number) + argument + b"]}")):
+        for call in exchange.receive(pack(head % (number, number) + argument + b"]}")):
             result = ToolResult(success=True)
             exchange.answer(call, result, exchange.encode(call, result))
-        if exchange.over:
+        if exchange.is_over:
             break
     return _memory("VmHWM") - memory, cpu_seconds() - seconds
 

@@ -24,7 +24,7 @@ from ez_ptc.formats.openai_responses import tools as responses
 from ez_ptc.messages import ToolResult, ToolResultMessage
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from ez_ptc.sandbox.replies import payload
+from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.sandbox.worker.values import codec as values
 from tests.sandbox.giving import (
     TO_GIVE,
@@ -132,7 +132,7 @@ LONG: dict[str, object] = {
 @pytest.mark.parametrize("value", LONG.values(), ids=LONG.keys())
 def test_all_that_is_long_counts(value: object) -> None:
     """A value of few objects may be long without taking memory, as long as nobody writes it out."""
-    assert payload("give", value, 100).problem is not None
+    assert encode_result("give", value, 100).problem is not None
     with pytest.raises(values.CannotCrossError, match="characters and bytes"):
         values.encode(value, plain_value, most_text=1_000, plain_members=lambda items: {as_text(*items): 1})
 

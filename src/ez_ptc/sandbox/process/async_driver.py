@@ -97,12 +97,12 @@ class AwaitingDriver:
         try:
             await self._send(self._exchange.opening())
         except OSError:
-            self._exchange.undelivered = True
+            self._exchange.is_undelivered = True
             raise
 
     async def _converse(self, group: TaskGroup) -> None:
         exchange = self._exchange
-        while not exchange.over:
+        while not exchange.is_over:
             try:
                 data = self._socket.recv(_CHUNK)
             except BlockingIOError:
@@ -119,13 +119,13 @@ class AwaitingDriver:
 
     async def _take(self, data: bytes) -> list[CallFrame]:
         exchange = self._exchange
-        if exchange.reader.waiting + len(data) <= _LARGE:
-            return exchange.take(data)
+        if exchange.reader.unread_bytes + len(data) <= _LARGE:
+            return exchange.receive(data)
         # Not on the event loop. To its end, because what is half read cannot be read by another: a second at most.
         read: Callable[[], Iterable[Frame]] = tuple
         with anyio.CancelScope(shield=True):
             read = await to_thread(_read, exchange.reader, data)
-        return exchange.admit(read)
+        return exchange.receive_frames(read)
 
     @contextlib.contextmanager
     def _pausing(self) -> Generator[None]:
@@ -151,9 +151,9 @@ class AwaitingDriver:
             is_quick = not result.success or is_little(result.output, most=MAX_WRITTEN)
             encoded = encode() if is_quick else await to_thread(encode)
             frame = exchange.answer(call, result, encoded)
-            exchange.tell(call)
+            exchange.report_call(call)
             await self._send(frame)
-            exchange.sent(call)
+            exchange.mark_sent(call)
         except OSError:
             # The worker is gone; whoever reads from it finds out.
             return

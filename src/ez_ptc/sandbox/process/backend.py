@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
-from ez_ptc.sandbox.exchange import Exchange, rejected
+from ez_ptc.sandbox.exchange import Exchange, rejected_result
 from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
@@ -123,12 +123,12 @@ class ProcessSandbox:
         """
         problem = problem_of(code, limits)
         if problem:
-            return rejected(problem)
+            return rejected_result(problem)
         exchange = self._attempt(code, channel, limits)
-        if exchange.finished:
+        if exchange.is_finished:
             return exchange.result()
         for _ in range(MOST_REPEATS):
-            if not exchange.untouched:
+            if not exchange.is_repeatable:
                 break
             exchange = self._attempt(code, channel, limits)
         return _result(exchange)
@@ -147,10 +147,10 @@ class ProcessSandbox:
         """Do the same as `execute`, but await; cancelling it kills the program."""
         problem = problem_of(code, limits)
         if problem:
-            return rejected(problem)
+            return rejected_result(problem)
         exchange = await self._aattempt(code, channel, limits)
         for _ in range(MOST_REPEATS):
-            if not exchange.untouched:
+            if not exchange.is_repeatable:
                 break
             exchange = await self._aattempt(code, channel, limits)
         return _result(exchange)
@@ -192,7 +192,7 @@ class ProcessSandbox:
 
 def _result(exchange: Exchange) -> ExecutionResult:
     result = exchange.result()
-    if not exchange.orphaned:
+    if not exchange.is_orphaned:
         return result
     names = ", ".join(dict.fromkeys(call["name"] for call in result.tool_calls))
     why = (

@@ -55,7 +55,7 @@ class Runner:
         """
         self._running.add(exchange)
         if self._cores > 1 and len(self._running) == 1:
-            exchange.is_patient = True
+            exchange.may_spin = True
 
     def run(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Return when the program has ended or was stopped, or its worker is gone and the exchange knows why."""
@@ -64,7 +64,7 @@ class Runner:
             calls = None if exchange.in_session else ask(exchange, lease.worker.socket)
             if exchange.in_session or calls is not None:
                 BlockingDriver(exchange, lease, channel, self._threads).run(calls)
-            if exchange.lost:
+            if exchange.is_lost:
                 self._explain(exchange, lease)
         finally:
             exchange.closed = True
@@ -77,7 +77,7 @@ class Runner:
         self._begin(exchange)
         try:
             await AwaitingDriver(exchange, lease, channel).run()
-            if exchange.lost:
+            if exchange.is_lost:
                 await to_thread(self._explain, exchange, lease)
         finally:
             exchange.closed = True
@@ -102,7 +102,7 @@ class Runner:
 
 
 def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
-    if exchange.undelivered:
+    if exchange.is_undelivered:
         return f"{reason} before this program could start"
     names = ", ".join(dict.fromkeys(call["name"] for call in exchange.result().tool_calls))
     return f"{reason} while this program ran" + (f"; it had called tools ({names}): see what they did" if names else "")

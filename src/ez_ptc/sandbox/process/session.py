@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.exchange import Earlier, Exchange, rejected
+from ez_ptc.sandbox.exchange import Exchange, SessionState, rejected_result
 from ez_ptc.sandbox.process.runner import MOST_REPEATS, problem_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ProcessSession:
         self._lease: Lease | None = None
         self._dropped: weakref.finalize[..., ProcessSession] | None = None
         self._busy = threading.Lock()
-        self._earlier = Earlier()
+        self._state = SessionState()
         self._untold = ""
         self._is_closed = False
 
@@ -57,7 +57,7 @@ class ProcessSession:
         try:
             problem = self._problem(code, limits)
             if problem:
-                return rejected(problem)
+                return rejected_result(problem)
             exchange = self._attempt(code, channel, limits)
             for _ in range(MOST_REPEATS):
                 if not self._may_repeat(exchange):
@@ -74,7 +74,7 @@ class ProcessSession:
         try:
             problem = self._problem(code, limits)
             if problem:
-                return rejected(problem)
+                return rejected_result(problem)
             exchange = await self._aattempt(code, channel, limits)
             for _ in range(MOST_REPEATS):
                 if not self._may_repeat(exchange):
@@ -118,7 +118,7 @@ class ProcessSession:
 
     def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
         lease = self._lease or self._keep(self._pool.take())
-        exchange = Exchange(code, channel, limits, earlier=self._earlier)
+        exchange = Exchange(code, channel, limits, session=self._state)
         try:
             self._runner.run(exchange, lease, channel)
         except BaseException:
@@ -128,7 +128,7 @@ class ProcessSession:
 
     async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
         lease = self._lease or self._keep(await self._pool.atake())
-        exchange = Exchange(code, channel, limits, earlier=self._earlier)
+        exchange = Exchange(code, channel, limits, session=self._state)
         try:
             await self._runner.arun(exchange, lease, channel)
         except BaseException:
@@ -151,7 +151,7 @@ class ProcessSession:
 
     def _may_repeat(self, exchange: Exchange) -> bool:
         """Return whether the worker was lost before the first program had done anything: a new one runs it."""
-        if not exchange.untouched or self._earlier.limits:
+        if not exchange.is_repeatable or self._state.limits:
             return False
         self._end("")
         return True
@@ -159,10 +159,10 @@ class ProcessSession:
     def _told(self, exchange: Exchange) -> ExecutionResult:
         """Return the result of a program and, where the worker cannot be used any more, say so in it."""
         result = exchange.result()
-        if exchange.reusable:
-            self._earlier = Earlier(self._earlier.calls + len(result.tool_calls), exchange.limits)
+        if exchange.is_reusable:
+            self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
             return result
-        nothing_lost = not (self._earlier.limits or exchange.begun)
+        nothing_lost = not (self._state.limits or exchange.has_begun)
         self._end("its last program left calls unanswered")
         if result.error is not None:
             self._untold = ""
@@ -179,7 +179,7 @@ class ProcessSession:
         if lease is not None:
             lease.release()
         self._untold = reason
-        self._earlier = Earlier()
+        self._state = SessionState()
 
     def _end_if_closed(self) -> None:
         busy = self._busy

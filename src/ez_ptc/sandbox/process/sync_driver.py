@@ -57,7 +57,7 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
     except TimeoutError:
         return []
     except OSError:
-        exchange.undelivered = True
+        exchange.is_undelivered = True
         return None
     try:
         link.settimeout(min(exchange.limits.timeout, _LONGEST_WAIT))
@@ -66,8 +66,8 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
         return []
     except OSError:
         return None
-    calls = exchange.take(data)
-    return calls if calls or not (exchange.over or not data) else None
+    calls = exchange.receive(data)
+    return calls if calls or not (exchange.is_over or not data) else None
 
 
 def _send_rest(link: _socket.socket, left: memoryview, clock: Clock) -> None:
@@ -115,7 +115,7 @@ class BlockingDriver:
         try:
             if calls is None:
                 self._send_opening()
-            calls = calls or self._read_until_call(0, self._exchange.patience)
+            calls = calls or self._read_until_call(0, self._exchange.spin_seconds)
         except TimeoutError:
             self._stop()
         except OSError:
@@ -135,7 +135,7 @@ class BlockingDriver:
         except TimeoutError:
             raise
         except OSError:
-            self._exchange.undelivered = True
+            self._exchange.is_undelivered = True
             raise
 
     def _receive(self, patience: float) -> bytes:
@@ -165,19 +165,19 @@ class BlockingDriver:
 
     def _read_until_call(self, reader: int, patience: float) -> list[CallFrame]:
         """Return the next calls; none when the program has ended or another reader has taken over."""
-        while reader == self._reader and not self._exchange.over:
+        while reader == self._reader and not self._exchange.is_over:
             data = self._receive(patience)
             with self._turn:
                 if not data or reader != self._reader:
                     return []
-                calls = self._exchange.take(data)
+                calls = self._exchange.receive(data)
             if calls:
                 return calls
         return []
 
     def _converse(self, calls: list[CallFrame], over: threading.Event) -> None:
         """Run calls and read on until the program ends, in a thread that may get stuck in a tool."""
-        patience = self._exchange.patience
+        patience = self._exchange.spin_seconds
         try:
             while calls and not self._reader:
                 for call in calls:
@@ -214,7 +214,7 @@ class BlockingDriver:
                 # The time was over, or the program, and the caller has gone on without this one.
                 return
             frame = exchange.answer(call, result, encoded)
-        exchange.tell(call)
+        exchange.report_call(call)
         self._send(frame, call)
 
     def _run_aside(self, call: CallFrame, over: threading.Event) -> None:
@@ -237,7 +237,7 @@ class BlockingDriver:
             if sent < len(frame):
                 _send_rest(self._socket, memoryview(frame)[sent:], self._clock)
             if answered is not None:
-                self._exchange.sent(answered)
+                self._exchange.mark_sent(answered)
 
     def _watch(self, over: threading.Event) -> None:
         """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""
@@ -259,7 +259,7 @@ class BlockingDriver:
         with self._turn:
             self._reader += 1
             reader = self._reader
-            if exchange.finished:
+            if exchange.is_finished:
                 return
             exchange.stop()
             self._clock.restart(exchange.limits.grace)

@@ -117,5 +117,5 @@ isinstance(datetime.now(), datetime), type(datetime.now()) is datetime, isinstan
 
 
 def test_a_seed_that_is_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Limits\.seed must be a whole number or None, not 'x'"):
+    with pytest.raises(ValueError, match=r"Limits\.seed must be an int or None, got 'x'"):
         Limits(seed="x")  # pyright: ignore[reportArgumentType] - what is refused
