@@ -141,7 +141,7 @@ def _record(value: Any, kind: Any, most: int) -> object | None:  # noqa: ANN401 
     if hasattr(kind, "__dataclass_fields__"):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     if hasattr(kind, "__attrs_attrs__"):
-        return {_attribute_key(each): getattr(value, each.name) for each in kind.__attrs_attrs__}
+        return {_attribute_key(attr): getattr(value, attr.name) for attr in kind.__attrs_attrs__}
     if hasattr(kind, "__struct_config__"):
         return _of_msgspec(value, kind)
     if issubclass(kind, tuple):

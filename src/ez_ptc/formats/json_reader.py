@@ -85,7 +85,7 @@ def objects(value: object, where: str) -> list[JsonObject]:
     """Return the objects of a list."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         _refuse(where, "a list", value)
-    return [JsonObject(each, f"{where}[{at}]") for at, each in enumerate(cast("Sequence[object]", value))]
+    return [JsonObject(item, f"{where}[{at}]") for at, item in enumerate(cast("Sequence[object]", value))]
 
 
 def with_unique_ids(

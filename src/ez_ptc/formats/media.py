@@ -94,7 +94,7 @@ def parts_of_result(output: object) -> tuple[object, ...] | None:
     """
     if isinstance(output, MediaMessage):
         return (output,)
-    if not isinstance(output, list | tuple) or not any(isinstance(each, MediaMessage) for each in output):  # pyright: ignore[reportUnknownVariableType] - a tool may return a list of anything
+    if not isinstance(output, list | tuple) or not any(isinstance(item, MediaMessage) for item in output):  # pyright: ignore[reportUnknownVariableType] - a tool may return a list of anything
         return None
     return tuple(output)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - as above
 

@@ -254,7 +254,7 @@ def _errors() -> Generator[None]:
 
 def _of_status(error: APIError) -> ProviderError:
     message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
-    if error.code in {401, 403} or "API_KEY_INVALID" in [each.get("reason") for each in _details(error)]:
+    if error.code in {401, 403} or "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]:
         return AuthenticationError(f"{message}; is {' or '.join(_VARIABLES)} right?")
     if error.code == 429:  # noqa: PLR2004 - the status code for too many requests
         return RateLimitError(message, retry_after=_wait(error))
@@ -264,7 +264,7 @@ def _of_status(error: APIError) -> ProviderError:
 def _wait(error: APIError) -> float | None:
     """Return how many seconds the server wants to be left alone for, where it says."""
     headers: Mapping[str, str] = getattr(cast("Any", error).response, "headers", {})
-    asked = [each.get("retryDelay") for each in _details(error)]
+    asked = [detail.get("retryDelay") for detail in _details(error)]
     waits = [
         seconds_in(text.removesuffix("s")) for text in (headers.get("retry-after"), *asked) if isinstance(text, str)
     ]
@@ -274,7 +274,7 @@ def _wait(error: APIError) -> float | None:
 def _details(error: APIError) -> list[Mapping[str, Any]]:
     body = _object(cast("Any", error).details)
     details: object = _object(body.get("error")).get("details")
-    return [_object(each) for each in cast("list[object]", details)] if isinstance(details, list) else []
+    return [_object(detail) for detail in cast("list[object]", details)] if isinstance(details, list) else []
 
 
 def _object(value: object) -> Mapping[str, Any]:

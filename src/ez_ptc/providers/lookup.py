@@ -121,15 +121,15 @@ def _default() -> str:
 
 
 def _known() -> list[str]:
-    return [*_OURS, *(each.name for each in entry_points(group=GROUP))]
+    return [*_OURS, *(point.name for point in entry_points(group=GROUP))]
 
 
 def _maker(name: str) -> Callable[..., LLMProvider]:
     if name in _OURS:
         module, _, attribute = _OURS[name].partition(":")
         return cast("Callable[..., LLMProvider]", getattr(importlib.import_module(module), attribute))
-    for each in entry_points(group=GROUP, name=name):
-        return cast("Callable[..., LLMProvider]", cast("Any", each).load())
+    for point in entry_points(group=GROUP, name=name):
+        return cast("Callable[..., LLMProvider]", cast("Any", point).load())
     raise ProviderError(_unknown(name))
 
 

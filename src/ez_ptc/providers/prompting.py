@@ -61,7 +61,7 @@ class PromptingProvider:
         """Return what the object says to the prompt. Raises ProviderError for what is no answer."""
         check_order(prompt.entries)
         self._asked += 1
-        number = self._asked + sum(isinstance(each, Answer) for each in prompt.entries)
+        number = self._asked + sum(isinstance(entry, Answer) for entry in prompt.entries)
         said = self._prompting.prompt_with_tools(prompt.model, prompt, list(prompt.tools), **_options(prompt))
         said = await said if isawaitable(said) else said
         return answer_of(said, provider=self.name, model=prompt.model, number=number)
@@ -85,7 +85,7 @@ def answer_of(said: object, *, provider: str, model: str, number: int) -> Answer
     is_single = isinstance(said, str) or not isinstance(said, Sequence)
     parts: list[object] = [said] if is_single else list(cast("Sequence[object]", said))
     messages = tuple(_message(part, f"call_{number}_{index}", provider) for index, part in enumerate(parts))
-    has_calls = any(isinstance(each, ToolCallMessage) for each in messages)
+    has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
     return Answer(messages=messages, stop_reason="tool_calls" if has_calls else "end", provider=provider, model=model)
 
 

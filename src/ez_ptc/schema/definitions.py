@@ -60,7 +60,7 @@ class _Inliner:
 
     def of(self, part: object) -> object:
         if isinstance(part, list):
-            return [self.of(each) for each in cast("list[object]", part)]
+            return [self.of(item) for item in cast("list[object]", part)]
         if not isinstance(part, dict):
             return part
         fields = cast("dict[str, object]", part)
@@ -92,7 +92,7 @@ class _Inliner:
 
 
 def _references(part: object) -> Iterator[str]:
-    return (name for each in _with_references(part) if (name := _referred(each)) is not None)
+    return (name for reference in _with_references(part) if (name := _referred(reference)) is not None)
 
 
 def _referred(fields: Mapping[str, object]) -> str | None:

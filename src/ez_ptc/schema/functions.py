@@ -51,23 +51,27 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
     it. It is required where it has no default. A parameter of a type that JSON cannot carry is left out where it has a
     default; where it has none, `SchemaError` names it and says what to write instead. What the host fills is left out.
     """
-    candidates = [each for each in signature.parameters if not (each.hidden or each.is_context)]
-    described = _Described.of(tool, [_Input.of(each, texts.get(each.name)) for each in candidates], signature.namespace)
+    candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
+    described = _Described.of(
+        tool, [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates], signature.namespace
+    )
     inputs, parameters = described.inputs, described.parameters()
     return FunctionSchema(
         parameters,
-        replace(signature, parameters=tuple(each.parameter for each in inputs)),
+        replace(signature, parameters=tuple(value.parameter for value in inputs)),
         ArgumentBinder(
             tool=tool,
-            fields={each.name: each.field(parameters["properties"][each.name]) for each in inputs},
-            positional=tuple(each.name for each in inputs if each.parameter.positional),
+            fields={value.name: value.field(parameters["properties"][value.name]) for value in inputs},
+            positional=tuple(value.name for value in inputs if value.parameter.positional),
             contexts={
-                each.name: context_default(each.annotation, each.default)
-                for each in signature.parameters
-                if each.is_context
+                parameter.name: context_default(parameter.annotation, parameter.default)
+                for parameter in signature.parameters
+                if parameter.is_context
             },
-            by_position_only={each.name: each.default for each in signature.parameters if not each.by_name},
-            nullable=tuple(each.name for each in inputs if each.becomes_none),
+            by_position_only={
+                parameter.name: parameter.default for parameter in signature.parameters if not parameter.by_name
+            },
+            nullable=tuple(value.name for value in inputs if value.becomes_none),
             validation=_validation(tool, described.core),
             places=Places(described.core),
         ),
@@ -89,11 +93,11 @@ class _Input:
         annotation, default = parameter.annotation, parameter.default
         if (plain := plain_type(annotation)) is not None and not isinstance(default, FieldInfo):
             return cls(parameter, text, (), plain)
-        infos = [each for each in _metadata(annotation) if isinstance(each, FieldInfo)]
+        infos = [item for item in _metadata(annotation) if isinstance(item, FieldInfo)]
         if isinstance(default, FieldInfo):  # as FastAPI writes it: limit: int = Field(5, ge=1)
             annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
-        elif default is not LEFT_OUT and (own := [each for each in infos if not each.is_required()]):
+        elif default is not LEFT_OUT and (own := [info for info in infos if not info.is_required()]):
             if default is EMPTY:
                 parameter = replace(parameter, default=_field_default(own[-1]))
             else:  # the function's own default comes before one in the annotation
@@ -107,7 +111,7 @@ class _Input:
 
     @property
     def has_default(self) -> bool:
-        return self.parameter.default is not EMPTY or not all(each.is_required() for each in self.infos)
+        return self.parameter.default is not EMPTY or not all(info.is_required() for info in self.infos)
 
     @property
     def becomes_none(self) -> bool:
@@ -121,7 +125,7 @@ class _Input:
         """Return the type that pydantic validates it by."""
         annotation = self.parameter.annotation
         entry = Any if annotation is EMPTY else twin(annotation)
-        if any(each.alias for each in self.infos):
+        if any(info.alias for info in self.infos):
             entry = Annotated[entry, ModelField(alias=self.name)]
         return entry if self.is_required else NotRequired[entry]
 
@@ -157,7 +161,7 @@ class _Described:
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
-            usable = [each for each in inputs if _is_usable(tool, each, namespace)]
+            usable = [value for value in inputs if _is_usable(tool, value, namespace)]
             return cls._of(tool, usable, namespace)
 
     @classmethod
@@ -168,7 +172,7 @@ class _Described:
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
         twin = twin_maker(namespace)
-        others = {each.name: each.entry(twin) for each in inputs if each.plain is None}
+        others = {value.name: value.entry(twin) for value in inputs if value.plain is None}
         if not others:
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
         adapter = record_adapter(tool, others, namespace)
@@ -182,16 +186,16 @@ class _Described:
         schema = json_schema(adapter)
         if "$defs" not in schema:
             return cls(inputs, whole, schema)
-        named = frozenset(name for name, each in schema["properties"].items() if "'$ref'" in str(each))
+        named = frozenset(name for name, item in schema["properties"].items() if "'$ref'" in str(item))
         return cls(inputs, whole, inlined_once(schema), named)
 
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of all of them."""
         others: Mapping[str, Any] = self.schema.get("properties", {})
-        required = [each.name for each in self.inputs if not each.has_default]
+        required = [value.name for value in self.inputs if not value.has_default]
         parameters: dict[str, Any] = {
             "type": "object",
-            "properties": {each.name: each.described(others) for each in self.inputs},
+            "properties": {value.name: value.described(others) for value in self.inputs},
         }
         if required:
             parameters["required"] = required
@@ -210,10 +214,10 @@ def _core_fields(
     inputs: Iterable[_Input], others: Mapping[str, core_schema.TypedDictField]
 ) -> dict[str, core_schema.TypedDictField]:
     return {
-        each.name: others[each.name]
-        if each.plain is None
-        else core_schema.typed_dict_field(each.plain.core, required=each.is_required)
-        for each in inputs
+        value.name: others[value.name]
+        if value.plain is None
+        else core_schema.typed_dict_field(value.plain.core, required=value.is_required)
+        for value in inputs
     }
 
 

@@ -74,7 +74,7 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     properties, definitions = _schemas(annotations, signature.namespace)
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {each.name: {**properties[each.name], "description": _description(each)} for each in parameters},
+        "properties": {item.name: {**properties[item.name], "description": _description(item)} for item in parameters},
         "required": [parameter.name for parameter in parameters if _is_required(parameter)],
     }
     if definitions:
@@ -249,6 +249,6 @@ def _annotation_repr(annotation: object) -> str:
     if get_origin(annotation) is Literal:
         texts = map(literal_text, arguments)
     else:
-        members = arguments if head != "Optional" else (each for each in arguments if each is not NoneType)
+        members = arguments if head != "Optional" else (argument for argument in arguments if argument is not NoneType)
         texts = map(_annotation_repr, members)
     return f"{head}[{', '.join(texts)}]"

@@ -60,4 +60,4 @@ def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:
     alias: Any = origin or annotation
     if is_alias(alias):
         inner = (alias_value(alias), *inner)
-    return any(_has_record(each, (*within, annotation)) for each in inner)
+    return any(_has_record(item, (*within, annotation)) for item in inner)

@@ -23,12 +23,12 @@ def generate_tool_schema(func: Callable[..., Any]) -> dict[str, Any]:
         raise SchemaError(message)
     name = str(getattr(innermost(func), "__name__", type(func).__name__))
     signature = read_signature(func, name=name)
-    annotated = tuple(each for each in signature.parameters if each.annotation is not EMPTY)
+    annotated = tuple(parameter for parameter in signature.parameters if parameter.annotation is not EMPTY)
     described = function_schema(name, replace(signature, parameters=annotated), {})
     schema = described.parameters
     properties = {
-        name: {key: value for key, value in each.items() if key != "default"}
-        for name, each in schema["properties"].items()
+        name: {key: value for key, value in item.items() if key != "default"}
+        for name, item in schema["properties"].items()
     }
     required = [name for name in schema.get("required", ()) if name not in described.binder.nullable]
     return {**schema, "properties": properties, "required": required}

@@ -83,7 +83,10 @@ class NativeJsonSchema(GenerateJsonSchema):
             return text
         described = super().decimal_schema(schema)
         branches = described.get("anyOf", ())
-        return {**described, "anyOf": [{**each, **text} if each.get("type") == "string" else each for each in branches]}
+        return {
+            **described,
+            "anyOf": [{**branch, **text} if branch.get("type") == "string" else branch for branch in branches],
+        }
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
         """Describe the text of a complex number by a format of its own."""
@@ -99,7 +102,7 @@ class NativeJsonSchema(GenerateJsonSchema):
         described = super().enum_schema(schema)
         if issubclass(schema["cls"], Flag):
             listed: JsonSchemaValue = {"type": "integer"}
-            sum_of = ", ".join(f"{each.value} ({each.name})" for each in schema["cls"])
+            sum_of = ", ".join(f"{item.value} ({item.name})" for item in schema["cls"])
             texts = (described.get("description"), f"A sum of {sum_of}")
             return {**listed, "description": "\n\n".join(text for text in texts if text)}
         listed = _enumeration(described["enum"])

@@ -98,7 +98,7 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
         if _is_short(documented, _DEPTH):
             return documented
     kinds = _list(schema.get("type")) or [schema.get("type", "string")]
-    kind = next((each for each in kinds if isinstance(each, str) and each != "null"), None)
+    kind = next((item for item in kinds if isinstance(item, str) and item != "null"), None)
     if kind == "string":
         text = _string(name, schema, about)
         return text.encode() if schema.get("contentEncoding") == "base64" else text
@@ -148,10 +148,10 @@ def _number(schema: _Schema, usual: float) -> float:
     multiple = (max(low, above) // step + 1) * step if step else 0
     middle = (max(low, above) + min(high, below)) / 2
     tried = (low, usual, high, above + 1, below - 1, middle, low // 1 + 1, step, multiple)
-    within = (each for each in tried if isfinite(each) and low <= each <= high and above < each < below)
-    fitting = (each for each in within if not step or each % step == 0)
+    within = (item for item in tried if isfinite(item) and low <= item <= high and above < item < below)
+    fitting = (item for item in within if not step or item % step == 0)
     if type(usual) is int:
-        return next((int(each) for each in fitting if each == int(each)), usual)
+        return next((int(item) for item in fitting if item == int(item)), usual)
     return next(fitting, usual)
 
 

@@ -169,7 +169,7 @@ def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
         is_list = schema.get("type") == "array"
         if is_list:
             schema = resolved(mapping(schema.get("items")), root)
-        keys = {key: each for key, each in mapping(schema.get("properties")).items() if is_plain(key)}
+        keys = {key: item for key, item in mapping(schema.get("properties")).items() if is_plain(key)}
         if keys:
             required = tool.parameters.get("required")
             names = [name for name in tool.parameter_names[:1] if required == [name]]

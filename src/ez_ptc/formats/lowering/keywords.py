@@ -91,9 +91,9 @@ def rebuilt(schema: Mapping[str, Any], change: Callable[[Schema], Schema]) -> Sc
 
 def _inner(key: str, value: object, change: Callable[[Schema], Schema]) -> object:
     if key in NAMED and isinstance(value, dict):
-        return {name: _one(each, change) for name, each in cast("dict[str, object]", value).items()}
+        return {name: _one(item, change) for name, item in cast("dict[str, object]", value).items()}
     if key in LISTED and isinstance(value, list):
-        return [_one(each, change) for each in cast("list[object]", value)]
+        return [_one(item, change) for item in cast("list[object]", value)]
     return _one(value, change) if key in SINGLE else value
 
 

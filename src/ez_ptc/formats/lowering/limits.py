@@ -25,30 +25,30 @@ def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> No
     Raises `SchemaError` that says which limit it is beyond.
     """
     parts = list(_parts(schema))
-    names = [name for each in parts for name in each.get("properties", {})]
-    enums: list[list[object]] = [each["enum"] for each in parts if "enum" in each]
-    values = [value for each in enums for value in each]
+    names = [name for item in parts for name in item.get("properties", {})]
+    enums: list[list[object]] = [item["enum"] for item in parts if "enum" in item]
+    values = [value for enum in enums for value in enum]
     texts = [*names, *schema.get("$defs", {}), *(str(value) for value in values)]
     _at_most(tool, len(names), _PROPERTIES, "properties")
     _at_most(tool, len(values), _VALUES, "enum values")
     _at_most(tool, sum(map(len, texts)), _CHARACTERS, "characters of names and enum values")
-    for each in enums:
-        if len(each) > _LONG_ENUM:
-            _at_most(tool, sum(len(str(value)) for value in each), _ENUM_CHARACTERS, "characters in one enum")
+    for enum in enums:
+        if len(enum) > _LONG_ENUM:
+            _at_most(tool, sum(len(str(value)) for value in enum), _ENUM_CHARACTERS, "characters in one enum")
     _Levels(tool, schema.get("$defs", {}), recursive=recursive).of(cast("Schema", schema), (), 0)
 
 
 def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional: int) -> None:
     """Refuse a strict schema with more unions, or more properties that are not required, than a provider takes."""
     parts = list(_parts(schema))
-    left = sum(len(each["properties"]) - len(each["required"]) for each in parts if "properties" in each)
-    _at_most(tool, sum("anyOf" in each for each in parts), unions, "parameters that may be of several types")
+    left = sum(len(item["properties"]) - len(item["required"]) for item in parts if "properties" in item)
+    _at_most(tool, sum("anyOf" in item for item in parts), unions, "parameters that may be of several types")
     _at_most(tool, left, optional, "optional parameters")
 
 
 def unions(schema: Mapping[str, Any]) -> int:
     """Return how many unions there are in a strict schema."""
-    return sum("anyOf" in each for each in _parts(schema))
+    return sum("anyOf" in item for item in _parts(schema))
 
 
 def _at_most(tool: str, found: int, most: int, things: str) -> None:
@@ -90,8 +90,8 @@ class _Levels:
             self._definition(schema["$ref"].removeprefix(PREFIX), inside, level)
         level += schema.get("type") == "object"
         _at_most(self._tool, level, _LEVELS, "levels of objects in each other")
-        for each in _inner(schema):
-            self.of(each, inside, level)
+        for item in _inner(schema):
+            self.of(item, inside, level)
 
     def _definition(self, name: str, inside: tuple[str, ...], level: int) -> None:
         if name in inside:

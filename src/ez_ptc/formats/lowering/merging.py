@@ -56,9 +56,11 @@ def types_of(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _with_enum(*schemas: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if all("const" not in each for each in schemas):
+    if all("const" not in schema for schema in schemas):
         return schemas[0], schemas[1]
-    one, other = ({**_without_const(each), "enum": [each["const"]]} if "const" in each else each for each in schemas)
+    one, other = (
+        {**_without_const(schema), "enum": [schema["const"]]} if "const" in schema else schema for schema in schemas
+    )
     return one, other
 
 
@@ -68,18 +70,18 @@ def _without_const(schema: Mapping[str, Any]) -> Schema:
 
 def _both_types(one: str | list[str], other: str | list[str]) -> str | list[str]:
     first, second = types_of({"type": one}), types_of({"type": other})
-    shared = [each for each in first if each in second or (each == "integer" and "number" in second)]
+    shared = [item for item in first if item in second or (item == "integer" and "number" in second)]
     if "number" in first and "integer" in second and "integer" not in shared:
         shared.append("integer")
     return one if not shared else shared[0] if len(shared) == 1 else shared
 
 
 def _both_enums(one: list[object], other: list[object]) -> list[object]:
-    return [each for each in one if any(each == value and type(each) is type(value) for value in other)] or one
+    return [item for item in one if any(item == value and type(item) is type(value) for value in other)] or one
 
 
 def _both_properties(one: Mapping[str, Schema], other: Mapping[str, Schema]) -> dict[str, Schema]:
-    shared = {name: _both(one[name], each) for name, each in other.items() if name in one}
+    shared = {name: _both(one[name], item) for name, item in other.items() if name in one}
     return {**one, **other, **shared}
 
 

@@ -84,17 +84,17 @@ class _Writer:
         return self._made_of(whole, (*inside, name))
 
     def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        made = [self._made_of(each, inside) for each in plain["anyOf"] if each.get("type") != "null"]
+        made = [self._made_of(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
         nullable = len(made) < len(plain["anyOf"])
         flat: list[Schema] = []
-        for each in made:
-            flat += [part for part in each.get("anyOf", [each]) if part not in flat]
+        for item in made:
+            flat += [part for part in item.get("anyOf", [item]) if part not in flat]
         if not flat:
             return _null(plain)
         first = _told({**flat[0]}, plain, flat[0].get("description", ""))
         branches = [first, *flat[1:]]
         if nullable:
-            branches = [{**each, "nullable": True} for each in branches]
+            branches = [{**branch, "nullable": True} for branch in branches]
         # Nothing may stand beside anyOf, so that the union's description is its first member's.
         return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
@@ -113,7 +113,7 @@ class _Writer:
         properties: dict[str, Schema] = plain["properties"]
         if not properties:
             raise _CannotSayError
-        made = {name: self._made_of(each, inside) for name, each in properties.items()}
+        made = {name: self._made_of(property_, inside) for name, property_ in properties.items()}
         return {"properties": made, **({"required": plain["required"]} if plain["required"] else {})}
 
 
@@ -130,7 +130,7 @@ def _null(plain: Schema) -> Schema:
 def _texts(plain: Schema) -> list[object]:
     """Return the values of an enum, where all are texts that Gemini takes: none of them empty."""
     values: list[object] = plain.get("enum", [])
-    return values if all(isinstance(each, str) and each for each in values) else []
+    return values if all(isinstance(value, str) and value for value in values) else []
 
 
 def _told(made: Schema, plain: Schema, own: str) -> Schema:

@@ -82,23 +82,23 @@ class Plain:
         if keyword == "anyOf" and "oneOf" in schema:
             notes = described(notes, sentences({"oneOf": schema["oneOf"]}))
         branches: list[Schema] = schema[keyword]
-        if base and all(each.keys() <= {"description", "required"} for each in branches):
-            wanted = "; or ".join(", ".join(each.get("required", ())) for each in branches)
+        if base and all(item.keys() <= {"description", "required"} for item in branches):
+            wanted = "; or ".join(", ".join(item.get("required", ())) for item in branches)
             return self.of({**base, **described(notes, f"At least one of: {wanted}.")}, path, inside)
         if not base:
-            return _one_of_many([self.of(each, path, inside) for each in branches], notes)
-        whole = [flattened(each, self._definitions) for each in branches]
+            return _one_of_many([self.of(item, path, inside) for item in branches], notes)
+        whole = [flattened(item, self._definitions) for item in branches]
         agreeing = [
             {"allOf": [base, branch]} for branch, flat in zip(branches, whole, strict=True) if _agree(base, flat)
         ]
-        return _one_of_many([self.of(each, path, inside) for each in agreeing or [base]], notes)
+        return _one_of_many([self.of(item, path, inside) for item in agreeing or [base]], notes)
 
     def _typed(self, schema: Schema, kind: str, path: str, inside: frozenset[str]) -> Schema:
         kept = (BY_TYPE[kind] - _FURTHER - _STRUCTURE - _UNSAID) | ANNOTATIONS
         typed: Schema = {"type": kind, **{key: value for key, value in schema.items() if key in kept}}
         values = _values(schema)
         if values is not None:
-            of_kind = [each for each in values if _is_of(kind, each)]
+            of_kind = [item for item in values if _is_of(kind, item)]
             if kind in ("object", "array"):
                 typed = described(typed, sentences({"enum": of_kind}))
             elif of_kind and kind != "null":
@@ -122,7 +122,8 @@ class Plain:
         properties: dict[str, Schema] = schema.get("properties", {})
         required: Sequence[str] = schema.get("required", ())
         typed["properties"] = {
-            name: self.of(each, f"{path}.{name}" if path else name, inside) for name, each in properties.items()
+            name: self.of(property_, f"{path}.{name}" if path else name, inside)
+            for name, property_ in properties.items()
         }
         typed["required"] = [name for name in required if name in properties]
         typed["additionalProperties"] = _additional(schema)
@@ -156,10 +157,10 @@ def _types(schema: Schema) -> list[str]:
     values = _values(schema)
     listed = types_of(schema)
     if values is not None:
-        found = list(dict.fromkeys(kind for each in values if (kind := json_type(each))))
+        found = list(dict.fromkeys(kind for value in values if (kind := json_type(value))))
         if not listed:
             return _without_integer(found)
-        return [kind for kind in listed if any(_is_of(kind, each) for each in values)] or listed
+        return [kind for kind in listed if any(_is_of(kind, value) for value in values)] or listed
     if listed:
         return _without_integer(listed)
     implied = [kind for kind in TYPES if kind != "integer" and schema.keys() & (BY_TYPE[kind] - {"format"})]
@@ -182,7 +183,7 @@ def _is_of(kind: str, value: object) -> bool:
 def _agree(base: Schema, branch: Schema) -> bool:
     first, second = types_of(base), types_of(branch)
     return (
-        not first or not second or any(each in second for each in first) or {"integer", "number"} <= {*first, *second}
+        not first or not second or any(item in second for item in first) or {"integer", "number"} <= {*first, *second}
     )
 
 
@@ -202,8 +203,8 @@ def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
     unique: list[Schema] = []
     for branch in branches:
         inner = branch["anyOf"] if branch.keys() == {"anyOf"} else [branch]
-        unique += [each for each in inner if each not in unique]
-    if any(not each.keys() - ANNOTATIONS for each in unique):
+        unique += [item for item in inner if item not in unique]
+    if any(not item.keys() - ANNOTATIONS for item in unique):
         return described(notes)  # a branch that takes anything takes everything
     if len(unique) > 1:
         return {"anyOf": unique, **notes}
@@ -213,7 +214,7 @@ def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
 
 def _brief(schema: Schema) -> str:
     if "anyOf" in schema:
-        return " or ".join(_brief(each) for each in schema["anyOf"])
+        return " or ".join(_brief(item) for item in schema["anyOf"])
     name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else schema.get("type", "anything")
     text = str(schema.get("description", "")).rstrip(".")
     return f"{name} ({text})" if text else str(name)

@@ -29,7 +29,7 @@ def _with_items(schema: Schema) -> Schema:
     prefix: list[Schema] = schema.get("prefixItems", [])
     if not prefix or len(prefix) != schema.get("maxItems"):
         return {**schema, "items": {}}
-    kinds = [each for at, each in enumerate(prefix) if each not in prefix[:at]]
+    kinds = [item for at, item in enumerate(prefix) if item not in prefix[:at]]
     return {**schema, "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}}
 
 

@@ -59,7 +59,7 @@ class References:
         if fragment and not fragment.startswith("/"):
             return self._identifier(f"#{fragment}", ref, path)
         for segment in fragment[1:].split("/") if fragment else ():
-            keys = [_unescaped(each) for each in (segment, _decoded(segment))]
+            keys = [_unescaped(item) for item in (segment, _decoded(segment))]
             found = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
             if not found:
                 self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")

@@ -44,31 +44,36 @@ def _object(tool: str, schema: Schema, definitions: Mapping[str, Schema]) -> Sch
     for keyword in _UNIONS:
         if keyword in schema:
             branches: list[Schema] = schema.pop(keyword)
-            schema = _united(tool, schema, [flattened(each, definitions) for each in branches], definitions)
+            schema = _united(tool, schema, [flattened(branch, definitions) for branch in branches], definitions)
     return schema
 
 
 def _united(tool: str, base: Schema, branches: Sequence[Schema], definitions: Mapping[str, Schema]) -> Schema:
-    objects = [each for each in branches if not types_of(each) or "object" in types_of(each)]
+    objects = [branch for branch in branches if not types_of(branch) or "object" in types_of(branch)]
     if not objects:
-        _object(tool, {"type": [kind for each in branches for kind in types_of(each)]}, definitions)
-    objects = [_object(tool, each, definitions) for each in objects]
+        _object(tool, {"type": [kind for branch in branches for kind in types_of(branch)]}, definitions)
+    objects = [_object(tool, object_schema, definitions) for object_schema in objects]
     properties: dict[str, list[Schema]] = {}
-    for each in objects:
-        for name, value in each.get("properties", {}).items():
+    for object_schema in objects:
+        for name, value in object_schema.get("properties", {}).items():
             known = properties.setdefault(name, [])
             if value not in known:
                 known.append(value)
     required = [
-        name for name in objects[0].get("required", ()) if all(name in each.get("required", ()) for each in objects)
+        name
+        for name in objects[0].get("required", ())
+        if all(name in object_schema.get("required", ()) for object_schema in objects)
     ]
     one: Schema = {
-        "properties": {name: each[0] if len(each) == 1 else {"anyOf": each} for name, each in properties.items()},
+        "properties": {
+            name: property_[0] if len(property_) == 1 else {"anyOf": property_}
+            for name, property_ in properties.items()
+        },
         **({"required": required} if required else {}),
     }
-    if all(each.get("additionalProperties") is False for each in objects):
+    if all(object_schema.get("additionalProperties") is False for object_schema in objects):
         one["additionalProperties"] = False
-    sets = [safe_names(each.get("required", ())) for each in objects]
+    sets = [safe_names(object_schema.get("required", ())) for object_schema in objects]
     told = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
     return described(merged(base, one), told)
 

@@ -119,7 +119,7 @@ class _Strict:
     def document(self, root: Schema, definitions: Mapping[str, Schema]) -> Schema:
         body = self._made(self._plain.of(root, ""), "")
         written: dict[str, Schema] = {}
-        while (name := next((each for each in self._referred if each not in written), None)) is not None:
+        while (name := next((item for item in self._referred if item not in written), None)) is not None:
             written[name] = self._made(self._plain.of(definitions[name], name), name)
         return {**body, "$defs": written} if written else body
 
@@ -135,13 +135,13 @@ class _Strict:
             self._refuse(path, _ANY_ITEMS if path.endswith("[]") else _ANY)
         if nullable and plain["type"] != "null":
             return _with_null(
-                self._typed({key: each for key, each in plain.items() if key != "description"}, path), told
+                self._typed({key: item for key, item in plain.items() if key != "description"}, path), told
             )
         return {**self._typed(plain, path), **told}
 
     def _union(self, branches: list[Schema], told: Schema, path: str, *, nullable: bool) -> Schema:
-        made = [self._made(each, path) for each in branches]
-        if nullable and all(each.get("type") != "null" for each in made):
+        made = [self._made(branch, path) for branch in branches]
+        if nullable and all(item.get("type") != "null" for item in made):
             made.append({"type": "null"})
         return {"anyOf": made, **told}
 
@@ -184,8 +184,8 @@ class _Strict:
         required: list[str] = [*properties] if self._nullable else plain["required"]
         optional = {*required}.difference(plain["required"])
         made = {
-            name: self._made(each, f"{path}.{name}" if path else name, nullable=name in optional)
-            for name, each in properties.items()
+            name: self._made(property_, f"{path}.{name}" if path else name, nullable=name in optional)
+            for name, property_ in properties.items()
         }
         return {"properties": made, "required": required, "additionalProperties": False}
 

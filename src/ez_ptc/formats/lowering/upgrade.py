@@ -75,7 +75,7 @@ class _Upgrade:
         if key in LISTED:
             listed = self._list(value, path)
             return (
-                {key: [self._schema(each, f"{path}[{at}]", depth) for at, each in enumerate(listed)]} if listed else {}
+                {key: [self._schema(item, f"{path}[{at}]", depth) for at, item in enumerate(listed)]} if listed else {}
             )
         if key in _BOOLEANS_STAY and isinstance(value, bool):
             return {key: value}
@@ -88,9 +88,9 @@ class _Upgrade:
         if without_surrogates(joined := "".join(map(str, schemas))) != joined:
             self._refuse(path, "a name has half a surrogate pair in it, which is no character: give it another name")
         return {
-            str(name): self._schema(each, f"{path}.{name}", depth)
-            for name, each in schemas.items()
-            if each is not False
+            str(name): self._schema(schema, f"{path}.{name}", depth)
+            for name, schema in schemas.items()
+            if schema is not False
         }
 
     def _list(self, value: object, path: str) -> list[object]:
@@ -100,7 +100,7 @@ class _Upgrade:
 
     def _type(self, value: object, path: str) -> Schema:
         kinds = [
-            self._one_type(each, path) for each in (cast("list[object]", value) if isinstance(value, list) else [value])
+            self._one_type(item, path) for item in (cast("list[object]", value) if isinstance(value, list) else [value])
         ]
         unique = list(dict.fromkeys(kinds))
         if not unique:
@@ -118,7 +118,7 @@ class _Upgrade:
             return self._values(key, self._list(value, path), path)
         if key == "required":
             names = (
-                [each for each in cast("list[object]", value) if isinstance(each, str)]
+                [item for item in cast("list[object]", value) if isinstance(item, str)]
                 if isinstance(value, list)
                 else []
             )
@@ -134,7 +134,7 @@ class _Upgrade:
     def _values(self, key: str, values: list[object], path: str) -> Schema:
         if key == "enum" and not all(map(_is_json, values)):
             self._refuse(path, f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers")
-        unique = {json.dumps(each, sort_keys=True): _copied(each) for each in values if _is_json(each)}
+        unique = {json.dumps(value, sort_keys=True): _copied(value) for value in values if _is_json(value)}
         return {key: list(unique.values())} if unique else {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
@@ -166,7 +166,7 @@ def _copied(value: object) -> object:
 def _nullable(schema: Schema) -> Schema:
     kind = schema.get("type")
     if isinstance(kind, str) and "anyOf" not in schema and "const" not in schema:
-        choices = {"enum": [*(each for each in schema["enum"] if each is not None), None]} if "enum" in schema else {}
+        choices = {"enum": [*(item for item in schema["enum"] if item is not None), None]} if "enum" in schema else {}
         return {**schema, "type": [kind, "null"], **choices} if kind != "null" else schema
     beside = {key: schema.pop(key) for key in ("description", "default", "examples") if key in schema}
     return {"anyOf": [schema, {"type": "null"}], **beside} if schema else beside
@@ -203,9 +203,9 @@ def _exclusive_flags(part: Schema) -> None:
 def _dependencies(part: Schema) -> None:
     dependencies = part.pop("dependencies", None)
     if isinstance(dependencies, Mapping):
-        for name, each in cast("Mapping[str, object]", dependencies).items():
-            keyword = "dependentRequired" if isinstance(each, list) else "dependentSchemas"
-            part[keyword] = {**part.get(keyword, {}), name: each}
+        for name, dependency in cast("Mapping[str, object]", dependencies).items():
+            keyword = "dependentRequired" if isinstance(dependency, list) else "dependentSchemas"
+            part[keyword] = {**part.get(keyword, {}), name: dependency}
 
 
 def _required_flags(part: Schema) -> None:
@@ -213,7 +213,7 @@ def _required_flags(part: Schema) -> None:
     if not isinstance(properties, Mapping):
         return
     named = cast("Mapping[str, object]", properties)
-    flagged = [name for name, each in named.items() if isinstance(each, Mapping) and each.get("required") is True]  # pyright: ignore[reportUnknownMemberType] - the keys of a foreign schema
+    flagged = [name for name, item in named.items() if isinstance(item, Mapping) and item.get("required") is True]  # pyright: ignore[reportUnknownMemberType] - the keys of a foreign schema
     if flagged:
         listed = part.get("required")
         part["required"] = [*(cast("list[object]", listed) if isinstance(listed, list) else []), *flagged]

@@ -57,15 +57,15 @@ class Keys:
         done = dict(schema)
         for keyword in ("properties", "dependentSchemas", "dependentRequired"):
             if keyword in done:
-                done[keyword] = {self.sent.get(key, key): each for key, each in done[keyword].items()}
+                done[keyword] = {self.sent.get(key, key): item for key, item in done[keyword].items()}
         if "properties" in done:
             own = {name: key for key, name in self.sent.items()}
             done["properties"] = {
-                name: described(each, f"Called {safe_repr(own[name])}.") if name in own else each
-                for name, each in done["properties"].items()
+                name: described(item, f"Called {safe_repr(own[name])}.") if name in own else item
+                for name, item in done["properties"].items()
             }
         if "dependentRequired" in done:
-            done["dependentRequired"] = {name: self._all(each) for name, each in done["dependentRequired"].items()}
+            done["dependentRequired"] = {name: self._all(item) for name, item in done["dependentRequired"].items()}
         return {**done, "required": self._all(done["required"])} if "required" in done else done
 
     def _all(self, keys: Sequence[str]) -> list[str]:
@@ -75,24 +75,24 @@ class Keys:
         """Rename the keys of a value that these schemas have properties for; free data keep theirs."""
         if depth > _DEEPEST or (depth and not self.everywhere):
             return value
-        whole = [part for each in schemas for part in _parts(each, self.schema.get("$defs", {}))]
+        whole = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
         if isinstance(value, list):
-            items = [each["items"] for each in whole if isinstance(each.get("items"), dict)]
-            items += [part for each in whole for part in each.get("prefixItems", ())]
-            return [self._walked(each, items, names, depth + 1) for each in cast("list[object]", value)]
+            items = [item["items"] for item in whole if isinstance(item.get("items"), dict)]
+            items += [part for item in whole for part in item.get("prefixItems", ())]
+            return [self._walked(item, items, names, depth + 1) for item in cast("list[object]", value)]
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
         known: dict[str, list[Schema]] = {}
         for part in whole:
-            for key, each in part.get("properties", {}).items():
-                known.setdefault(key, []).append(each)
-                known.setdefault(self.sent.get(key, key), []).append(each)
+            for key, property_ in part.get("properties", {}).items():
+                known.setdefault(key, []).append(property_)
+                known.setdefault(self.sent.get(key, key), []).append(property_)
         renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
         renamed = {key: name for key, name in renamed.items() if name not in fields}
         return {
-            renamed.get(key, key): self._walked(each, known.get(key, []), names, depth + 1)
-            for key, each in fields.items()
+            renamed.get(key, key): self._walked(field, known.get(key, []), names, depth + 1)
+            for key, field in fields.items()
         }
 
 
@@ -131,6 +131,6 @@ def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema
             continue
         seen.add(id(part))
         yield part
-        waiting.extend(each for keyword in _BRANCHES for each in part.get(keyword, ()))
+        waiting.extend(item for keyword in _BRANCHES for item in part.get(keyword, ()))
         if "$ref" in part:
             waiting.append(definitions[part["$ref"].removeprefix(PREFIX)])

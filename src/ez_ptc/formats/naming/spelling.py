@@ -38,7 +38,7 @@ def fitted(name: str, rules: NameRules) -> str:
     """
     if rules.allow(name):
         return name
-    bare = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    bare = "".join(item for item in unicodedata.normalize("NFKD", name) if not unicodedata.combining(item))
     near = re.sub(f"[^{rules.characters}]", "_", bare)
     if not re.search("[A-Za-z0-9]", near):
         return ""

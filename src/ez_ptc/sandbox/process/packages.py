@@ -73,7 +73,11 @@ def needed_by(names: tuple[str, ...]) -> tuple[str, ...]:
         except metadata.PackageNotFoundError:  # for another system or version, say
             continue
         distributions.add(name)
-        pending += [found[0] for each in requirements if "extra ==" not in each and (found := _NAME.match(each))]
+        pending += [
+            found[0]
+            for requirement in requirements
+            if "extra ==" not in requirement and (found := _NAME.match(requirement))
+        ]
     modules = (module for module, of in owners.items() if not distributions.isdisjoint(map(_normal, of)))
     return tuple(sorted(name for name in modules if name.isidentifier() and name not in names))
 

@@ -99,7 +99,7 @@ def on_one_line(text: str, most: int | None = None) -> str:
     """Return text that is ours but for what is in it, as a signature or an expression: on one line, cut to `most`."""
     text = _without_fences(text if most is None else text[: most + 1])
     if not text.isprintable():
-        text = "".join([each if each.isprintable() else repr(each)[1:-1] for each in text])
+        text = "".join([item if item.isprintable() else repr(item)[1:-1] for item in text])
     return text if most is None or len(text) <= most else f"{text[:most]}…"
 
 

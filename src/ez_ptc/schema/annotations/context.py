@@ -55,7 +55,7 @@ def is_context(annotation: object) -> bool:
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        is_marked = any(each is _MARKER or each is Context for each in arguments[1:])
+        is_marked = any(argument is _MARKER or argument is Context for argument in arguments[1:])
         return is_marked or is_context(arguments[0])
     if origin in (Union, UnionType):
         return any(map(is_context, arguments))
@@ -99,14 +99,14 @@ def context_names(function: Callable[..., object]) -> dict[str, object]:
         return {}
     names = names_around(innermost(function))
     annotations = {
-        each.name: resolved_leniently(each.annotation, names, {"Context": Context})
-        for each in parameters
-        if each.kind not in _VARIADIC
+        parameter.name: resolved_leniently(parameter.annotation, names, {"Context": Context})
+        for parameter in parameters
+        if parameter.kind not in _VARIADIC
     }
     return {
-        each.name: context_default(annotations[each.name], each.default)
-        for each in parameters
-        if each.name in annotations and is_context(annotations[each.name])
+        parameter.name: context_default(annotations[parameter.name], parameter.default)
+        for parameter in parameters
+        if parameter.name in annotations and is_context(annotations[parameter.name])
     }
 
 

@@ -68,7 +68,7 @@ def given_by_owner(function: object) -> dict[Any, Any]:
     cls: Any = owner if isinstance(owner, type) else type(owner)
     given: dict[Any, Any] = given_by_arguments(getattr(owner, "__orig_class__", None))
     name: str = getattr(function, "__name__", "")
-    home = next((each for each in cls.__mro__ if name in vars(each)), cls)
+    home = next((item for item in cls.__mro__ if name in vars(item)), cls)
     return {**_given_to(home, cls, given), **dict.fromkeys(_SELF, cls)}
 
 
@@ -81,6 +81,6 @@ def _given_to(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  #
     for base in bases:
         origin: Any = typing.get_origin(base) or base
         if isinstance(origin, type) and issubclass(origin, home):
-            inner = {variable: substituted(each, given) for variable, each in given_by_arguments(base).items()}
+            inner = {variable: substituted(argument, given) for variable, argument in given_by_arguments(base).items()}
             return _given_to(home, origin, inner)
     return {}

@@ -87,9 +87,9 @@ class _Builder:
         if self._places:
             given = zip(self._places, validated[self._skipped :], strict=True)
         else:
-            given = ((self._keys[key], each) for key, each in validated.items() if key in self._keys)
+            given = ((self._keys[key], item) for key, item in validated.items() if key in self._keys)
         try:
-            return self._cls(**{name: each for name, each in given if each is not _LEFT_OUT})
+            return self._cls(**{name: item for name, item in given if item is not _LEFT_OUT})
         except (TypeError, ValueError) as error:
             # Validators of attrs raise both, with their words first; pydantic expects a ValueError.
             words: object = error.args[0] if error.args else error

@@ -173,7 +173,7 @@ def field_info(meta: object) -> FieldInfo:
     """Return a constraint of msgspec's as one of pydantic's."""
     given: dict[str, Any] = {name: getattr(meta, name, None) for name in _CONSTRAINTS}
     given["json_schema_extra"] = getattr(meta, "extra_json_schema", None)
-    return Field(**{name: each for name, each in given.items() if each is not None})
+    return Field(**{name: item for name, item in given.items() if item is not None})
 
 
 def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa: ANN401 - of attrs
@@ -200,7 +200,7 @@ def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a c
 
 
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass
-    fields = {each.name: each for each in dataclasses.fields(cls)}
+    fields = {item.name: item for item in dataclasses.fields(cls)}
     found: list[RecordField] = []
     for name, hint in hints.items():
         field = fields.get(name)

@@ -49,7 +49,7 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
     names.update(getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace()))
     for frame in reversed([*_frames_around(function)]):
         names.update(frame.f_locals)
-    names.update((each.__name__, each) for each in getattr(function, "__type_params__", ()))
+    names.update((item.__name__, item) for item in getattr(function, "__type_params__", ()))
     if inspect.isfunction(function):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -119,8 +119,8 @@ def _classes_within(owner: object) -> dict[str, Any]:
     if owner is None or inspect.ismodule(owner):
         return {}
     found: dict[str, Any] = {}
-    for each in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
-        found.update((name, inner) for name, inner in vars(each).items() if isinstance(inner, type))
+    for item in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
+        found.update((name, inner) for name, inner in vars(item).items() if isinstance(inner, type))
     return found
 
 

@@ -89,7 +89,9 @@ class Signature:
         """Return the same with other names for some parameters."""
         if not spellings:
             return self
-        parameters = (replace(each, name=spellings.get(each.name, each.name)) for each in self.parameters)
+        parameters = (
+            replace(parameter, name=spellings.get(parameter.name, parameter.name)) for parameter in self.parameters
+        )
         return replace(self, parameters=tuple(parameters))
 
 
@@ -113,7 +115,7 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
         _refuse_unbound(function, signature, name=name)
     reader = _Reader(name, function, lenient=lenient)
     return Signature(
-        tuple(found for each in signature.parameters.values() for found in reader.parameters(each)),
+        tuple(found for parameter in signature.parameters.values() for found in reader.parameters(parameter)),
         reader.returned(signature.return_annotation),
         reader.names,
     )
@@ -301,5 +303,5 @@ def _passes_by_position(function: _AnyCallable) -> bool:
         own = inspect.signature(function, follow_wrapped=False).parameters.values()
     except (TypeError, ValueError):
         return False
-    kinds = {each.kind for each in own}
+    kinds = {item.kind for item in own}
     return inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD not in kinds

@@ -137,7 +137,7 @@ class _Twins:
     def _of_parts(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
         arguments = typing.get_args(annotation)
         if any(map(_is_unset, arguments)):
-            left = tuple(each for each in arguments if not _is_unset(each))
+            left = tuple(argument for argument in arguments if not _is_unset(argument))
             return self.of(Union[left])  # noqa: UP007 - the members are known at run time only
         changed = _constrained(rebuilt(annotation, self.of))
         text = own_text(annotation)
@@ -196,7 +196,7 @@ class _Twins:
         inner = [*arguments[:1]] if origin is Annotated else [*arguments]
         if is_alias(kind):
             inner.append(kind.__value__)
-        return any(self._reaches(each, seen) for each in inner)
+        return any(self._reaches(item, seen) for item in inner)
 
     def _class_reaches(self, annotation: Any, kind: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
         is_refused = typing.is_typeddict(kind) and not _TYPED_DICT_IS_TAKEN
@@ -234,15 +234,15 @@ def _constrained(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     if not any(map(is_struct_meta, metadata)):
         return annotation
-    changed = [field_info(each) if is_struct_meta(each) else each for each in metadata]
+    changed = [field_info(item) if is_struct_meta(item) else item for item in metadata]
     return Annotated[typing.get_args(annotation)[0], *changed]
 
 
 def _is_said(annotation: object) -> bool:
     """Whether an annotation's text is in a `Field` already, where pydantic finds it."""
     metadata = typing.get_args(annotation)[1:]
-    return any(isinstance(each, FieldInfo) and each.description == own_text(annotation) for each in metadata)
+    return any(isinstance(item, FieldInfo) and item.description == own_text(annotation) for item in metadata)
 
 
 def _field_names(cls: Any) -> list[str]:  # noqa: ANN401 - a dataclass or a named tuple
-    return [each.name for each in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(cls._fields)
+    return [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(cls._fields)

@@ -178,13 +178,15 @@ class Bounds:
 
     def __init__(self, schema: CoreSchema) -> None:
         self._root = cast("Node", schema)
-        self._definitions: dict[str, Node] = {each["ref"]: each for each in self._root.get("definitions", ())}
+        self._definitions: dict[str, Node] = {
+            definition["ref"]: definition for definition in self._root.get("definitions", ())
+        }
         nodes = list(self._everything())
         unions = [node for node in nodes if self._is_branching(node)]
         self._nested = self._within_others(unions)
         self.repeats = bool(self._nested)
         most = max((len(node["choices"]) for node in unions), default=1)
-        repeated = max(1, len({id(each) for each in self._nested.values()}))
+        repeated = max(1, len({id(item) for item in self._nested.values()}))
         self.weight = repeated * max(map(self._cost, nodes), default=1)
         self.branches = max(most * repeated, max(map(_members, nodes), default=1))
 
@@ -233,7 +235,7 @@ class Bounds:
     def _cost(self, node: Node) -> int:
         # What stands around a schema costs no more than that, which is looked at by itself.
         opened = self._opened(node) if node["type"] in _UNIONS else (node,)
-        return sum(_members(each) + len(each.get("fields", ())) for each in opened)
+        return sum(_members(item) + len(item.get("fields", ())) for item in opened)
 
     def _within_others(self, unions: list[Node]) -> dict[int, _Nested]:
         """Return the unions that lie within others, by the ids of their schemas; equal ones are one."""
@@ -245,7 +247,7 @@ class Bounds:
         for union in unions:
             if id(union) not in below:
                 continue
-            same = next((each for each in made if each.union["choices"] == union["choices"]), None)
+            same = next((item for item in made if item.union["choices"] == union["choices"]), None)
             if same is None:
                 same = _Nested(union, self._expected(union))
                 made.append(same)
@@ -276,12 +278,12 @@ class _Changer:
     def __init__(
         self, nested: Mapping[int, _Nested], definitions: Mapping[str, Node], *, fail_fast: bool, metered: bool
     ) -> None:
-        made = {id(each): _Repeated(each) for each in nested.values()}
-        self._repeated = {number: made[id(each)] for number, each in nested.items()}
+        made = {id(item): _Repeated(item) for item in nested.values()}
+        self._repeated = {number: made[id(item)] for number, item in nested.items()}
         self._definitions = definitions
         self._fail_fast = fail_fast
         self._metered = metered
-        self._changed: list[Node] = [mapped(each, self._change) for each in definitions.values()]
+        self._changed: list[Node] = [mapped(definition, self._change) for definition in definitions.values()]
 
     def validator(self, root: Node) -> Callable[[Any], Any]:
         """Return the validation of the whole schema."""

@@ -29,7 +29,9 @@ class Places:
 
     def __init__(self, schema: _Schema) -> None:
         self._root = schema
-        self._definitions: dict[str, _Schema] = {each["ref"]: each for each in schema.get("definitions", ())}
+        self._definitions: dict[str, _Schema] = {
+            definition["ref"]: definition for definition in schema.get("definitions", ())
+        }
 
     def names_at(self, path: _Path) -> list[str]:
         """Return the names of the fields of the records that may stand at a path, as JSON has them."""
@@ -43,17 +45,17 @@ class Places:
         return Place(members, any(map(_may_be_left_out, found)))
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
-        found = (each.get("schema", each) if _is_field(each) else each for each in self._found_at(path))
+        found = (item.get("schema", item) if _is_field(item) else item for item in self._found_at(path))
         return [opened for schema in found for opened in _opened(schema, self._definitions)]
 
     def _found_at(self, path: _Path) -> list[_Schema]:
         """Return the fields and the schemas that a path leads to."""
         found: list[_Schema] = [self._root]
         for step in path:
-            inner = (each.get("schema", each) if _is_field(each) else each for each in found)
-            opened = _each_once(schema for each in inner for schema in _opened(each, self._definitions))
+            inner = (item.get("schema", item) if _is_field(item) else item for item in found)
+            opened = _each_once(schema for item in inner for schema in _opened(item, self._definitions))
             # Several branches of a union may lead to one schema, and would at every level again.
-            found = _each_once(each for schema in opened for each in _inner(schema, step))
+            found = _each_once(item for schema in opened for item in _inner(schema, step))
         return found
 
 
@@ -68,8 +70,8 @@ def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Sc
         yield from _opened(definitions[schema["schema_ref"]], definitions)
     elif kind in ("union", "tagged-union"):
         choices: list[Any] = list(schema["choices"].values() if kind == "tagged-union" else schema["choices"])
-        for each in choices:
-            yield from _opened(cast("Any", each)[0] if isinstance(each, tuple) else each, definitions)
+        for choice in choices:
+            yield from _opened(cast("Any", choice)[0] if isinstance(choice, tuple) else choice, definitions)
     elif kind == "chain":
         yield from _opened(schema["steps"][0], definitions)
     elif inner := next((schema[key] for key in _INNER if key in schema and kind not in _FIELDS), None):
@@ -81,9 +83,9 @@ def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Sc
 def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
     """Yield the fields, items or values of a schema that a step of a path leads to."""
     if schema["type"] in _FIELDS:
-        for number, (name, each) in enumerate(_named_fields(schema)):
-            if step in (name, number) or step in _aliases(each):
-                yield each
+        for number, (name, item) in enumerate(_named_fields(schema)):
+            if step in (name, number) or step in _aliases(item):
+                yield item
         return
     for key in _ITEMS:
         items: Any = schema.get(key)
@@ -95,7 +97,7 @@ def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
 
 def _named_fields(schema: _Schema) -> list[tuple[str, _Schema]]:
     fields: Any = schema.get("fields", schema.get("arguments_schema", ())) if schema["type"] in _FIELDS else ()
-    return [*fields.items()] if isinstance(fields, Mapping) else [(each["name"], each) for each in fields]
+    return [*fields.items()] if isinstance(fields, Mapping) else [(item["name"], item) for item in fields]
 
 
 def _is_field(schema: _Schema) -> bool:
@@ -114,4 +116,4 @@ def _may_be_left_out(found: _Schema) -> bool:
 
 def _members(schema: _Schema) -> list[Enum]:
     values: list[object] = schema.get("members", schema.get("expected", []))
-    return [each for each in values if isinstance(each, Enum)]
+    return [value for value in values if isinstance(value, Enum)]

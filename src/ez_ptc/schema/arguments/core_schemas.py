@@ -48,7 +48,7 @@ def inner_schemas(part: object) -> list[Node]:
     pending: list[Any] = [part]
     while pending:
         outer = pending.pop()
-        inside: Sequence[Any] = [each for _, each in _parts(cast("Node", outer))] if isinstance(outer, dict) else outer
+        inside: Sequence[Any] = [item for _, item in _parts(cast("Node", outer))] if isinstance(outer, dict) else outer
         for inner in inside:
             if isinstance(inner, dict) and isinstance(cast("Node", inner).get("type"), str):
                 found.append(cast("Node", inner))
@@ -61,7 +61,7 @@ def _parts(fields: Node) -> list[tuple[str, Any]]:
     """Return the parts in which there may be further schemas."""
     # Only a schema has a type that is text; a dict of fields by name may have a field of any name.
     skipped = _NO_SCHEMAS if isinstance(fields.get("type"), str) else ()
-    return [(key, each) for key, each in fields.items() if isinstance(each, _NESTED) and key not in skipped]
+    return [(key, field) for key, field in fields.items() if isinstance(field, _NESTED) and key not in skipped]
 
 
 def has_pattern(schema: Node) -> bool:

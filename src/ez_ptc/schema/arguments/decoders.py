@@ -116,10 +116,10 @@ class FromText:
 
 def chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
     """Return what turns JSON into one of the values, or None where pydantic does so itself."""
-    members = [each for each in expected if isinstance(each, Enum | bytes)]
-    if error == "enum" and all(type(_value_of(each)) in (str, bool, type(None)) for each in members):
+    members = [item for item in expected if isinstance(item, Enum | bytes)]
+    if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
         return None
-    has_numbers = any(type(_value_of(each)) in (int, float) for each in expected)
+    has_numbers = any(type(_value_of(item)) in (int, float) for item in expected)
     return Chosen(expected, error if has_numbers else None) if members or has_numbers else None
 
 

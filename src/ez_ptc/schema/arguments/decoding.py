@@ -232,10 +232,10 @@ def _renamed(node: Node) -> Renamed | None:
         inner = inner["schema"]
     fields: Any = inner["fields"]
     named: list[tuple[str, Node]] = (
-        [*fields.items()] if isinstance(fields, dict) else [(each["name"], each) for each in fields]
+        [*fields.items()] if isinstance(fields, dict) else [(item["name"], item) for item in fields]
     )
     computed: list[Node] = inner.get("computed_fields", [])
-    made: set[str] = {each.get("alias", each["property_name"]) for each in computed}
+    made: set[str] = {item.get("alias", item["property_name"]) for item in computed}
     made |= {name for name, field in named if field.get("init", True) is False}
     names = _other_names([(name, field) for name, field in named if name not in made])
     return Renamed(names, frozenset(made) - names.keys()) if names or made else None

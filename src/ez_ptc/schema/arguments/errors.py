@@ -147,12 +147,12 @@ class Complaints:
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
         details = error.errors(include_url=False)
-        found = [(located(each, values), each) for each in details if not _is_missing_argument(each)]
+        found = [(located(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
         unions = _Unions.of([places for places, _ in found])
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
-        for places, each in found:
+        for places, item in found:
             if (path := unions.meeting(places)) is not None:
-                by_path[path].append(each)
+                by_path[path].append(item)
         for path, errors in by_path.items():
             self._add(partial(self._of_place, path, errors, unions, values))
 
@@ -186,7 +186,7 @@ class Complaints:
     ) -> str:
         if not isinstance(name, str):
             return "names are text"
-        free = [self._spelled(each) for each in self._fields if each not in values]
+        free = [self._spelled(field) for field in self._fields if field not in values]
         is_renamed = len(unknown) == len(missing) == 1
         near = (
             [self._spelled(missing[0])]
@@ -348,8 +348,8 @@ def _branch_text(branch: str) -> str:
 def _misspelt(key: object, siblings: object) -> str:
     if not isinstance(key, str) or not isinstance(siblings, Mapping):
         return ""
-    keys = [each for each in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(each) is str]
-    near = difflib.get_close_matches(key, [each for each in keys if len(each) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
+    keys = [sibling for sibling in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(sibling) is str]
+    near = difflib.get_close_matches(key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
     return f" (did you write {near[0]!r} instead?)" if near else ""
 
 

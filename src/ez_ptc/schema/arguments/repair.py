@@ -88,9 +88,9 @@ def _changes(
     values: Mapping[str, object], error: ValidationError, places: Places
 ) -> Iterator[tuple[_Path, object, str]]:
     refused: dict[_Path, set[str]] = {}
-    for each in error.errors(include_url=False, include_context=False, include_input=False):
-        *_, (path, _) = located(each, values)
-        refused.setdefault(path, set()).add(each["type"])
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        *_, (path, _) = located(item, values)
+        refused.setdefault(path, set()).add(item["type"])
     for path, kinds in refused.items():
         found, value = _at(values, path)
         if not found:
@@ -105,7 +105,7 @@ def _changes(
 
 
 def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
-    member = next((each for each in places.at(path).members if each.name == text), None)
+    member = next((item for item in places.at(path).members if item.name == text), None)
     if member is not None:
         return member, f"came as the name {safe_repr(text)} of a member, not as its value"
     wanted = (

@@ -54,7 +54,7 @@ def detached(value: T) -> T:
         fields = cast("dict[object, object]", value)
         if _ONE_VALUE.issuperset(map(type, fields.values())):
             return cast("T", fields.copy())
-        return cast("T", {key: detached(each) for key, each in fields.items()})
+        return cast("T", {key: detached(field) for key, field in fields.items()})
     if kind is list or kind is tuple:
         items = cast("Sequence[object]", value)
         return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detached, items)))
@@ -63,5 +63,5 @@ def detached(value: T) -> T:
         return cast("T", deque(map(detached, queue), queue.maxlen))
     if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program's
         named = cast("Any", value)
-        return named._replace(**{name: detached(each) for name, each in named._asdict().items()})
+        return named._replace(**{name: detached(item) for name, item in named._asdict().items()})
     return cast("T", set(cast("set[object]", value))) if kind is set else value

@@ -30,7 +30,7 @@ def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
             left -= len(cast("str", value)) // _CHARACTERS
         elif kind is dict:
             inner = cast("dict[object, object]", value)
-            level += [each for pair in islice(inner.items(), left + 1) for each in pair]
+            level += [item for pair in islice(inner.items(), left + 1) for item in pair]
         elif kind is list or kind is tuple:
             level += cast("list[object]", value)[: left + 1]
         elif kind not in _PLAIN:
@@ -48,8 +48,8 @@ def has_more(value: object, most: int) -> bool:
         left -= len(level)
         if left < 0:
             return True
-        dicts = [cast("dict[str, object]", each).values() for each in level if isinstance(each, dict)]
-        lists = [cast("list[object]", each) for each in level if isinstance(each, list)]
+        dicts = [cast("dict[str, object]", item).values() for item in level if isinstance(item, dict)]
+        lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
         level = list(islice(chain(*dicts, *lists), left + 1))
     return False
 
@@ -64,14 +64,14 @@ def json_containers(value: object, levels: int) -> object:
         return value
     if kind is dict:
         fields = cast("dict[object, object]", value)
-        changed = {key: new for key, each in fields.items() if (new := json_containers(each, deeper)) is not each}
+        changed = {key: new for key, field in fields.items() if (new := json_containers(field, deeper)) is not field}
         return fields | changed if changed else fields
     if kind is list or kind is tuple:
         items = cast("list[object]", value)
-        made = [json_containers(each, deeper) for each in items]
+        made = [json_containers(item, deeper) for item in items]
         return value if all(map(is_, made, items)) else made
     if kind is range or kind is deque:
-        return [json_containers(each, deeper) for each in cast("Iterable[object]", value)]
+        return [json_containers(item, deeper) for item in cast("Iterable[object]", value)]
     if issubclass(kind, tuple) and hasattr(value, "_asdict"):
         return json_containers(cast("Any", value)._asdict(), deeper)
     return value

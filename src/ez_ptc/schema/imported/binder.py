@@ -79,9 +79,9 @@ class SchemaBinder:
         Raises `ArgumentsError` that names everything that is wrong at once.
         """
         complaints = Complaints(self.fields)
-        others = {name: each for name, each in kwargs.items() if name not in self.fields} if self.takes_others else {}
+        others = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
         values = complaints.of_names(
-            self.positional, args, {name: each for name, each in kwargs.items() if name not in others}
+            self.positional, args, {name: value for name, value in kwargs.items() if name not in others}
         )
         values.update(others)
         if not (is_little(values) or has_more(values, MAX_CHECKS)):
@@ -150,7 +150,7 @@ class SchemaBinder:
         """Return a sentence for each of the first failures, and how many more there are."""
         if found is None:
             return []
-        failures = [each for each in found if not _is_missing_argument(each)]
+        failures = [item for item in found if not _is_missing_argument(item)]
         problems: dict[str, None] = {}
         for number, failure in enumerate(failures):
             if len(problems) >= _AT_MOST:

@@ -25,12 +25,12 @@ _Fields = Mapping[str, object]
 def checks_per_value(schema: object) -> int:
     """Return the most schemas and values of enums that a value may be checked against; a reference counts as one."""
     if isinstance(schema, list):
-        return max((checks_per_value(each) for each in cast("list[object]", schema)), default=1)
+        return max((checks_per_value(item) for item in cast("list[object]", schema)), default=1)
     if not isinstance(schema, dict):
         return 1
     fields = cast("_Fields", schema)
-    here = 1 + _enum_size(fields) + sum(_size(each) for key, each in fields.items() if key in _IN_PLACE)
-    return max(here, *(checks_per_value(each) for key, each in _parts(fields) if key not in _IN_PLACE), 1)
+    here = 1 + _enum_size(fields) + sum(_size(field) for key, field in fields.items() if key in _IN_PLACE)
+    return max(here, *(checks_per_value(item) for key, item in _parts(fields) if key not in _IN_PLACE), 1)
 
 
 def _size(schema: object) -> int:
@@ -40,7 +40,7 @@ def _size(schema: object) -> int:
     if not isinstance(schema, dict):
         return int(isinstance(schema, bool))  # which is a schema too
     fields = cast("_Fields", schema)
-    return 1 + _enum_size(fields) + sum(_size(each) for _, each in _parts(fields))
+    return 1 + _enum_size(fields) + sum(_size(item) for _, item in _parts(fields))
 
 
 def _parts(fields: _Fields) -> Iterator[tuple[str, object]]:
@@ -50,4 +50,6 @@ def _parts(fields: _Fields) -> Iterator[tuple[str, object]]:
 
 def _enum_size(fields: _Fields) -> int:
     values = fields.get("enum")
-    return sum(not isinstance(each, _PLAIN) for each in cast("list[object]", values)) if isinstance(values, list) else 0
+    return (
+        sum(not isinstance(value, _PLAIN) for value in cast("list[object]", values)) if isinstance(values, list) else 0
+    )

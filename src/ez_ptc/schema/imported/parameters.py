@@ -113,14 +113,18 @@ class _Takes:
         except (TypeError, ValueError):  # a built-in that does not say what it takes
             return cls(None, frozenset(), {})
         contexts = context_names(function)
-        by_position = [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_ONLY]
+        by_position = [
+            parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        ]
         if by_position:
             message = f"{tool}: its function takes {by_position[0]!r} by position only, and is called by name: wrap it"
             raise SchemaError(message)
-        named = [each for each in parameters if each.kind not in _VARIADIC and each.name not in contexts]
-        takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
-        needed = frozenset(each.name for each in named if each.default is EMPTY)
-        return cls(None if takes_any else frozenset(each.name for each in named), needed, contexts)
+        named = [
+            parameter for parameter in parameters if parameter.kind not in _VARIADIC and parameter.name not in contexts
+        ]
+        takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+        needed = frozenset(item.name for item in named if item.default is EMPTY)
+        return cls(None if takes_any else frozenset(item.name for item in named), needed, contexts)
 
     def check(self, tool: str, names: tuple[str, ...]) -> None:
         surplus = [name for name in names if self.names is not None and name not in self.names]
@@ -188,13 +192,13 @@ def _reason(error: ValueError | None) -> str:
 def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
     """Return a schema, or what lies within a keyword, with OpenAPI's `nullable` as JSON Schema says it."""
     if isinstance(part, list):
-        return [_without_nullable(each) for each in cast("list[object]", part)]
+        return [_without_nullable(item) for item in cast("list[object]", part)]
     if not isinstance(part, dict):
         return part
     fields = cast("dict[str, object]", part)
     if within in _NAMED:
-        return {name: _without_nullable(each) for name, each in fields.items()}
-    changed = {key: each if key in _VALUES else _without_nullable(each, key) for key, each in fields.items()}
+        return {name: _without_nullable(field) for name, field in fields.items()}
+    changed = {key: field if key in _VALUES else _without_nullable(field, key) for key, field in fields.items()}
     if changed.get("nullable") is True and isinstance(changed.get("type"), str):
         del changed["nullable"]
         return {"anyOf": [changed, {"type": "null"}]}
@@ -203,11 +207,11 @@ def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - 
 
 def _has_any(part: object, keywords: frozenset[str]) -> bool:
     if isinstance(part, list):
-        return any(_has_any(each, keywords) for each in cast("list[object]", part))
+        return any(_has_any(item, keywords) for item in cast("list[object]", part))
     if not isinstance(part, dict):
         return False
     fields = cast("dict[str, object]", part)
-    return not keywords.isdisjoint(fields) or any(_has_any(each, keywords) for each in fields.values())
+    return not keywords.isdisjoint(fields) or any(_has_any(field, keywords) for field in fields.values())
 
 
 def _takes_others(parameters: Mapping[str, Any]) -> bool:

@@ -82,10 +82,10 @@ def _is_program(text: str) -> bool:
 def _replaced(text: str, found: Sequence[Mistake], quote: str) -> str:
     lines = text.encode().splitlines(keepends=True)
     before: tuple[int, int] | None = None
-    for each in sorted(found, key=lambda each: each.fix or (), reverse=True):
-        if each.fix is None:
+    for item in sorted(found, key=lambda each: each.fix or (), reverse=True):
+        if item.fix is None:
             return ""
-        line, column, last_line, last_column, new = each.fix
+        line, column, last_line, last_column, new = item.fix
         if line != last_line or (before is not None and (line, last_column) > before):
             return ""
         whole = lines[line - 1]
@@ -107,13 +107,13 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
     meaning = words(name)
     meant = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
-    tools = [each for each in meant if each in shapes]
+    tools = [item for item in meant if item in shapes]
     every = [*tools, *(tool for tool in shapes if tool not in tools)]
     parts = [f"the tools are: {name_list(every)}"]
     if meant:
-        texts = (shapes[each].signature if each in shapes else name_text(each) for each in meant)
+        texts = (shapes[item].signature if item in shapes else name_text(item) for item in meant)
         parts.insert(0, f"did you mean {' or '.join(texts)}?")
-    parts += [source for each in tools for source in sources(shapes[each], shapes)]
+    parts += [source for item in tools for source in sources(shapes[item], shapes)]
     return "; ".join(parts)
 
 
@@ -135,7 +135,9 @@ def meant(name: str, bound: Iterable[str], shapes: Shapes) -> str:
 
 def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
     """Yield what is wrong with a call of a tool."""
-    if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+        item.arg is None for item in node.keywords
+    ):
         return
     places = tool.positional
     known = {place.name: place for place in places} | dict(tool.named)
@@ -144,7 +146,7 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
     problems = _name_problems(node, tool, known, given)
     if problems:
         values = [(known[name], value) for name, value in given.items() if name in known]
-        found = (_constant_problem(value.value, each) for each, value in values if isinstance(value, ast.Constant))
+        found = (_constant_problem(value.value, item) for item, value in values if isinstance(value, ast.Constant))
         problems += filter(None, found)
         only_unknown = len(problems) == sum(name not in known for name in given)
         text = filtered(node, tool, shapes) if only_unknown else ""
@@ -164,12 +166,12 @@ def _name_problems(node: ast.Call, tool: Shape, known: dict[str, Parameter], giv
         problems.append(f"takes {most} argument{'' if most == 1 else 's'} by position, got {len(node.args)}")
     if not tool.takes_any_name:
         problems += [_unknown(name, known, given) for name in given if name not in known]
-    missing = (name for name, each in known.items() if each.is_required and not each.type.nullable)
+    missing = (name for name, item in known.items() if item.is_required and not item.type.nullable)
     return [*problems, *(f"missing argument {quoted(name)}" for name in missing if name not in given)]
 
 
 def _unknown(name: str, known: Iterable[str], given: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, [each for each in known if each not in given], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, [item for item in known if item not in given], n=1, cutoff=0.6)
     return f"unknown argument {quoted(name)}" + (f" (did you mean {quoted(near[0])}?)" if near else "")
 
 
@@ -213,7 +215,7 @@ def _misplaced(
     tool, other = called[0], named(value)
     if not parameter.type.choices or other == parameter.name or not node.args or value is not node.args[-1]:
         return
-    given = {each.arg for each in node.keywords} | {each.name for each in tool.positional[: len(node.args)]}
+    given = {keyword.arg for keyword in node.keywords} | {item.name for item in tool.positional[: len(node.args)]}
     is_key = isinstance(value, (ast.Subscript, ast.Attribute)) and scope.of(value.value).kind == "record"
     if is_key and other in tool.named and other not in given and scope.of(value).kind and not scope.of(value).choices:
         text = f"{other}={ast.unparse(value)}"
@@ -225,8 +227,10 @@ def _misplaced(
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:
     """Return a call with another argument in a value's place."""
     other = ast.parse(text, mode="eval").body
-    args = [other if each is value else each for each in node.args]
-    keywords = [ast.keyword(each.arg, other if each.value is value else each.value) for each in node.keywords]
+    args = [other if argument is value else argument for argument in node.args]
+    keywords = [
+        ast.keyword(keyword.arg, other if keyword.value is value else keyword.value) for keyword in node.keywords
+    ]
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
@@ -237,7 +241,7 @@ def _constant_problem(value: object, parameter: Parameter) -> str:
         return f"{parameter.name!r} wants {wanted.kind}, got None" if is_wrong else ""
     if type(value) is not str:
         return ""
-    if wanted.kind in _NUMBERS and not any(each.isdigit() for each in value) and not _WORDED.search(value):
+    if wanted.kind in _NUMBERS and not any(item.isdigit() for item in value) and not _WORDED.search(value):
         return f"{parameter.name!r} wants {wanted.kind}, got str {quoted(value)}"
     if not wanted.choices:
         return ""

@@ -105,7 +105,7 @@ class _Check:
 
     def visit_with(self, node: ast.With, scope: Scope, *, guarded: bool) -> None:
         """Leave alone what a context manager suppresses."""
-        managers = (name for part in node.items for each in every(part) for name in _name(each))
+        managers = (name for part in node.items for item in every(part) for name in _name(item))
         self._all(children(node), scope, guarded=guarded or not _GUARDS.isdisjoint(managers))
 
     def visit_import(self, node: ast.Import | ast.ImportFrom, scope: Scope, *, guarded: bool) -> None:
@@ -181,8 +181,8 @@ class _Check:
         for node in self._nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
                 fine |= {id(argument) for argument in node.args}
-        loaded = [each for each in self._nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]
-        return {each.id for each in loaded} - {each.id for each in loaded if id(each) not in fine}
+        loaded = [item for item in self._nodes if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)]
+        return {item.id for item in loaded} - {item.id for item in loaded if id(item) not in fine}
 
     def _add(self, node: ast.expr, error: str, hint: str, fix: Fix | None = None, begin: str = "") -> None:
         self.found.append(Mistake(node.lineno, error, hint, fix, begin))
@@ -191,7 +191,7 @@ class _Check:
         name = node.id
         there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
         if not there and not self._makes_names and name not in _OF_CLASSES:
-            before = [each for each, line in self._bound.items() if line < node.lineno]
+            before = [item for item, line in self._bound.items() if line < node.lineno]
             hint = which_names(name, before, self._shapes)
             passed = self._passed.get(id(node))
             begin = beginning(*passed, self._shapes, dict(_constants(self._nodes))) if passed else ""
@@ -248,9 +248,9 @@ class _Check:
 
     def _is_at_hand(self, name: str, node: ast.expr) -> bool:
         """Return whether a name is bound where something stands: before it, and in the loop that binds it."""
-        loops = [each for each in self._nodes if _goes_over(each, name)]
+        loops = [item for item in self._nodes if _goes_over(item, name)]
         if loops:
-            lines = [(each.lineno, each.end_lineno or 0) for each in loops if isinstance(each, ast.For)]
+            lines = [(loop.lineno, loop.end_lineno or 0) for loop in loops if isinstance(loop, ast.For)]
             return any(first < node.lineno <= last for first, last in lines)
         return self._bound.get(name, node.lineno) < node.lineno
 
@@ -260,7 +260,7 @@ class _Check:
             return
         near = difflib.get_close_matches(key, kind.keys, n=3, cutoff=0.6)
         near += [own for own in kind.keys if own not in near and _is_part(own, key)]
-        listed = f"the keys are: {name_list([*near, *(each for each in kind.keys if each not in near)])}"
+        listed = f"the keys are: {name_list([*near, *(item for item in kind.keys if item not in near)])}"
         text = ast.unparse(value)
         if near:
             self._add(node, error, listed, fix(node, item_text(text, near[0])))
@@ -302,9 +302,9 @@ _VISITS: dict[type, Callable[..., None]] = {
 def _inner_names(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what binds the names that are only known inside a comprehension or a lambda."""
     if isinstance(node, ast.Lambda):
-        yield from (each for each in every(node.args) if isinstance(each, ast.arg))
+        yield from (item for item in every(node.args) if isinstance(item, ast.arg))
     for part in getattr(node, "generators", ()):
-        yield from (each for each in every(part.target) if isinstance(each, ast.Name))
+        yield from (item for item in every(part.target) if isinstance(item, ast.Name))
 
 
 def _bound(node: ast.AST) -> Iterable[str]:
@@ -338,10 +338,10 @@ def _named_keys(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield node.attr
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        yield from (each.arg for each in node.keywords if each.arg)
-    for each in given:
-        if isinstance(each, ast.Constant) and isinstance(each.value, str):
-            yield each.value
+        yield from (keyword.arg for keyword in node.keywords if keyword.arg)
+    for item in given:
+        if isinstance(item, ast.Constant) and isinstance(item.value, str):
+            yield item.value
 
 
 def _told(kind: Type) -> str:

@@ -60,7 +60,7 @@ def children(node: ast.AST) -> list[ast.AST]:
         if isinstance(value, ast.AST):
             found.append(value)
         elif isinstance(value, list):
-            found += [each for each in cast("list[object]", value) if isinstance(each, ast.AST)]
+            found += [item for item in cast("list[object]", value) if isinstance(item, ast.AST)]
     return found
 
 
@@ -240,7 +240,7 @@ class Scope:
         """Bind the parameter of a function that goes over a list: `max(rows, key=lambda row: …)`."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in {"sorted", "max", "min"} and len(node.args) == 1:
-            over, functions = node.args[0], [each.value for each in node.keywords if each.arg == "key"]
+            over, functions = node.args[0], [keyword.value for keyword in node.keywords if keyword.arg == "key"]
         elif name in {"filter", "map"} and len(node.args) == _PAIR:
             over, functions = node.args[1], node.args[:1]
         else:

@@ -28,7 +28,7 @@ def spelling_hint(error: SyntaxError, shapes: Shapes) -> str:
             continue
         name = "_".join(re.findall(r"\w+", found[2]))
         for tool in called:
-            spelling = next((each for each in (f"{name}_", name) if each in tool.named), "")
+            spelling = next((item for item in (f"{name}_", name) if item in tool.named), "")
             if spelling:
                 return f"write {on_one_line(spelling, MAX_QUOTED)}=; the tool is {tool.signature}"
     return ""

@@ -170,9 +170,9 @@ class _Look:
 
     def parameters(self, node: ast.arguments, known: _Names) -> _Names:
         given = [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
-        annotations = [each.annotation for each in given if each.annotation is not None]
+        annotations = [item.annotation for item in given if item.annotation is not None]
         self.values([*annotations, *node.defaults, *filter(None, node.kw_defaults)], known)
-        return frozenset[str]().union(*(self.name(each.arg) for each in given))
+        return frozenset[str]().union(*(self.name(item.arg) for item in given))
 
     def values(self, nodes: Iterable[ast.AST], known: _Names) -> None:
         for node in nodes:
@@ -200,10 +200,10 @@ class _Look:
             self.values(ast.iter_child_nodes(node), known)
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, known: _Names) -> None:
-        for each in node.generators:
-            self.value(each.iter, known)
-            known |= self.bind(each.target, known)
-            self.values(each.ifs, known)
+        for generator in node.generators:
+            self.value(generator.iter, known)
+            known |= self.bind(generator.target, known)
+            self.values(generator.ifs, known)
         self.values((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,), known)
 
 

@@ -58,7 +58,7 @@ def _lines(text: str) -> Iterator[str]:
 
 def _sums_up(statements: list[str]) -> bool:
     """Tell whether a line ends by printing what it has worked out: what it changed, and for a loop had before it."""
-    heads = [at for at, each in enumerate(statements) if each.endswith(":")]
+    heads = [at for at, statement in enumerate(statements) if statement.endswith(":")]
     if not heads or heads[-1] >= len(statements) - 2 or not statements[-1].startswith("print("):
         return False
     found = _changed(statements[heads[0] : -1])
@@ -70,7 +70,9 @@ def _sums_up(statements: list[str]) -> bool:
 def _changed(statements: list[str]) -> set[str]:
     """Return the names that statements bind, and those of what they set a part of or call a method of."""
     found: set[str] = set()
-    for node in (node for each in statements if not each.endswith(":") for node in ast.walk(ast.parse(each))):
+    for node in (
+        node for statement in statements if not statement.endswith(":") for node in ast.walk(ast.parse(statement))
+    ):
         part = node.func if isinstance(node, ast.Call) else node
         is_set = isinstance(getattr(node, "ctx", None), ast.Store)
         if isinstance(part, (ast.Subscript, ast.Attribute)) and (is_set or part is not node):

@@ -106,11 +106,11 @@ def describe_mistakes(
     # As bytes, since a text has more ends of lines than a program.
     lines = text.encode().splitlines()
     told = [
-        f"{on_one_line(each.error, MAX_LINE)}\nHint: {on_one_line(each.hint, _MAX_HINT)}" for each in found[:_MOST_TOLD]
+        f"{on_one_line(item.error, MAX_LINE)}\nHint: {on_one_line(item.hint, _MAX_HINT)}" for item in found[:_MOST_TOLD]
     ]
     shown = [
-        f"  line {each.line}: {on_one_line(lines[each.line - 1].decode().strip(), 200)}\n{said}\n"
-        for each, said in zip(found, told, strict=False)
+        f"  line {item.line}: {on_one_line(lines[item.line - 1].decode().strip(), 200)}\n{said}\n"
+        for item, said in zip(found, told, strict=False)
     ]
     shown.append(proposal(found, text, shapes, taken))
     return told[0], "".join(["The program was checked and has not run: nothing was called.\n", *shown])
@@ -122,7 +122,7 @@ def proposal(found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collect
     Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
     """
     better = corrected(text, found) if 0 < len(found) < ENOUGH else ""
-    begin = next((each.begin for each in found if each.begin), "")
+    begin = next((item.begin for item in found if item.begin), "")
     return _proposed(_CORRECTED, better, shapes, taken) or _proposed(_BEGUN, begin, shapes, taken)
 
 

@@ -77,7 +77,7 @@ class Shape:
     @property
     def call(self) -> str:
         """A call of it with what it needs: `track_parcel(parcel_id)`."""
-        return f"{self.tool}({', '.join(each.name for each in self.positional if each.is_required)})"
+        return f"{self.tool}({', '.join(item.name for item in self.positional if item.is_required)})"
 
 
 class Shapes(Mapping[str, Shape]):
@@ -130,7 +130,7 @@ class Shapes(Mapping[str, Shape]):
         for parameter in tool.positional:
             if not parameter.is_required:
                 continue
-            found = next(((each, own) for each, own in self.returning(parameter.name) if each.tool != tool.tool), None)
+            found = next(((item, own) for item, own in self.returning(parameter.name) if item.tool != tool.tool), None)
             if found is not None and (parameter.name not in _COMMON or found[1] != parameter.name):
                 yield parameter.name, *found
 
@@ -156,14 +156,14 @@ def read_shape(tool: str, described: Described) -> Shape | None:
     positional = [*names.posonlyargs, *names.args]
     first_default = len(positional) - len(names.defaults)
     ordered = tuple(
-        Parameter(each.arg, _type(each.annotation, ""), number < first_default)
-        for number, each in enumerate(positional)
+        Parameter(item.arg, _type(item.annotation, ""), number < first_default)
+        for number, item in enumerate(positional)
     )
     keywords = [
-        Parameter(each.arg, _type(each.annotation, ""), default is None)
-        for each, default in zip(names.kwonlyargs, names.kw_defaults, strict=True)
+        Parameter(kwonlyarg.arg, _type(kwonlyarg.annotation, ""), default is None)
+        for kwonlyarg, default in zip(names.kwonlyargs, names.kw_defaults, strict=True)
     ]
-    named = {each.name: each for each in (*ordered[len(names.posonlyargs) :], *keywords)}
+    named = {item.name: item for item in (*ordered[len(names.posonlyargs) :], *keywords)}
     return Shape(
         tool=tool,
         signature=signature[:_MAX_SIGNATURE],
@@ -205,7 +205,7 @@ def _subscripted(node: ast.Subscript, tool: str) -> Type:
         return UNKNOWN
     inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if node.value.id == "Literal":
-        values = tuple(each.value for each in inside if isinstance(each, ast.Constant))
+        values = tuple(item.value for item in inside if isinstance(item, ast.Constant))
         kinds = {type(value).__name__ for value in values}
         return Type(kinds.pop(), choices=values, tool=tool) if len(kinds) == 1 else UNKNOWN
     kind = _plain(node.value.id)
@@ -232,8 +232,8 @@ def _union(node: ast.BinOp, tool: str) -> Type:
     found = [_type(part, tool) for part in parts if part not in nulls]
     if len(found) == 1:
         one = found[0]
-    elif len({each.kind for each in found}) == 1 and all(each.choices for each in found):
-        one = Type(found[0].kind, choices=tuple(choice for each in found for choice in each.choices), tool=tool)
+    elif len({item.kind for item in found}) == 1 and all(item.choices for item in found):
+        one = Type(found[0].kind, choices=tuple(choice for item in found for choice in item.choices), tool=tool)
     else:
         return UNKNOWN
     return Type(one.kind, one.item, one.keys, one.choices, nullable=bool(nulls), tool=tool)

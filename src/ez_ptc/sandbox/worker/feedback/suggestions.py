@@ -43,7 +43,7 @@ _MOST_LOOPS = 3
 def names_effect(node: ast.AST, shapes: Shapes) -> bool:
     """Return whether a tool that is not declared a reader is in an expression: then no hint has it in a call."""
     readers = shapes.readers
-    return any(isinstance(each, ast.Name) and readers.get(each.id) is False for each in ast.walk(node))
+    return any(isinstance(item, ast.Name) and readers.get(item.id) is False for item in ast.walk(node))
 
 
 def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
@@ -104,14 +104,14 @@ def words(name: str) -> set[str]:
 def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     """Return the call that gives all of what a name in the plural says; "" where there is none, or a name like it."""
     one = singular(name)
-    if not one or any(each != one for each in difflib.get_close_matches(name, bound, cutoff=0.6)):
+    if not one or any(match != one for match in difflib.get_close_matches(name, bound, cutoff=0.6)):
         return ""
     found = [tool for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
     return f"{found[0].tool}()" if len(found) == 1 else ""
 
 
 def _reads_all(tool: Shape) -> bool:
-    needed = [each for each in (*tool.positional, *tool.named.values()) if each.is_required]
+    needed = [item for item in (*tool.positional, *tool.named.values()) if item.is_required]
     return _reads_list(tool) and not needed
 
 
@@ -162,7 +162,7 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
 
 def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
-    extra = {str(each.arg): each.value for each in call.keywords if each.arg not in tool.named}
+    extra = {str(item.arg): item.value for item in call.keywords if item.arg not in tool.named}
     kind = tool.returns.item
     if not tool.read_only or tool.returns.kind != "list" or kind is None or not kind.keys:
         return ""
@@ -177,7 +177,7 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
         if not place:
             return ""
         conditions.append(f"{place} {sign} {ast.unparse(value)}")
-    plain = ast.Call(call.func, call.args, [each for each in call.keywords if each.arg in tool.named])
+    plain = ast.Call(call.func, call.args, [item for item in call.keywords if item.arg in tool.named])
     return f"[{row} for {row} in {ast.unparse(plain)} if {' and '.join(conditions)}]"
 
 
@@ -214,8 +214,8 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
     """
     if not tool.read_only:
         return ""
-    given = dict(zip((each.name for each in tool.positional), call.args, strict=False))
-    given |= {str(each.arg): each.value for each in call.keywords}
+    given = dict(zip((item.name for item in tool.positional), call.args, strict=False))
+    given |= {str(item.arg): item.value for item in call.keywords}
     for name, shape, own in shapes.sources(tool):
         if name not in given or not _is_made_up(given[name], known) or not _reads_list(shape):
             continue
@@ -225,7 +225,7 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
         values = {key: _written(value, known) for key, value in given.items()} | {name: item_text(row, own)}
         if not all(values.values()):
             continue
-        by_name = {str(each.arg) for each in call.keywords}
+        by_name = {str(item.arg) for item in call.keywords}
         arguments = (f"{key}={text}" if key in by_name else text for key, text in values.items())
         if loops:
             lines = [*loops, f"result = {tool.tool}({', '.join(arguments)})"]
@@ -257,7 +257,7 @@ def named(node: ast.expr) -> str:
 
 def _one_needed(tool: Shape) -> Parameter | None:
     """Return the one argument that a tool needs."""
-    needed = [each for each in tool.positional if each.is_required]
+    needed = [item for item in tool.positional if item.is_required]
     return needed[0] if len(needed) == 1 else None
 
 
@@ -278,10 +278,10 @@ def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
     """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
     loops: list[str] = []
     while len(loops) < _MOST_LOOPS:
-        needed = [each.name for each in shape.positional if each.is_required]
+        needed = [item.name for item in shape.positional if item.is_required]
         if all(name in known for name in needed):
             return [f"for {_row_of(shape)} in {shape.tool}({', '.join(known[name] for name in needed)}):", *loops]
-        found = [each for each in shapes.sources(shape) if _reads_list(each[1])]
+        found = [item for item in shapes.sources(shape) if _reads_list(item[1])]
         if len(needed) != 1 or not found:
             break
         _, source, own = found[0]

@@ -54,7 +54,7 @@ class Pictures:
         shown = _pictures_in(value)
         figures = _open_figures()
         is_shown = bool(shown) or (bool(figures) and _is_of_figures(value))
-        shown = [each for each in shown if not any(each is figure for figure in figures)]
+        shown = [item for item in shown if not any(item is figure for figure in figures)]
         _close_figures()
         for picture in figures + shown:
             self.add(picture)

@@ -41,7 +41,7 @@ def type_names(
     if not used:
         return {}
     used -= {name for node in every(tree) for name in _bound(node)}
-    named = {word for each in told() for word in _WORD.findall(each)} if used - _TYPING else set[str]()
+    named = {word for item in told() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
     found: dict[str, object] = dict.fromkeys(used & named, Record)
     found.update((name, getattr(typing, name)) for name in used & _TYPING)
     return found

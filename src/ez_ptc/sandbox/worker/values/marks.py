@@ -56,7 +56,7 @@ def _fixed_offset(zone: timezone) -> list[object]:
 
 def _fixed(payload: object) -> timezone:
     offset, *name = cast("list[Any]", payload)
-    return timezone(timedelta(microseconds=offset), *(each for each in name if each is not None))
+    return timezone(timedelta(microseconds=offset), *(item for item in name if item is not None))
 
 
 def _is_whole(moment: datetime | time) -> bool:
