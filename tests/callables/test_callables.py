@@ -9,7 +9,7 @@ from typing import cast
 import jsonschema_rs
 import pytest
 
-from ez_ptc.schema.definitions import inlined
+from ez_ptc.schema.definitions import inline_definitions
 from tests.callables import (
     choices,
     containers,
@@ -62,7 +62,7 @@ def _case(request: pytest.FixtureRequest) -> Case:
 @pytest.mark.sampled(every=3, first=2)
 def test_the_schema_says_what_the_types_say(case: Case) -> None:
     parameters = described(case.function).parameters
-    plain_schema = inlined(parameters)
+    plain_schema = inline_definitions(parameters)
 
     jsonschema_rs.Draft202012Validator(parameters)
     assert plain_schema["type"] == "object"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ez_ptc.schema.definitions import inlined, inlined_once
+from ez_ptc.schema.definitions import inline_definitions, inline_single_uses
 
 TEA: dict[str, Any] = {"type": "object", "properties": {"grams": {"type": "integer"}}}
 
@@ -10,13 +10,13 @@ TEA: dict[str, Any] = {"type": "object", "properties": {"grams": {"type": "integ
 def test_a_definition_takes_the_place_of_its_reference() -> None:
     schema = {"properties": {"tea": {"$ref": "#/$defs/Tea", "description": "which"}}, "$defs": {"Tea": TEA}}
 
-    assert inlined(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
+    assert inline_definitions(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
 
 
 def test_definitions_within_definitions_are_followed() -> None:
     definitions = {"Box": {"type": "array", "items": {"$ref": "#/$defs/Tea"}}, "Tea": TEA}
 
-    assert inlined({"anyOf": [{"$ref": "#/$defs/Box"}, {"$ref": "#/$defs/Tea"}], "$defs": definitions}) == {
+    assert inline_definitions({"anyOf": [{"$ref": "#/$defs/Box"}, {"$ref": "#/$defs/Tea"}], "$defs": definitions}) == {
         "anyOf": [{"type": "array", "items": TEA}, TEA]
     }
 
@@ -27,7 +27,7 @@ def test_a_type_that_contains_itself_stays_a_definition() -> None:
     home = {"properties": {"owner": {"$ref": "#/$defs/Person"}}}
     schema = {"$ref": "#/$defs/Person", "$defs": {"Person": person, "Home": home, "Tea": TEA}}
 
-    assert inlined(schema) == {
+    assert inline_definitions(schema) == {
         "$ref": "#/$defs/Person",
         "$defs": {"Person": {"properties": {"home": {"$ref": "#/$defs/Home"}, "tea": TEA}}, "Home": home},
     }
@@ -36,25 +36,28 @@ def test_a_type_that_contains_itself_stays_a_definition() -> None:
 def test_a_reference_to_elsewhere_stays() -> None:
     schema = {"items": {"$ref": "https://example.org/tea.json"}, "$defs": {"Tea": TEA}}
 
-    assert inlined(schema) == {"items": {"$ref": "https://example.org/tea.json"}}
+    assert inline_definitions(schema) == {"items": {"$ref": "https://example.org/tea.json"}}
 
 
 def test_a_definition_used_once_takes_the_place_of_its_reference() -> None:
     schema = {"properties": {"tea": {"$ref": "#/$defs/Tea", "description": "which"}}, "$defs": {"Tea": TEA}}
 
-    assert inlined_once(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
+    assert inline_single_uses(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
 
 
 def test_a_definition_used_twice_stays() -> None:
     both = {"tea": {"$ref": "#/$defs/Tea"}, "other": {"$ref": "#/$defs/Tea"}}
 
-    assert inlined_once({"properties": both, "$defs": {"Tea": TEA}}) == {"properties": both, "$defs": {"Tea": TEA}}
+    assert inline_single_uses({"properties": both, "$defs": {"Tea": TEA}}) == {
+        "properties": both,
+        "$defs": {"Tea": TEA},
+    }
 
 
 def test_a_definition_used_by_an_unusual_keyword_too_stays() -> None:
     schema: dict[str, Any] = {"items": {"$ref": "#/$defs/Tea"}, "if": {"const": ["#/$defs/Tea"]}, "$defs": {"Tea": TEA}}
 
-    assert inlined_once(schema)["$defs"] == {"Tea": TEA}
+    assert inline_single_uses(schema)["$defs"] == {"Tea": TEA}
 
 
 def test_what_contains_itself_stays_and_what_it_uses_once_does_not() -> None:
@@ -65,7 +68,7 @@ def test_what_contains_itself_stays_and_what_it_uses_once_does_not() -> None:
         "$defs": {"Person": person, "Home": home, "Tea": TEA},
     }
 
-    assert inlined_once(schema) == {
+    assert inline_single_uses(schema) == {
         "items": {"$ref": "#/$defs/Person"},
         "$defs": {"Person": {"properties": {"home": home, "tea": TEA}}},
     }
@@ -74,10 +77,10 @@ def test_what_contains_itself_stays_and_what_it_uses_once_does_not() -> None:
 def test_a_definition_that_is_only_a_reference_is_followed() -> None:
     definitions: dict[str, Any] = {"Drink": {"$ref": "#/$defs/Tea"}, "Tea": TEA}
 
-    assert inlined_once({"items": {"$ref": "#/$defs/Drink"}, "$defs": definitions}) == {"items": TEA}
+    assert inline_single_uses({"items": {"$ref": "#/$defs/Drink"}, "$defs": definitions}) == {"items": TEA}
 
 
 def test_a_definition_that_overrules_what_stands_beside_its_reference_stays() -> None:
     schema: dict[str, Any] = {"items": {"$ref": "#/$defs/Tea", "type": "array"}, "$defs": {"Tea": TEA}}
 
-    assert inlined_once(schema) == {"items": {"$ref": "#/$defs/Tea", "type": "array"}, "$defs": {"Tea": TEA}}
+    assert inline_single_uses(schema) == {"items": {"$ref": "#/$defs/Tea", "type": "array"}, "$defs": {"Tea": TEA}}

@@ -40,14 +40,14 @@ __all__ = [
     "MAX_TEXT",
     "as_json",
     "as_text",
-    "delivered",
-    "encoded",
+    "deliverable_result",
     "error_text",
     "key_text",
     "result_content",
     "result_of_message",
     "result_parts",
     "sendable",
+    "to_json_types",
 ]
 
 MAX_TEXT: Final = 16 << 20
@@ -74,12 +74,12 @@ def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types, or a sentence that says why it has no such form. Never raises."""
     try:
         parts = result_parts(value)
-        return encoded(value if parts is None else [_text_of_part(part) for part in parts])
+        return to_json_types(value if parts is None else [_text_of_part(part) for part in parts])
     except NotEncodableError as error:
         return f"[This cannot be shown: {error}.]"
 
 
-def encoded(value: object) -> Any:  # noqa: ANN401 - any JSON
+def to_json_types(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types.
 
     What is no plain value is what `plain_value` makes of it. Sets and tuples are lists, bytes base64, dates, durations,
@@ -129,7 +129,7 @@ def key_text(key: object) -> str:
     return _Encoder().key(key)
 
 
-def delivered(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
+def deliverable_result(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
     """Return how a call ended as a model gets to know it: its output as JSON, or why that cannot be passed on.
 
     What would take more than `most` characters is cut, and says what is left out. A result that is made of parts is a
@@ -139,13 +139,13 @@ def delivered(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> Too
         return result
     try:
         if (parts := parts_of_result(result.output)) is not None:
-            return replace(result, output=_bounded(parts, most))
-        output = encoded(result.output)
+            return replace(result, output=_check_parts(parts, most))
+        output = to_json_types(result.output)
     except NotEncodableError as error:
         message = undeliverable(tool, str(error))
         return replace(result, success=False, output=None, error=message, exception=ToolError(message))
     text = _text(output)
-    return replace(result, output=output if len(text) <= most else _shortened(text, most))
+    return replace(result, output=output if len(text) <= most else _cut(text, most))
 
 
 def error_text(result: ToolResult) -> str:
@@ -167,7 +167,7 @@ def _text(plain: object) -> str:
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
-def _shortened(text: str, most: int) -> str:
+def _cut(text: str, most: int) -> str:
     sentence = f"\n[{len(text):,} characters in all, of which this is the beginning: ask for less.]"
     return text[: max(most - len(sentence), 0)] + sentence
 
@@ -180,7 +180,7 @@ def _text_of_part(part: ResultPart) -> str:
     return part_text(part) if isinstance(part, MediaMessage) else without_surrogates(part.text)
 
 
-def _bounded(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
+def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
     """Return the parts of a result. Raises NotEncodableError for too many of them, and for media that is too large."""
     if len(parts) > MAX_PARTS:
         message = f"the result is too large: it has more than {MAX_PARTS} parts"
@@ -191,9 +191,9 @@ def _bounded(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
         raise NotEncodableError(message)
     bounded: list[ResultPart] = []
     for part in parts:
-        made = part if isinstance(part, MediaMessage | TextMessage) else TextMessage(_text(encoded(part)))
+        made = part if isinstance(part, MediaMessage | TextMessage) else TextMessage(_text(to_json_types(part)))
         if isinstance(made, TextMessage) and len(made.text) > most:
-            made = replace(made, text=_shortened(made.text, most))
+            made = replace(made, text=_cut(made.text, most))
         most -= len(made.text) if isinstance(made, TextMessage) else 0
         bounded.append(made)
     return tuple(bounded)

@@ -72,7 +72,7 @@ def plain_value(value: object, most: int = MAX_ELEMENTS, known: Collection[type]
         if type(simpler) in known:
             return simpler
         try:
-            simpler = _simplified(simpler, most)
+            simpler = _simplify(simpler, most)
         except (NotEncodableError, TooManyError):
             raise
         except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
@@ -113,7 +113,7 @@ def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
     return free
 
 
-def _simplified(value: Any, most: int) -> object:  # noqa: ANN401 - any object
+def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
     kind = cast("type[object]", type(value))
     if (special := of_special(value, most)) is not UNKNOWN:
         return special

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import as_text, delivered, encoded, error_text, result_parts
+from ez_ptc.formats.content import as_text, deliverable_result, error_text, result_parts, to_json_types
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.json_reader import JsonObject, tool_call
-from ez_ptc.formats.lowering.roots import rooted
-from ez_ptc.formats.lowering.upgrade import upgraded
+from ez_ptc.formats.lowering.roots import with_object_root
+from ez_ptc.formats.lowering.upgrade import upgrade
 from ez_ptc.formats.media import Media, Unsupported, content_of_result, inline_data
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.naming.spelling import NameRules
@@ -25,9 +25,9 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     `outputSchema` is present if the tool is known to return an object, and `annotations` if `read_only` is declared.
     """
     del strict
-    input_schema = upgraded(tool.name, tool.parameters)
+    input_schema = upgrade(tool.name, tool.parameters)
     if input_schema.get("type") != "object":
-        input_schema = rooted(tool.name, tool.parameters)
+        input_schema = with_object_root(tool.name, tool.parameters)
     described: dict[str, Any] = {
         "name": names_of([tool], NAMES).to_provider(tool.name),
         "description": tool.description,
@@ -36,7 +36,7 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     if tool.read_only is not None:
         described["annotations"] = {"readOnlyHint": tool.read_only}
     if tool.return_schema is not None and tool.return_schema.get("type") == "object":
-        described["outputSchema"] = upgraded(tool.name, tool.return_schema)
+        described["outputSchema"] = upgrade(tool.name, tool.return_schema)
     return described
 
 
@@ -59,13 +59,13 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
 
 
 def _call_tool_result(tool: str, result: ToolResult) -> dict[str, Any]:
-    sent = delivered(tool, result)
+    sent = deliverable_result(tool, result)
     if not sent.success:
         return {"content": [_text_part(error_text(sent))], "isError": True}
     if (elements := result_parts(sent.output)) is not None:
         return {"content": content_of_result(elements, _text_part, _media_part), "isError": False}
     answer: dict[str, Any] = {"content": [_text_part(as_text(sent.output))], "isError": False}
-    structured = encoded(result.output)
+    structured = to_json_types(result.output)
     if isinstance(structured, dict):
         answer["structuredContent"] = structured
     return answer

@@ -26,10 +26,10 @@ __all__ = [
     "data_url",
     "file_name",
     "inline_data",
-    "measured",
     "part_text",
     "parts_of_result",
-    "required",
+    "require",
+    "type_and_size",
 ]
 
 MAX_MEDIA_BYTES: Final = 32 << 20
@@ -63,10 +63,10 @@ class Unsupported:
     @classmethod
     def of(cls, provider: str, media: MediaMessage, where: str = "") -> "Unsupported":
         """Return that a provider does not take such a thing at all, or not in one place."""
-        return cls(f"{provider} does not take {media.PHRASE} ({measured(media)}){where}")
+        return cls(f"{provider} does not take {media.PHRASE} ({type_and_size(media)}){where}")
 
 
-def required(made: Media | Unsupported) -> Media:
+def require(made: Media | Unsupported) -> Media:
     """Return what a provider takes. Raises ProviderError with the reason where it does not take it."""
     if isinstance(made, Unsupported):
         message = f"{made.reason}: say it as text, or choose another provider"
@@ -83,7 +83,7 @@ def content_of_result(
         if isinstance(part, TextMessage) and not part.text.strip():
             continue  # Anthropic refuses texts of nothing
         made = media(part) if isinstance(part, MediaMessage) else text(part.text)
-        content.append(text(_left_out(made)) if isinstance(made, Unsupported) else made)
+        content.append(text(_omission_text(made)) if isinstance(made, Unsupported) else made)
     return content
 
 
@@ -101,10 +101,10 @@ def parts_of_result(output: object) -> tuple[object, ...] | None:
 
 def part_text(media: MediaMessage) -> str:
     """Return a note that stands for media where only text can be."""
-    return f"[{media.KIND}: {measured(media)}]"
+    return f"[{media.KIND}: {type_and_size(media)}]"
 
 
-def measured(media: MediaMessage) -> str:
+def type_and_size(media: MediaMessage) -> str:
     """Return the type and size of media, or its type and address."""
     kind = safe_line(media.media_type)
     if media.data is not None:
@@ -149,5 +149,5 @@ def file_name(document: DocumentMessage) -> str:
     return document.name or f"document.{_SUFFIXES.get(kind, kind)}"
 
 
-def _left_out(unsupported: Unsupported) -> str:
+def _omission_text(unsupported: Unsupported) -> str:
     return f"[Left out here: {unsupported.reason}.]"

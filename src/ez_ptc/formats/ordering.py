@@ -43,11 +43,11 @@ def check_order(entries: Iterable[Entry]) -> None:
                 _refuse(f"{where} is the result of a call {called} that the answer before does not ask for")
             continue
         if waiting:
-            _refuse(f"{where} comes before the results of {_listed(waiting)}")
+            _refuse(f"{where} comes before the results of {_list_calls(waiting)}")
         waiting = _calls_of(entry, where)
         is_asked = is_asked or (isinstance(entry, Message) and entry.role is MessageRole.USER)
     if waiting:
-        _refuse(f"it ends before the results of {_listed(waiting)}")
+        _refuse(f"it ends before the results of {_list_calls(waiting)}")
     if not is_asked:
         _refuse("nobody has asked anything in it: give a message, as in .prompt_conversation('...')")
 
@@ -115,7 +115,7 @@ def _calls_of(entry: Entry, where: str) -> dict[str, str]:
     return waiting
 
 
-def _listed(waiting: dict[str, str]) -> str:
+def _list_calls(waiting: dict[str, str]) -> str:
     return ", ".join(map(safe_repr, waiting.values()))
 
 

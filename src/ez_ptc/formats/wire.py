@@ -10,7 +10,7 @@ from ez_ptc.errors import ProviderError
 from ez_ptc.formats.content import sendable
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.schema.arguments.nesting import nested_deeper
+from ez_ptc.schema.arguments.nesting import is_nested_deeper
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
     "encodable_text",
     "is_count",
     "is_cut",
-    "joined",
+    "join_pieces",
     "json_problem",
+    "move_split_character",
     "one_line",
     "parse",
-    "rejoined",
 ]
 
 MAX_LEVELS: Final = 128
@@ -46,7 +46,7 @@ def parse(data: str | bytes) -> object:
     and RecursionError for JSON that is nested far too deeply.
     """
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
-    if nested_deeper(text.encode(errors="surrogatepass"), 2 * MAX_LEVELS):
+    if is_nested_deeper(text.encode(errors="surrogatepass"), 2 * MAX_LEVELS):
         message = "it is nested far too deeply"
         raise RecursionError(message)
     return _DECODER.decode(text)
@@ -95,7 +95,7 @@ def is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT
 
 
-def joined(pieces: Iterable[str]) -> str:
+def join_pieces(pieces: Iterable[str]) -> str:
     """Join the pieces of a text, and the halves of a character that was split between two of them."""
     return _PAIR.sub(_character, "".join(pieces))
 
@@ -105,16 +105,16 @@ def is_cut(text: str) -> bool:
     return _HIGH[0] <= text[-1:] <= _HIGH[1]
 
 
-def rejoined(before: str, after: str) -> tuple[str, str]:
+def move_split_character(before: str, after: str) -> tuple[str, str]:
     """Return two consecutive texts; a character that was split between them is moved to the second."""
     if before and after and _PAIR.fullmatch(before[-1] + after[0]):
-        return before[:-1], joined([before[-1], after])
+        return before[:-1], join_pieces([before[-1], after])
     return before, after
 
 
 def encodable_text(text: str) -> str:
     """Return text that encodes as UTF-8: split characters are joined, a lone half becomes U+FFFD."""
-    return without_surrogates(joined([text]))
+    return without_surrogates(join_pieces([text]))
 
 
 def one_line(said: object) -> str:

@@ -125,7 +125,7 @@ class _Connection:
         if body["max_tokens"] > _LONGEST_SILENT:
             async with aclosing(self.stream(prompt)) as events:
                 return cast("Answer", [event async for event in events][-1])
-        response = await self._sent(body, streamed=False)
+        response = await self._send(body, streamed=False)
         with self._errors():
             received = parse(response.text)
         return answer(cast("Mapping[str, Any]", received), prompt)
@@ -134,7 +134,7 @@ class _Connection:
         """Give the model's answer as it is written."""
         from anthropic import AsyncStream
 
-        response = await self._sent({**request(prompt), "stream": True}, streamed=True)
+        response = await self._send({**request(prompt), "stream": True}, streamed=True)
         events = AsyncStream.raw_events(response)
         pieces = AnswerStream(prompt)
         try:
@@ -146,7 +146,7 @@ class _Connection:
             await _close(response, events)
         yield pieces.answer()
 
-    async def _sent(self, body: dict[str, Any], *, streamed: bool) -> Response:
+    async def _send(self, body: dict[str, Any], *, streamed: bool) -> Response:
         from anthropic import AsyncStream
         from httpx2 import Response
 

@@ -124,36 +124,36 @@ class GeminiConnection:
         """Return the model's answer to a prompt. Raises what every `Connection` raises."""
         body = request(prompt)
         with _errors(), anyio.fail_after(self._timeout):
-            response = await self._opened(prompt.model, "generateContent", body)
+            response = await self._open(prompt.model, "generateContent", body)
             try:
                 content = await response.aread()
             finally:
                 await response.aclose()
-        return answer(_parsed(content), prompt)
+        return answer(_parse(content), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Give the model's answer as it is written. Raises what every `Connection` raises."""
         body, reader = request(prompt), AnswerStream(prompt)
         with _errors(), anyio.fail_after(self._timeout):
-            response = await self._opened(prompt.model, "streamGenerateContent?alt=sse", body)
+            response = await self._open(prompt.model, "streamGenerateContent?alt=sse", body)
         async with aclosing(response), aclosing(_events(response)) as events:
             while True:
                 with _errors(), anyio.fail_after(self._timeout):
                     event = await anext(events, None)
                 if event is None:
                     break
-                for delta in reader.feed(_parsed(event)):
+                for delta in reader.feed(_parse(event)):
                     yield delta
         yield reader.answer()
 
-    async def _opened(self, model: str, method: str, body: dict[str, Any]) -> Response:
+    async def _open(self, model: str, method: str, body: dict[str, Any]) -> Response:
         """Send a request, again where that may help, and return the response once it has begun well."""
         from google.genai.errors import APIError
         from httpx2 import TransportError
 
         for pause in _PAUSES:
             try:
-                return await self._sent(model, method, body)
+                return await self._send(model, method, body)
             except APIError as error:
                 wait = _wait(error)
                 pause_now = pause if wait is None else wait
@@ -163,9 +163,9 @@ class GeminiConnection:
             except TransportError:
                 pause_now = pause
             await anyio.sleep(pause_now)
-        return await self._sent(model, method, body)
+        return await self._send(model, method, body)
 
-    async def _sent(self, model: str, method: str, body: dict[str, Any]) -> Response:
+    async def _send(self, model: str, method: str, body: dict[str, Any]) -> Response:
         from google.genai.errors import APIError
 
         path = model if "/" in model else f"models/{model}"
@@ -221,7 +221,7 @@ async def _lines(response: Response) -> AsyncGenerator[bytes]:
                 pass
 
 
-def _parsed(data: bytes) -> Mapping[str, Any]:
+def _parse(data: bytes) -> Mapping[str, Any]:
     try:
         parsed = parse(data)
     except (ValueError, RecursionError):

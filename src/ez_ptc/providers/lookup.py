@@ -68,16 +68,16 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
             raise ProviderError(message)
         return provider
-    name, own_model = _parted(provider) if provider is not None else (None, None)
+    name, own_model = _split_model(provider) if provider is not None else (None, None)
     if model is not None and name is None:
-        name, own_model = _parted(model) if _names_provider(model) else (_family(model), model)
+        name, own_model = _split_model(model) if _names_provider(model) else (_family(model), model)
     elif model is not None:
         own_model = model
     make = _maker(name or _default())
     return make() if own_model is None else make(own_model)
 
 
-def _parted(text: str) -> tuple[str, str | None]:
+def _split_model(text: str) -> tuple[str, str | None]:
     name, _, model = text.partition(":")
     return name, model or None
 
@@ -97,7 +97,7 @@ def _check(provider: object) -> None:
 def _names_provider(model: str) -> bool:
     """Say whether a provider's name stands before the model's. Raises ProviderError where that was meant, mistyped."""
     name, colon, _ = model.partition(":")
-    known = _known()
+    known = _provider_names()
     if colon and name not in known and get_close_matches(name, known, n=1, cutoff=_ALIKE):
         raise ProviderError(_unknown(name))
     return name in known
@@ -120,7 +120,7 @@ def _default() -> str:
     raise AuthenticationError(message)
 
 
-def _known() -> list[str]:
+def _provider_names() -> list[str]:
     return [*_OURS, *(point.name for point in entry_points(group=GROUP))]
 
 
@@ -134,7 +134,7 @@ def _maker(name: str) -> Callable[..., LLMProvider]:
 
 
 def _unknown(name: str) -> str:
-    known = _known()
+    known = _provider_names()
     near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
     hint = f": did you mean {near[0]!r}?" if near else "."
     return f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"

@@ -150,7 +150,7 @@ class OpenAIConnection:
 
     async def answer(self, prompt: Prompt) -> Answer:
         """Return the model's answer to a prompt."""
-        prompt = self._named(prompt)
+        prompt = self._with_model(prompt)
         body = self._wire.request(prompt, server=self._account.server)
         with errors_of(self._account):
             with anyio.fail_after(self._account.timeout):
@@ -159,7 +159,7 @@ class OpenAIConnection:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Give the model's answer as it is written; whole and at once where the server does not stream."""
-        prompt, server, patience = self._named(prompt), self._account.server, _Patience(self._account.timeout)
+        prompt, server, patience = self._with_model(prompt), self._account.server, _Patience(self._account.timeout)
         body = {"stream": True, **self._wire.request(prompt, server=server)}
         pieces = self._wire.pieces(prompt, server=server)
         with errors_of(self._account):
@@ -182,7 +182,7 @@ class OpenAIConnection:
                     await opening.__aexit__(None, None, None)
         yield answer
 
-    def _named(self, prompt: Prompt) -> Prompt:
+    def _with_model(self, prompt: Prompt) -> Prompt:
         return prompt if prompt.model else replace(prompt, model=self._model)
 
     def _whole(self, received: str | bytes, prompt: Prompt) -> Answer:

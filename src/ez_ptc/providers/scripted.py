@@ -62,7 +62,7 @@ class ScriptedProvider:
         if script is None:
             message = f"the script has no answer number {len(self.prompts)}: give ScriptedProvider one more"
             raise ProviderError(message)
-        return self._said(script, prompt)
+        return self._make_answer(script, prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Give the next answer, its text word by word."""
@@ -71,9 +71,9 @@ class ScriptedProvider:
             yield TextDelta(word)
         yield answer
 
-    def _said(self, script: object, prompt: Prompt) -> Answer:
+    def _make_answer(self, script: object, prompt: Prompt) -> Answer:
         if isinstance(script, Exception):
             raise script
         if callable(script):
-            return self._said(script(prompt), prompt)
+            return self._make_answer(script(prompt), prompt)
         return answer_of(script, provider=self.name, model=prompt.model or self.model, number=len(self.prompts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic_core import from_json, to_json
 
 from ez_ptc.sandbox.worker.values import codec as values
-from ez_ptc.schema.arguments.nesting import nested_deeper
+from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
 __all__ = ["dumps", "loads"]
 
@@ -24,7 +24,7 @@ def loads(data: bytes, max_elements: int = values.MAX_NODES) -> object:
             return from_json(data, cache_strings="keys")
         except ValueError:
             pass  # perhaps valid: the shared codec decides
-    if nested_deeper(data, _MAX_BRACKET_DEPTH):
+    if is_nested_deeper(data, _MAX_BRACKET_DEPTH):
         message = "nested too deeply"
         raise RecursionError(message)
     return values.loads(data, max_elements)

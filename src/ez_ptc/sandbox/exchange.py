@@ -35,7 +35,7 @@ from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
 from ez_ptc.sandbox.output_text import encodable, shorten
 from ez_ptc.sandbox.replies import encode_result
-from ez_ptc.schema.arguments.replacement import detached
+from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -232,8 +232,8 @@ class Exchange:
         self._records[call.number] = {
             "name": call.name,
             # Copies, because the function may change its arguments.
-            "args": detached(call.args),
-            "kwargs": detached(call.kwargs),
+            "args": detach(call.args),
+            "kwargs": detach(call.kwargs),
             "result": None,
             "error": "the call was still running when the program ended",
             "duration_ms": 0.0,
@@ -262,7 +262,7 @@ class Exchange:
             return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
         kind, body, problem = encode_result(call.name, result.output, self.limits.frame, self.limits.elements)
         # A value that cannot be encoded may contain itself, and so cannot be copied either.
-        output = result.output if problem else detached(result.output)
+        output = result.output if problem else detach(result.output)
         return EncodedResult(kind, body, output, problem)
 
     def answer(self, call: CallFrame, result: ToolResult, encoded: EncodedResult) -> bytes:

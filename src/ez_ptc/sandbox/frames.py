@@ -209,16 +209,16 @@ def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
         fields = cast("dict[str, object]", frame)
         kind = fields.get("t")
         if kind == "call":
-            return _call(fields)
+            return _parse_call(fields)
         if kind == "output":
-            return _output(fields)
+            return _parse_output(fields)
         if kind == "done":
-            return _done(fields)
+            return _parse_done(fields)
     message = "a frame of unknown kind"
     raise ProtocolError(message)
 
 
-def _call(frame: dict[str, object]) -> CallFrame:
+def _parse_call(frame: dict[str, object]) -> CallFrame:
     if frame.keys() == _CALL_KEYS:
         number, path, name, args, kwargs, alone = _CALL_FIELDS(frame)
         if (
@@ -237,7 +237,7 @@ def _call(frame: dict[str, object]) -> CallFrame:
     raise ProtocolError(message)
 
 
-def _output(frame: dict[str, object]) -> OutputFrame:
+def _parse_output(frame: dict[str, object]) -> OutputFrame:
     match frame:
         case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
             return OutputFrame(stream, encodable(text))
@@ -246,7 +246,7 @@ def _output(frame: dict[str, object]) -> OutputFrame:
             raise ProtocolError(message)
 
 
-def _done(frame: dict[str, object]) -> DoneFrame:
+def _parse_done(frame: dict[str, object]) -> DoneFrame:
     error, dropped, images_left = frame.get("error"), frame.get("dropped"), frame.get("images_left", 0)
     trace, kind, described = (frame.get(name, "") for name in ("trace", "kind", "described"))
     if (

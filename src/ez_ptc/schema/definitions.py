@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-__all__ = ["inlined", "inlined_once"]
+__all__ = ["inline_definitions", "inline_single_uses"]
 
 _PREFIX: Final = "#/$defs/"
 _USE: Final = re.compile(r"'#/\$defs/([^'/]+)")
@@ -13,7 +13,7 @@ _ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
 """Keywords that check nothing: beside a reference, they say of one use what its definition says of all."""
 
 
-def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
+def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema with its definitions where they are referred to; only what contains itself stays in `$defs`."""
     body = {key: value for key, value in schema.items() if key != "$defs"}
     inliner = _Inliner(schema.get("$defs", {}))
@@ -21,7 +21,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "$defs": inliner.kept} if inliner.kept else body
 
 
-def inlined_once(schema: dict[str, Any]) -> dict[str, Any]:
+def inline_single_uses(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with each definition that is used once where it is used; the others stay in `$defs`.
 
     What contains itself is used at least twice, and stays. So does what says otherwise than a keyword beside its
@@ -30,7 +30,7 @@ def inlined_once(schema: dict[str, Any]) -> dict[str, Any]:
     definitions: dict[str, dict[str, object]] = schema.get("$defs", {})
     uses = Counter(_USE.findall(str(schema)))
     for reference in list(_with_references(schema)):
-        while (name := _referred(reference)) in definitions and uses[name] == 1:
+        while (name := _referenced_name(reference)) in definitions and uses[name] == 1:
             definition = definitions[name]
             beside = {key: value for key, value in reference.items() if key != "$ref"}
             if not beside.keys() & definition.keys() <= _ABOUT:
@@ -64,7 +64,7 @@ class _Inliner:
         if not isinstance(part, dict):
             return part
         fields = cast("dict[str, object]", part)
-        name = _referred(fields)
+        name = _referenced_name(fields)
         if name is None or name not in self._definitions:
             return {key: self.of(value) for key, value in fields.items()}
         if self._contains_itself(name):
@@ -92,9 +92,9 @@ class _Inliner:
 
 
 def _references(part: object) -> Iterator[str]:
-    return (name for reference in _with_references(part) if (name := _referred(reference)) is not None)
+    return (name for reference in _with_references(part) if (name := _referenced_name(reference)) is not None)
 
 
-def _referred(fields: Mapping[str, object]) -> str | None:
+def _referenced_name(fields: Mapping[str, object]) -> str | None:
     ref = fields.get("$ref")
     return ref.removeprefix(_PREFIX) if isinstance(ref, str) and ref.startswith(_PREFIX) else None

@@ -19,7 +19,7 @@ from ez_ptc.schema.arguments.errors import Field
 from ez_ptc.schema.arguments.patterns import UnboundedPatternError
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.common_types import PlainType, plain_type
-from ez_ptc.schema.definitions import inlined_once
+from ez_ptc.schema.definitions import inline_single_uses
 from ez_ptc.schema.types import NO_DEFAULT, REFUSALS, json_default, json_schema, record_adapter
 
 __all__ = ["FunctionSchema", "function_schema"]
@@ -52,10 +52,10 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
     default; where it has none, `SchemaError` names it and says what to write instead. What the host fills is left out.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
-    described = _Described.of(
+    describe = _Described.of(
         tool, [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates], signature.namespace
     )
-    inputs, parameters = described.inputs, described.parameters()
+    inputs, parameters = describe.inputs, describe.parameters()
     return FunctionSchema(
         parameters,
         replace(signature, parameters=tuple(value.parameter for value in inputs)),
@@ -72,10 +72,10 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
                 parameter.name: parameter.default for parameter in signature.parameters if not parameter.by_name
             },
             nullable=tuple(value.name for value in inputs if value.becomes_none),
-            validation=_validation(tool, described.core),
-            places=Places(described.core),
+            validation=_validation(tool, describe.core),
+            places=Places(describe.core),
         ),
-        described.named,
+        describe.named,
     )
 
 
@@ -129,13 +129,13 @@ class _Input:
             entry = Annotated[entry, ModelField(alias=self.name)]
         return entry if self.is_required else NotRequired[entry]
 
-    def described(self, others: Mapping[str, Any]) -> dict[str, Any]:
+    def describe(self, others: Mapping[str, Any]) -> dict[str, Any]:
         """Return its JSON Schema; `others` has those that pydantic made."""
-        described = others[self.name] if self.plain is None else self.plain.described
+        schema = others[self.name] if self.plain is None else self.plain.described
         if self.text is not None:
-            described = {**described, "description": self.text}
+            schema = {**schema, "description": self.text}
         default = json_default(self.parameter.default)
-        return described if default is NO_DEFAULT else {**described, "default": default}
+        return schema if default is NO_DEFAULT else {**schema, "default": default}
 
     def field(self, schema: Mapping[str, Any]) -> Field:
         annotation = self.parameter.annotation
@@ -187,7 +187,7 @@ class _Described:
         if "$defs" not in schema:
             return cls(inputs, whole, schema)
         named = frozenset(name for name, item in schema["properties"].items() if "'$ref'" in str(item))
-        return cls(inputs, whole, inlined_once(schema), named)
+        return cls(inputs, whole, inline_single_uses(schema), named)
 
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of all of them."""
@@ -195,7 +195,7 @@ class _Described:
         required = [value.name for value in self.inputs if not value.has_default]
         parameters: dict[str, Any] = {
             "type": "object",
-            "properties": {value.name: value.described(others) for value in self.inputs},
+            "properties": {value.name: value.describe(others) for value in self.inputs},
         }
         if required:
             parameters["required"] = required

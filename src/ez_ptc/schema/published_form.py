@@ -18,14 +18,14 @@ from pydantic.json_schema import JsonSchemaValue
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.docstrings import docstring_of, prose
-from ez_ptc.schema.annotations.plain_types import LENIENT, plain_types, unwrapped
+from ez_ptc.schema.annotations.plain_types import LENIENT, plain_types, unwrap
 from ez_ptc.schema.annotations.resolution import innermost
 from ez_ptc.schema.annotations.signatures import EMPTY, Parameter, literal_text, read_signature
 from ez_ptc.schema.annotations.substitutes import own_texts
-from ez_ptc.schema.definitions import inlined
+from ez_ptc.schema.definitions import inline_definitions
 from ez_ptc.schema.types import REFUSALS, NativeJsonSchema, json_schema, record_adapter
 
-__all__ = ["function_to_tool", "published_schemas", "to_published_form", "type_to_json_schema"]
+__all__ = ["function_to_tool", "publish_schemas", "to_published_form", "type_to_json_schema"]
 
 _VALUE: Final = "value"
 _TYPE_NAMES: Final[dict[object, str]] = {EMPTY: "str", NoneType: "None", None: "None", Ellipsis: "..."}
@@ -96,7 +96,7 @@ def type_to_json_schema(tp: object) -> dict[str, Any]:
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def published_schemas(
+def publish_schemas(
     types: Mapping[str, object], namespace: dict[str, Any]
 ) -> tuple[dict[str, JsonSchemaValue], JsonSchemaValue]:
     """Return the published schema of each type, and the definitions of the types that contain themselves.
@@ -112,7 +112,7 @@ def published_schemas(
 def to_published_form(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return a native schema in the published form, its definitions inlined."""
     definitions: dict[str, JsonSchemaValue] = schema.get("$defs", {})
-    return inlined({**_form(schema), "$defs": {name: _form(inner) for name, inner in definitions.items()}})
+    return inline_definitions({**_form(schema), "$defs": {name: _form(inner) for name, inner in definitions.items()}})
 
 
 class _LenientJsonSchema(NativeJsonSchema):
@@ -136,15 +136,15 @@ def _schemas(
 ) -> tuple[dict[str, JsonSchemaValue], JsonSchemaValue]:
     annotations = {name: str if annotation is EMPTY else annotation for name, annotation in annotations.items()}
     try:
-        return published_schemas(plain_types(annotations, namespace, is_usable=lambda _: True), namespace)
+        return publish_schemas(plain_types(annotations, namespace, is_usable=lambda _: True), namespace)
     except REFUSALS:
         is_usable = partial(_is_usable, namespace=namespace)
-        return published_schemas(plain_types(annotations, namespace, is_usable=is_usable), namespace)
+        return publish_schemas(plain_types(annotations, namespace, is_usable=is_usable), namespace)
 
 
 def _is_usable(annotation: object, namespace: dict[str, Any]) -> bool:
     try:
-        published_schemas({_VALUE: annotation}, namespace)
+        publish_schemas({_VALUE: annotation}, namespace)
     except REFUSALS:
         return False
     return True
@@ -232,7 +232,7 @@ def _description(parameter: Parameter) -> str:
 
 def _annotation_repr(annotation: object) -> str:
     """Write a type as `repr` does, without modules, and an Enum's member by its value."""
-    annotation = unwrapped(annotation)
+    annotation = unwrap(annotation)
     if isinstance(annotation, str | ForwardRef):
         return annotation if isinstance(annotation, str) else annotation.__forward_arg__
     if isinstance(annotation, Hashable) and annotation in _TYPE_NAMES:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from ez_ptc.schema.annotations.generics import is_alias
 from ez_ptc.schema.annotations.resolution import alias_value
 from ez_ptc.schema.annotations.substitutes import is_record, twin
-from ez_ptc.schema.definitions import inlined
+from ez_ptc.schema.definitions import inline_definitions
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
 __all__ = ["return_schema"]
@@ -31,22 +31,22 @@ def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str,
     annotation, and of types that have no JSON form. Definitions are inlined; only a type that contains itself keeps
     them. What a generator yields is described as a list, which is how a caller gets it; what is awaited as itself.
     """
-    returned = _collected(annotation)
+    returned = _collect_items(annotation)
     if not _has_record(returned):
         return None
     try:
         fields = {_VALUE: twin(returned, namespace=namespace, records=True)}
-        schema = inlined(json_schema(record_adapter("Returned", fields, namespace), output=True))
+        schema = inline_definitions(json_schema(record_adapter("Returned", fields, namespace), output=True))
     except REFUSALS:
         return None
     value: dict[str, Any] = schema["properties"][_VALUE]
     return {**value, "$defs": schema["$defs"]} if "$defs" in schema else value
 
 
-def _collected(annotation: object) -> object:
+def _collect_items(annotation: object) -> object:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in _AWAITED and arguments:
-        return _collected(arguments[-1])
+        return _collect_items(arguments[-1])
     return list[arguments[0]] if origin in _STREAMS and arguments else annotation
 
 

@@ -25,7 +25,7 @@ def safe_repr(value: object) -> str:
     Only objects of exactly the built-in types are written out, to a small depth: a subclass may have a `__repr__` of
     its own, which a program in the sandbox or a stranger's library wrote. Anything else is the name of its type.
     """
-    return _cut(_written(value, _DEPTH))
+    return _cut(_repr(value, _DEPTH))
 
 
 def safe_repr_with_type(value: object) -> str:
@@ -61,7 +61,7 @@ def _visible(character: str) -> str:
     return character if character.isprintable() else repr(character)[1:-1]
 
 
-def _written(value: object, depth: int) -> str:
+def _repr(value: object, depth: int) -> str:
     kind = type(value)
     if kind in _BRACKETS:
         opening, closing = _BRACKETS[kind]
@@ -80,7 +80,7 @@ def _written(value: object, depth: int) -> str:
 def _items(values: list[object], depth: int) -> str:
     if not depth:
         return "…" if values else ""
-    texts = [_written(value, depth - 1) for value, _ in zip(values, range(_ITEMS), strict=False)]
+    texts = [_repr(value, depth - 1) for value, _ in zip(values, range(_ITEMS), strict=False)]
     return ", ".join([*texts, "…"] if len(values) > _ITEMS else texts)
 
 
@@ -88,7 +88,7 @@ def _pairs(values: dict[object, object], depth: int) -> str:
     if not depth:
         return "…" if values else ""
     texts = [
-        f"{_written(key, 0)}: {_written(value, depth - 1)}"
+        f"{_repr(key, 0)}: {_repr(value, depth - 1)}"
         for (key, value), _ in zip(values.items(), range(_ITEMS), strict=False)
     ]
     return ", ".join([*texts, "…"] if len(values) > _ITEMS else texts)

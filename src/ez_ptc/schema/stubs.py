@@ -70,7 +70,7 @@ class _Writer:
             return "Any"
         schema = cast("_Schema", schema)
         if isinstance(ref := schema.get("$ref"), str):
-            return self._referred(ref)
+            return self._reference_text(ref)
         if (choices := _choices(schema, self._most)) is not None:
             return choices
         for keyword in ("anyOf", "oneOf", "allOf"):
@@ -111,7 +111,7 @@ class _Writer:
     def _union(self, branches: list[object]) -> str:
         return " | ".join(dict.fromkeys(map(self.text, branches)))
 
-    def _referred(self, ref: str) -> str:
+    def _reference_text(self, ref: str) -> str:
         name = ref.rpartition("/")[2]
         name = name if name.isidentifier() else "Any"
         if ref in self._inside or len(self._inside) == _DEPTH:

@@ -63,7 +63,7 @@ class NativeJsonSchema(GenerateJsonSchema):
         self, schema: core_schema.CoreSchema, mode: Literal["validation", "serialization"] = "validation"
     ) -> JsonSchemaValue:
         """Generate as pydantic does, then drop what no model needs to read: titles, and items that may be anything."""
-        return _tidied(super().generate(schema, mode))
+        return _tidy(super().generate(schema, mode))
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         """Keep the order in which keywords come up: the type first."""
@@ -240,21 +240,21 @@ def _pair(value: object) -> tuple[type, object]:
     return type(value), value
 
 
-def _tidied(schema: JsonSchemaValue) -> JsonSchemaValue:
+def _tidy(schema: JsonSchemaValue) -> JsonSchemaValue:
     kept = {key: value for key, value in schema.items() if key != "title"}
     for keyword in _NAMED:
         if keyword in kept:
-            kept[keyword] = {name: _tidied_part(inner) for name, inner in kept[keyword].items()}
+            kept[keyword] = {name: _tidy_part(inner) for name, inner in kept[keyword].items()}
     for keyword in _LISTED:
         if keyword in kept:
-            kept[keyword] = [_tidied_part(inner) for inner in kept[keyword]]
+            kept[keyword] = [_tidy_part(inner) for inner in kept[keyword]]
     for keyword in _SINGLE:
         if keyword in kept:
-            kept[keyword] = _tidied_part(kept[keyword])
+            kept[keyword] = _tidy_part(kept[keyword])
     if kept.get("items") in ({}, True):
         del kept["items"]
     return kept
 
 
-def _tidied_part(schema: object) -> object:
-    return _tidied(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema
+def _tidy_part(schema: object) -> object:
+    return _tidy(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema

@@ -63,21 +63,21 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
         having = [row for row in rows if compared.key in row]
         found = [row[compared.key] for row in having]
         if found and all(_is_plain(value) and value != compared.literal for value in found):
-            return _explained(code, compared, having)
+            return _explain(code, compared, having)
     return None
 
 
-def _explained(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Unmet:
+def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Unmet:
     key, literal = compared.key, compared.literal
     values = list[object](dict.fromkeys(row[key] for row in rows))
     never = f"{quoted(key)} is never {quoted(literal)}"
     for value in values:
         written = literal_text(value) if isinstance(value, str) else repr(value)
         if _alike(value, literal) and len(written) <= _MAX_LITERAL:
-            return Unmet(f"{never}, but {quoted(value)}", _replaced(code, compared.literal_at, written))
+            return Unmet(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
     for other in rows[0]:
         if _is_name(other) and any(_is_same(row.get(other), literal) for row in rows):
-            return Unmet(f"{never}, but {quoted(other)} is", _replaced(code, compared.key_at, other))
+            return Unmet(f"{never}, but {quoted(other)} is", _replace(code, compared.key_at, other))
     shown = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
     more = ", …" if len(shown) > _MOST_VALUES else ""
     return Unmet(f"{never}; it is {', '.join(shown[:_MOST_VALUES])}{more}" if shown else never, "")
@@ -120,7 +120,7 @@ def _alike(value: object, literal: str | int) -> bool:
     return str(value).strip().casefold() == str(literal).strip().casefold()
 
 
-def _replaced(code: str, span: tuple[int, int], text: str) -> str:
+def _replace(code: str, span: tuple[int, int], text: str) -> str:
     return f"{code[: span[0]]}{text}{code[span[1] :]}"
 
 

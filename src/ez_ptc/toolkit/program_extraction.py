@@ -52,7 +52,7 @@ def extract_code(text: str) -> str | None:
     plain: str | None = None
     repeated: str | None = None
     for is_python, block in _blocks(text):
-        code = _dedented(block)
+        code = _dedent(block)
         if _ERROR.match(code):
             repeated = repeated or code
         elif code and is_python:
@@ -130,7 +130,7 @@ def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | N
     return None
 
 
-def _dedented(block: str) -> str:
+def _dedent(block: str) -> str:
     """Take away the blank lines around a block, and its first line's indentation from every line."""
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", block).rstrip()
     indent = len(code) - len(code.lstrip(" \t"))
@@ -140,7 +140,7 @@ def _dedented(block: str) -> str:
 def _bare_program(text: str) -> str | None:
     """Return what comes before any fence if it is a program; a fence may close what none has opened."""
     fence = _CLOSING.search(text)
-    code = _dedented(text[: fence.start()] if fence else text)
+    code = _dedent(text[: fence.start()] if fence else text)
     return code if _does_something(code) else None
 
 

@@ -108,19 +108,19 @@ class PromptWriter:
         if preamble is None:
             preamble = f"{_PREAMBLE}\n{_SHAPES}" if self._has_shapes else _PREAMBLE
         if self.postamble is None:
-            postamble = _joined(_ANSWER, self._rules, self._hint, self._example(fenced=True))
+            postamble = _join(_ANSWER, self._rules, self._hint, self._example(fenced=True))
         else:
-            postamble = _joined(self.postamble, self._hint)
+            postamble = _join(self.postamble, self._hint)
         definitions = [self._definition(tool) for tool in self.tools]
         return encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
 
     def tool_prompt(self) -> str:
         """Return the system prompt for a model that is given the tool `execute_tools`."""
-        return self._framed(_TASK)
+        return self._frame(_TASK)
 
     def description(self) -> str:
         """Return the description of the tool `execute_tools`, which is its docstring too."""
-        return self._framed(_DESCRIPTION)
+        return self._frame(_DESCRIPTION)
 
     def answer(self, code: str, result: ExecutionResult) -> str:
         """Return what a model reads after its program has run: what it printed, or what went wrong.
@@ -140,20 +140,20 @@ class PromptWriter:
             )
         if pictures and not result.value_text():
             return pictures
-        return "\n".join(filter(None, (self._unprinted_answer(code, result), pictures)))
+        return "\n".join(filter(None, (self._answer_unprinted(code, result), pictures)))
 
-    def _unprinted_answer(self, code: str, result: ExecutionResult) -> str:
+    def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None and not result.described:
-            return self._unmet(code, result) or (self._unprinted(code, result) if unprinted else _nothing(code))
+            return self._unmet(code, result) or (self._explain_unprinted(code, result) if unprinted else _nothing(code))
         value = result.value_text()
         if unprinted and not self._has_shapes:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
         return value
 
-    def _unprinted(self, code: str, result: ExecutionResult) -> str:
+    def _explain_unprinted(self, code: str, result: ExecutionResult) -> str:
         """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
-        called = _called(result)
+        called = _called_tools(result)
         more = f" and {len(called) - _MAX_NAMED} others" if len(called) > _MAX_NAMED else ""
         calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED]) + more
         if not self._has_only_read(result):
@@ -163,29 +163,29 @@ class PromptWriter:
         )
         code = code.rstrip()
         kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
-        return told + self._proposed(f"{code}\nprint({kept[1]})") if kept else told
+        return told + self._program_to_copy(f"{code}\nprint({kept[1]})") if kept else told
 
     def _unmet(self, code: str, result: ExecutionResult) -> str:
         """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
-        called = _called(result)
+        called = _called_tools(result)
         if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
             return ""
         has_only_read = self._has_only_read(result)
         found = unmet(code, (call.get("result") for call in result.tool_calls))
         if found is None:
-            empty = (call["name"] for call in result.tool_calls if _found_nothing(call))
+            empty = (call["name"] for call in result.tool_calls if _is_empty_search(call))
             name = next(empty, "")
             return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "") if name else ""
-        proposed = self._proposed(found.program.strip()) if has_only_read and found.program else ""
+        proposed = self._program_to_copy(found.program.strip()) if has_only_read and found.program else ""
         if not proposed:
             return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
         return _MEANT.format(why=found.why) + proposed
 
     def _has_only_read(self, result: ExecutionResult) -> bool:
-        called = _called(result)
+        called = _called_tools(result)
         return all(tool.read_only is True for tool in self.tools if tool.name in called)
 
-    def _proposed(self, program: str) -> str:
+    def _program_to_copy(self, program: str) -> str:
         """Return a program in a block for a model to copy; "" where it may do more than read, or end the block."""
         readers = {tool.name: tool.read_only is True for tool in self.tools}
         is_harmless = "```" not in program and reads_only(program, readers)
@@ -205,10 +205,10 @@ class PromptWriter:
         usage = _CHAINED if self._has_shapes else _UNCHAINED
         return f"{usage}\n{_PARALLEL}\n{_PLACE}"
 
-    def _framed(self, introduction: str) -> str:
+    def _frame(self, introduction: str) -> str:
         introduction = introduction if self.tool_preamble is None else self.tool_preamble
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
-        instructions = _joined(self._rules, self._hint, self._example(fenced=False))
+        instructions = _join(self._rules, self._hint, self._example(fenced=False))
         return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
     def _example(self, *, fenced: bool) -> str:
@@ -247,7 +247,7 @@ class PromptWriter:
     def _failure(self, result: ExecutionResult) -> str:
         details = result.error_output.strip()
         if result.error and result.error.rpartition("\n")[2] not in details:
-            details = _joined(details, result.error)
+            details = _join(details, result.error)
         details = details or "The program failed."
         if self.error_hint is None and details.endswith("\n```"):
             # It ends with a program to copy, which small models do less often after more words. What is not ours has no
@@ -266,15 +266,15 @@ def _nothing(code: str) -> str:
     return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
 
 
-def _found_nothing(call: Mapping[str, Any]) -> bool:
+def _is_empty_search(call: Mapping[str, Any]) -> bool:
     return type(call.get("result")) is list and not call["result"] and bool(call.get("args") or call.get("kwargs"))
 
 
-def _called(result: ExecutionResult) -> list[str]:
+def _called_tools(result: ExecutionResult) -> list[str]:
     return [*dict.fromkeys(call["name"] for call in result.tool_calls)]
 
 
-def _joined(*lines: str) -> str:
+def _join(*lines: str) -> str:
     return "\n".join(filter(None, lines))
 
 

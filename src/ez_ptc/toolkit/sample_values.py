@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import Final, cast
 
-__all__ = ["is_plain", "mapping", "resolved", "sample_arguments"]
+__all__ = ["is_plain", "mapping", "resolve", "sample_arguments"]
 
 _Schema = Mapping[str, object]
 
@@ -68,7 +68,7 @@ def mapping(value: object) -> _Schema:
     return cast("_Schema", value) if type(value) is dict or isinstance(value, Mapping) else {}
 
 
-def resolved(schema: _Schema, root: _Schema) -> _Schema:
+def resolve(schema: _Schema, root: _Schema) -> _Schema:
     """Follow a reference into the root's definitions, and a union to its first member that is not null."""
     for _ in range(_DEPTH):
         reference = schema.get("$ref")
@@ -88,7 +88,7 @@ def _list(value: object) -> list[object]:
 def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
     """Return a documented value, the first of an enumeration, or one made up from the type."""
     about = schema.get("description")
-    schema = resolved(schema, root)
+    schema = resolve(schema, root)
     listed = [
         *_list(schema.get("examples")),
         *_list(schema.get("enum")),
@@ -142,9 +142,9 @@ def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object
 
 def _number(schema: _Schema, usual: float) -> float:
     """Return the minimum, or another number within the bounds; a whole one, where the usual one is."""
-    low, above = _bound(schema, "minimum", -inf), _bound(schema, "exclusiveMinimum", -inf)
-    high, below = _bound(schema, "maximum", inf), _bound(schema, "exclusiveMaximum", inf)
-    step = _bound(schema, "multipleOf", 0)
+    low, above = _read_bound(schema, "minimum", -inf), _read_bound(schema, "exclusiveMinimum", -inf)
+    high, below = _read_bound(schema, "maximum", inf), _read_bound(schema, "exclusiveMaximum", inf)
+    step = _read_bound(schema, "multipleOf", 0)
     multiple = (max(low, above) // step + 1) * step if step else 0
     middle = (max(low, above) + min(high, below)) / 2
     tried = (low, usual, high, above + 1, below - 1, middle, low // 1 + 1, step, multiple)
@@ -155,7 +155,7 @@ def _number(schema: _Schema, usual: float) -> float:
     return next(fitting, usual)
 
 
-def _bound(schema: _Schema, keyword: str, otherwise: float) -> float:
+def _read_bound(schema: _Schema, keyword: str, otherwise: float) -> float:
     bound = schema.get(keyword)
     # An imported schema may have numbers that no float can hold.
     return bound if isinstance(bound, int | float) and abs(bound) <= _LARGEST else otherwise

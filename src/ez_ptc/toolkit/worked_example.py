@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.toolkit.read_only import demonstrable
-from ez_ptc.toolkit.sample_values import is_plain, mapping, resolved, sample_arguments
+from ez_ptc.toolkit.sample_values import is_plain, mapping, resolve, sample_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,8 +48,8 @@ class _Shape:
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys that hold lists of records, and the keys of those."""
         for key, schema in self.keys.items():
-            part = resolved(mapping(schema), self.root)
-            inside = mapping(resolved(mapping(part.get("items")), self.root).get("properties"))
+            part = resolve(mapping(schema), self.root)
+            inside = mapping(resolve(mapping(part.get("items")), self.root).get("properties"))
             if inside:
                 yield key, inside
 
@@ -66,7 +66,7 @@ class _Shape:
     def _takes(self, key: _Schema) -> bool:
         """Whether the argument is of the type of a key, as far as they say."""
         argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
-        wanted, given = resolved(argument, self.tool.parameters).get("type"), key.get("type")
+        wanted, given = resolve(argument, self.tool.parameters).get("type"), key.get("type")
         return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
@@ -116,7 +116,7 @@ def _loop(rows: _Shape, taken: set[str]) -> str:
     """Return a program that goes through the rows."""
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
-    return _nested(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
+    return _nest_loops(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
 
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
@@ -141,10 +141,10 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
         if other.is_list:
             last = _free(_singular(other.noun), taken | {many, row, inner, found})
             lines.append(f"for {last} in {found}:")
-        yield _nested(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
+        yield _nest_loops(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
 
 
-def _nested(*lines: str) -> str:
+def _nest_loops(*lines: str) -> str:
     """Return a program whose loops are in one another."""
     program, indent = list[str](), ""
     for line in lines:
@@ -165,10 +165,10 @@ def _item(variable: str, key: str) -> str:
 def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
     for tool in tools:
         root = mapping(tool.return_schema)
-        schema = resolved(root, root)
+        schema = resolve(root, root)
         is_list = schema.get("type") == "array"
         if is_list:
-            schema = resolved(mapping(schema.get("items")), root)
+            schema = resolve(mapping(schema.get("items")), root)
         keys = {key: item for key, item in mapping(schema.get("properties")).items() if is_plain(key)}
         if keys:
             required = tool.parameters.get("required")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ez_ptc.schema.arguments.replacement import detached
+from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval import ApprovalRequest
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class RawCall:
             name for name, value in arguments.items() if name in raw and value == request.original.get(name, raw)
         }
         merged = {name: raw[name] if name in unchanged else value for name, value in arguments.items()}
-        rebound = tool.binder.bind((), detached(merged), context=self.context)
+        rebound = tool.binder.bind((), detach(merged), context=self.context)
         before, _ = tool.arguments_of(bound)
         unchanged &= before.keys()
         named = zip(tool.binder.by_position_only, rebound.args, strict=False)

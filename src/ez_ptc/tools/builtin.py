@@ -48,12 +48,12 @@ def create_calculator_tool() -> Tool[[str], int | float]:
             expression: Numbers, + - * / // % ** and parentheses, as in "(2 + 3) * 4 / 7". There are no functions and no
                 variables; a root is a power, as in "2 ** 0.5".
         """
-        return _calculated(expression)
+        return _calculate(expression)
 
     return ez_tool(name="calculator", category="math", idempotent=True, read_only=True)(calculator)
 
 
-def _calculated(expression: str) -> _Number:
+def _calculate(expression: str) -> _Number:
     if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
         _refuse(f"the expression is text, got {type(expression).__name__}")
     if len(expression) > _MAX_CHARACTERS:
@@ -61,13 +61,13 @@ def _calculated(expression: str) -> _Number:
     try:
         root = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        _refuse(f"{_quoted(expression)} is no arithmetic expression: {_USE}")
+        _refuse(f"{_quote(expression)} is no arithmetic expression: {_USE}")
     try:
         return _value(root)
     except ZeroDivisionError:
-        _refuse(f"{_quoted(expression)} divides by zero")
+        _refuse(f"{_quote(expression)} divides by zero")
     except OverflowError:
-        _refuse(f"a number in {_quoted(expression)} becomes too large for a float")
+        _refuse(f"a number in {_quote(expression)} becomes too large for a float")
 
 
 def _value(root: ast.expr) -> _Number:
@@ -79,7 +79,7 @@ def _value(root: ast.expr) -> _Number:
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
             if is_ready:
                 right, left = values.pop(), values.pop()
-                values.append(_checked(_BINARY[type(node.op)](left, right)))
+                values.append(_check(_BINARY[type(node.op)](left, right)))
             else:
                 waiting += [(node, True), (node.right, False), (node.left, False)]
         elif isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
@@ -88,7 +88,7 @@ def _value(root: ast.expr) -> _Number:
             else:
                 waiting += [(node, True), (node.operand, False)]
         else:
-            values.append(_checked(_literal(node)))
+            values.append(_check(_literal(node)))
     return values.pop()
 
 
@@ -111,7 +111,7 @@ def _power(base: _Number, exponent: _Number) -> _Number:
     return result
 
 
-def _checked(value: _Number) -> _Number:
+def _check(value: _Number) -> _Number:
     if isinstance(value, int):
         if abs(value) >= _LIMIT:
             _refuse(_TOO_LARGE)
@@ -166,15 +166,15 @@ def create_datetime_tool() -> Tool[..., str]:
 
 def _now(written: str, zone: str | None) -> str:
     if not written or len(written) > _MAX_FORMAT or "\0" in written:
-        _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quoted(written)} of {len(written)}")
+        _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(written)} of {len(written)}")
     for code in _CODE.findall(written):
         if code != "%" and code.removeprefix("-") not in _CODES:
-            _refuse(f"%{code} in {_quoted(written)} is no strftime code: write a percent sign itself as %%")
+            _refuse(f"%{code} in {_quote(written)} is no strftime code: write a percent sign itself as %%")
     now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
     try:
         return now.strftime(written)
     except ValueError:  # half a surrogate pair
-        _refuse(f"{_quoted(written)} cannot be written as text: use characters and strftime codes")
+        _refuse(f"{_quote(written)} cannot be written as text: use characters and strftime codes")
 
 
 def _zone(name: str) -> tzinfo:
@@ -183,7 +183,7 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (LookupError, ValueError, OSError):
-        problem = f"{_quoted(name)} is no time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
+        problem = f"{_quote(name)} is no time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
         _refuse(problem)
 
 
@@ -196,5 +196,5 @@ def _refuse(problem: str) -> NoReturn:
     raise ValueError(problem) from None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…")

@@ -26,7 +26,7 @@ from ez_ptc._sync import call_within, run_coroutine, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.schema.arguments.replacement import detached
+from ez_ptc.schema.arguments.replacement import detach
 from ez_ptc.tools.approval import ApprovalRequest, Approve, refuse_on_failure, require_approver, unanswered_error
 from ez_ptc.tools.approved_changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
@@ -328,7 +328,7 @@ def _bind(
     tool.running.check(tool.name)  # before it costs a thread or bothers an approver
     if tool.requires_approval:
         # What the approver sees must not change afterwards, even if others hold references to it.
-        args, kwargs = detached(args), detached(kwargs)
+        args, kwargs = detach(args), detach(kwargs)
     return tool.binder.bind(args, kwargs, context=settings.context)
 
 

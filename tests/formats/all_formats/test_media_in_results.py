@@ -10,7 +10,7 @@ from ez_ptc import ez_tool
 from ez_ptc.formats import mcp, mistral
 from ez_ptc.formats.anthropic import messages as anthropic_turns
 from ez_ptc.formats.anthropic import tools as anthropic
-from ez_ptc.formats.content import as_json, as_text, delivered
+from ez_ptc.formats.content import as_json, as_text, deliverable_result
 from ez_ptc.formats.gemini import messages as gemini_turns
 from ez_ptc.formats.media import MAX_MEDIA_BYTES, MAX_PARTS
 from ez_ptc.formats.openai_chat import messages as openai_turns
@@ -193,9 +193,9 @@ def test_text_for_people_has_a_note_for_each() -> None:
 
 
 def test_a_result_of_parts_is_bounded() -> None:
-    cut = delivered("draw", ToolResult(success=True, output=["x" * 500, IMAGE, "y" * 500]), 600).output
-    many = delivered("draw", ToolResult(success=True, output=[IMAGE] * (MAX_PARTS + 1)))
-    large = delivered("draw", ToolResult(success=True, output=[ImageMessage(bytes(MAX_MEDIA_BYTES)), IMAGE]))
+    cut = deliverable_result("draw", ToolResult(success=True, output=["x" * 500, IMAGE, "y" * 500]), 600).output
+    many = deliverable_result("draw", ToolResult(success=True, output=[IMAGE] * (MAX_PARTS + 1)))
+    large = deliverable_result("draw", ToolResult(success=True, output=[ImageMessage(bytes(MAX_MEDIA_BYTES)), IMAGE]))
 
     first, _, last = cast("tuple[object, ...]", cut)
     assert str(first) == "x" * 500
@@ -206,10 +206,10 @@ def test_a_result_of_parts_is_bounded() -> None:
 
 
 def test_what_is_passed_on_already_stays_as_it_is() -> None:
-    once = delivered("draw", ToolResult(success=True, output=["Here:", IMAGE, 5]))
+    once = deliverable_result("draw", ToolResult(success=True, output=["Here:", IMAGE, 5]))
 
     assert once.output == (TextMessage("Here:"), IMAGE, TextMessage("5"))
-    assert delivered("draw", once) == once
+    assert deliverable_result("draw", once) == once
 
 
 def test_every_result_is_what_the_sdk_of_anthropic_takes() -> None:

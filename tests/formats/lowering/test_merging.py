@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.merging import flattened, merged
+from ez_ptc.formats.lowering.merging import flatten, merge
 from ez_ptc.formats.lowering.strict import strict
 from tests.formats.all_formats.made import PAIRS
 from tests.formats.shapes import an_object
@@ -53,17 +53,17 @@ Schema = dict[str, Any]
     ids=str,
 )
 def test_two_schemas_become_one_that_says_what_both_do(one: Schema, other: Schema, both: Schema) -> None:
-    assert merged(one, other) == both
+    assert merge(one, other) == both
 
 
 @given(PAIRS, PAIRS)
 def test_what_both_allow_is_allowed_by_the_two_as_one(
     first: tuple[Schema, object], second: tuple[Schema, object]
 ) -> None:
-    from ez_ptc.formats.lowering.upgrade import upgraded
+    from ez_ptc.formats.lowering.upgrade import upgrade
 
-    one, other = upgraded("brew", first[0]), upgraded("brew", second[0])
-    both = jsonschema_rs.Draft202012Validator(flattened({"allOf": [one, other]}, {}))
+    one, other = upgrade("brew", first[0]), upgrade("brew", second[0])
+    both = jsonschema_rs.Draft202012Validator(flatten({"allOf": [one, other]}, {}))
     validators = [jsonschema_rs.Draft202012Validator(each) for each in (one, other)]
     values: list[object] = [first[1], second[1], None, {}, [], "", 0]
     for value in values:

@@ -6,7 +6,7 @@ import pytest
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.portable import portable, without_one_of
-from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.lowering.roots import with_object_root
 from tests.formats.shapes import NODE, an_object
 
 Schema = dict[str, Any]
@@ -36,11 +36,11 @@ B: Schema = {"type": "integer"}
     ids=str,
 )
 def test_the_root_is_an_object_without_a_union(schema: Schema, expected: Schema) -> None:
-    assert rooted("brew", schema) == expected
+    assert with_object_root("brew", schema) == expected
 
 
 def test_a_union_at_the_root_requires_what_each_of_its_members_does_and_tells_the_rest() -> None:
-    schema = rooted(
+    schema = with_object_root(
         "brew", {"oneOf": [an_object(["x", "a"], x=A, a=A, c=A), an_object(["x", "b"], x=A, b=B)], "required": ["r"]}
     )
 
@@ -50,7 +50,7 @@ def test_a_union_at_the_root_requires_what_each_of_its_members_does_and_tells_th
 
 
 def test_conditions_at_the_root_are_told_in_words() -> None:
-    schema = rooted("brew", {**an_object(a=A), "not": {"required": ["b"]}, "description": "D."})
+    schema = with_object_root("brew", {**an_object(a=A), "not": {"required": ["b"]}, "description": "D."})
 
     assert schema["description"] == 'D. Further rules, as JSON Schema: {"not": {"required": ["b"]}}'
     assert "not" not in schema
@@ -61,7 +61,7 @@ def test_parameters_that_are_no_object_are_refused(schema: Schema) -> None:
     with pytest.raises(
         SchemaError, match=r"brew: its parameters are of type .*, and a model passes its arguments as an"
     ):
-        rooted("brew", schema)
+        with_object_root("brew", schema)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.upgrade import upgraded
+from ez_ptc.formats.lowering.upgrade import upgrade
 from tests.formats.shapes import NODE, an_object
 
 Schema = dict[str, Any]
@@ -57,7 +57,7 @@ SPELLINGS: list[tuple[Schema, Schema]] = [
 
 @pytest.mark.parametrize(("old", "new"), SPELLINGS, ids=str)
 def test_an_older_spelling_becomes_the_present_one(old: Schema, new: Schema) -> None:
-    assert upgraded("brew", old) == new
+    assert upgrade("brew", old) == new
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_older_spelling_becomes_the_present_one(old: Schema, new: Schema) -> 
     ids=str,
 )
 def test_a_schema_of_today_stays_as_it_is(schema: Schema) -> None:
-    assert upgraded("brew", schema) == schema
+    assert upgrade("brew", schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_schema_of_today_stays_as_it_is(schema: Schema) -> None:
     ids=str,
 )
 def test_a_reference_is_found_wherever_it_leads(document: Schema) -> None:
-    schema = upgraded("brew", document)
+    schema = upgrade("brew", document)
     [name] = schema["$defs"]
 
     assert schema["properties"]["a"] == {"$ref": f"#/$defs/{name}"}
@@ -112,14 +112,14 @@ def test_names_of_definitions_that_would_meet_stay_apart() -> None:
         "properties": {"a": {"$ref": "#/definitions/A"}, "b": {"$ref": "#/$defs/A"}},
     }
 
-    assert upgraded("brew", document)["$defs"] == {"A": {"type": "string"}, "A_2": {"type": "null"}}
+    assert upgrade("brew", document)["$defs"] == {"A": {"type": "string"}, "A_2": {"type": "null"}}
 
 
 def test_a_chain_of_ten_thousand_definitions_is_followed_to_its_end() -> None:
     definitions = {f"D{at}": {"type": "array", "items": {"$ref": f"#/$defs/D{at + 1}"}} for at in range(10_000)}
     document = {"$defs": {**definitions, "D10000": {"type": "null"}}, "properties": {"a": {"$ref": "#/$defs/D0"}}}
 
-    assert len(upgraded("brew", document)["$defs"]) == 10_001
+    assert len(upgrade("brew", document)["$defs"]) == 10_001
 
 
 def deep(levels: int) -> Schema:
@@ -162,6 +162,6 @@ def cyclic() -> Schema:
 )
 def test_what_is_no_schema_is_refused_with_its_place(schema: Schema, complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint) as refused:
-        upgraded("brew", schema)
+        upgrade("brew", schema)
 
     assert str(refused.value).startswith("brew: its schema")

@@ -14,7 +14,7 @@ from ez_ptc.formats.anthropic import messages as anthropic_turns
 from ez_ptc.formats.catalog import FORMATS, describe_all, names_for
 from ez_ptc.formats.gemini import messages as gemini_turns
 from ez_ptc.formats.naming.names import Names
-from ez_ptc.formats.naming.spelling import fitted
+from ez_ptc.formats.naming.spelling import fit_name
 from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.openai_chat.tools import NAMES
 from ez_ptc.formats.openai_responses import messages as responses_turns
@@ -120,12 +120,12 @@ def test_every_name_is_taken_or_refused_here(format_name: str, name: str) -> Non
 
 @given(st.lists(st.text(max_size=80), unique=True))
 def test_names_come_back_or_are_said_to_meet(names: list[str]) -> None:
-    usable = [name for name in names if fitted(name, NAMES)]
+    usable = [name for name in names if fit_name(name, NAMES)]
     tools = [Described(name, EMPTY) for name in usable]
     try:
         known = names_for(tools, "openai-chat")
     except DuplicateToolError:
-        assert len({fitted(name, NAMES) for name in usable}) < len(usable)
+        assert len({fit_name(name, NAMES) for name in usable}) < len(usable)
         return
 
     assert [known.to_tool(known.to_provider(name)) for name in usable] == usable

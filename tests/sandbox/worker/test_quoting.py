@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ez_ptc.sandbox.worker.quoting import (
-    indented,
+    indent_rest,
     item_text,
     literal,
     name_list,
@@ -75,7 +75,7 @@ def test_any_text_is_the_same_text_in_a_program(text: str) -> None:
 
 @given(TEXTS)
 def test_what_begins_a_line_of_an_exception_is_its_first_line(text: str) -> None:
-    first, *others = indented(text).splitlines() or [""]
+    first, *others = indent_rest(text).splitlines() or [""]
     assert text.startswith(first)
     assert all(line.startswith("    ") for line in others)
 

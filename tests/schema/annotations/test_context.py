@@ -13,8 +13,8 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import (
     NO_CONTEXT,
     Context,
+    context_arguments,
     context_names,
-    filled_contexts,
     is_context,
     takes_none,
 )
@@ -150,6 +150,6 @@ def test_a_functions_contexts_are_found_without_describing_it() -> None:
 
 
 def test_contexts_are_filled_by_name() -> None:
-    assert filled_contexts("buy", {"a": EMPTY, "b": 1}, 5) == {"a": 5, "b": 5}
-    assert filled_contexts("buy", {"b": 1}, NO_CONTEXT) == {"b": 1}
+    assert context_arguments("buy", {"a": EMPTY, "b": 1}, 5) == {"a": 5, "b": 5}
+    assert context_arguments("buy", {"b": 1}, NO_CONTEXT) == {"b": 1}
     assert repr(NO_CONTEXT) == "NO_CONTEXT"

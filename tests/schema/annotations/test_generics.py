@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 import pytest
 
-from ez_ptc.schema.annotations.generics import given_by_arguments, given_by_owner, is_hashable, rebuilt, substituted
+from ez_ptc.schema.annotations.generics import is_hashable, rebuilt, substitute, variables_of_method, variables_of_type
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -43,7 +43,7 @@ class Numbers(Pair[int, str]):
     ],
 )
 def test_a_type_variable_is_replaced_wherever_it_is(annotation: object, changed: object) -> None:
-    assert substituted(annotation, {T: int}) == changed
+    assert substitute(annotation, {T: int}) == changed
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,23 @@ def test_where_nothing_changes_the_type_is_the_same(annotation: object) -> None:
         return inner
 
     assert rebuilt(annotation, same) is annotation
-    assert substituted(annotation, {}) is annotation
+    assert substitute(annotation, {}) is annotation
 
 
 def test_an_object_says_what_its_classs_variables_are() -> None:
-    assert given_by_owner(Shelf[int]().put)[T] is int
-    assert given_by_owner(Numbers().put)[T] is int
-    assert given_by_owner(Numbers().put)[Self] is Numbers
-    assert given_by_owner(Numbers.made)[Self] is Numbers
-    assert given_by_owner(Pair[int, str]().other)[T] is str
-    assert given_by_owner(Pair[Any, str]().put)[T] is Any
+    assert variables_of_method(Shelf[int]().put)[T] is int
+    assert variables_of_method(Numbers().put)[T] is int
+    assert variables_of_method(Numbers().put)[Self] is Numbers
+    assert variables_of_method(Numbers.made)[Self] is Numbers
+    assert variables_of_method(Pair[int, str]().other)[T] is str
+    assert variables_of_method(Pair[Any, str]().put)[T] is Any
 
 
 def test_what_is_no_method_says_nothing() -> None:
-    assert given_by_owner(math.sin) == {}
-    assert given_by_owner(lambda: None) == {}
-    assert given_by_arguments(Shelf[int]) == {T: int}
-    assert given_by_arguments(Shelf) == {}
+    assert variables_of_method(math.sin) == {}
+    assert variables_of_method(lambda: None) == {}
+    assert variables_of_type(Shelf[int]) == {T: int}
+    assert variables_of_type(Shelf) == {}
 
 
 def test_a_type_with_a_list_in_it_cannot_be_looked_up() -> None:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from ez_ptc.schema.annotations.resolution import innermost, names_around, resolved, resolved_leniently
+from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
 
 
 class Depot:
@@ -64,21 +64,21 @@ def test_a_class_knows_the_names_of_its_module() -> None:
     ],
 )
 def test_text_becomes_what_it_names(annotation: object, found: object) -> None:
-    assert resolved(annotation, {"Final": Final, "ClassVar": ClassVar}) == found
+    assert resolve(annotation, {"Final": Final, "ClassVar": ClassVar}) == found
 
 
 @pytest.mark.parametrize("text", ["Nowhere", "nowhere.Thing", "nowhere.Thing[int]", "list[Nowhere] | None"])
 def test_what_is_not_there_is_stood_in_for(text: str) -> None:
     with pytest.raises(NameError):
-        resolved(text, {})
-    assert resolved_leniently(text, {}, {}) != text
+        resolve(text, {})
+    assert resolve_leniently(text, {}, {}) != text
 
 
 def test_what_is_not_there_may_be_known() -> None:
-    assert resolved_leniently("nowhere.Thing", {}, {"Thing": int}) is int
-    assert resolved_leniently("Thing", {"Thing": str}, {"Thing": int}) is str
+    assert resolve_leniently("nowhere.Thing", {}, {"Thing": int}) is int
+    assert resolve_leniently("Thing", {"Thing": str}, {"Thing": int}) is str
 
 
 @pytest.mark.parametrize("text", ["1 +", "1 / 0", "nowhere.__name__ / 0"])
 def test_what_helps_nobody_stays_as_it_is(text: str) -> None:
-    assert resolved_leniently(text, {}, {}) == text
+    assert resolve_leniently(text, {}, {}) == text

@@ -12,7 +12,7 @@ import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, RootModel, SecretStr, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
-from ez_ptc.schema.published_form import published_schemas
+from ez_ptc.schema.published_form import publish_schemas
 from ez_ptc.schema.types import REFUSALS
 
 Schema = dict[str, Any]
@@ -24,7 +24,7 @@ INTEGER: Schema = {"type": "integer"}
 
 
 def form_of(annotation: object) -> Schema:
-    schemas, definitions = published_schemas({"it": annotation}, {})
+    schemas, definitions = publish_schemas({"it": annotation}, {})
     return {**schemas["it"], "$defs": definitions} if definitions else schemas["it"]
 
 

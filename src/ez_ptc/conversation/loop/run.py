@@ -31,7 +31,7 @@ import anyio
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.turns import Ask, Execute, Run, Tell, result_messages, turns
-from ez_ptc.formats.content import delivered
+from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
@@ -214,7 +214,7 @@ async def _run_call(conversation: Conversation, call: ToolCall) -> ToolResult:
                 listener.call_ended(call, unknown)
             raise
         listener.raise_failure(result)
-        encode = partial(delivered, call.name, result, conversation.max_result_text)
+        encode = partial(deliverable_result, call.name, result, conversation.max_result_text)
         # A large result takes longer to encode than the event loop should be blocked.
         sent = encode() if is_little(result.output, most=MAX_WRITTEN) else await to_thread(encode)
         conversation.results[call.id] = sent

@@ -21,7 +21,7 @@ from ez_ptc.formats.cache import anthropic_mark, fit_marks
 from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, objects, read_body, text_or_empty, tool_call, with_unique_ids
 from ez_ptc.formats.lowering.strict import ANTHROPIC, strict
-from ez_ptc.formats.media import required
+from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names, names_of
 from ez_ptc.formats.ordering import (
     check_order,
@@ -300,7 +300,7 @@ def _block(message: Message, names: Names, sent_ids: Mapping[str, str]) -> _Json
     if isinstance(message, TextMessage):
         return text_part(message.text) | mark
     if isinstance(message, MediaMessage):
-        return required(media_part(message)) | mark
+        return require(media_part(message)) | mark
     if isinstance(message, ToolCallMessage):
         return {
             "type": "tool_use",

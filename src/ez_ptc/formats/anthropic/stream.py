@@ -8,7 +8,7 @@ from ez_ptc.errors import ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import INVALID_JSON, answer
 from ez_ptc.formats.json_reader import JsonObject, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.formats.wire import TextPieces, joined
+from ez_ptc.formats.wire import TextPieces, join_pieces
 from ez_ptc.messages import Answer
 from ez_ptc.schema.arguments.json_text import parse_value
 from ez_ptc.schema.safe_repr import safe_repr_with_type
@@ -92,7 +92,7 @@ class AnswerStream:
             initial = block.get("citations")
             citations = cast("list[object]", initial) if isinstance(initial, list) else []
             block["citations"] = [*citations, *pieces.pop("citation")]
-        if text := joined(cast("list[str]", [piece for piece in pieces.pop(_INPUT, ()) if piece])):
+        if text := join_pieces(cast("list[str]", [piece for piece in pieces.pop(_INPUT, ()) if piece])):
             # Parsed strictly: a number that JSON does not have could not be sent back.
             value = parse_value(text)
             block["input"] = cast("_Json", value) if isinstance(value, dict) else {INVALID_JSON: text}
@@ -132,7 +132,7 @@ def _join_pieces(pieces: Sequence[object]) -> object:
     texts = [*takewhile(lambda piece: isinstance(piece, str), reversed(pieces))]
     if not texts:
         return pieces[-1]
-    return joined(cast("list[str]", texts[::-1]))
+    return join_pieces(cast("list[str]", texts[::-1]))
 
 
 def _refuse(problem: str) -> NoReturn:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.anthropic.media import media_part, text_part
-from ez_ptc.formats.content import delivered, result_content
+from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable, without_one_of
@@ -52,7 +52,7 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
     del names
     blocks: list[dict[str, Any]] = []
     for call, result in answered:
-        sent = delivered(call.name, result)
+        sent = deliverable_result(call.name, result)
         content = result_content(sent, text_part, media_part)
         blocks.append({"type": "tool_result", "tool_use_id": call.id, "content": content, "is_error": not sent.success})
     return [{"role": "user", "content": blocks}] if blocks else []

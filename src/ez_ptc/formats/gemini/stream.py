@@ -8,7 +8,7 @@ from ez_ptc.errors import ConnectionFailedError
 from ez_ptc.formats.gemini.messages import answer
 from ez_ptc.formats.json_reader import JsonObject, read_body
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.formats.wire import TextPieces, joined, rejoined
+from ez_ptc.formats.wire import TextPieces, join_pieces, move_split_character
 from ez_ptc.messages import Answer
 
 __all__ = ["AnswerStream"]
@@ -87,9 +87,9 @@ class AnswerStream:
             self._parts.append((part, [text]))
 
     def _join_parts(self) -> list[_Json]:
-        parts = [{**part, "text": joined(pieces)} if pieces else {**part} for part, pieces in self._parts]
+        parts = [{**part, "text": join_pieces(pieces)} if pieces else {**part} for part, pieces in self._parts]
         # A character may be split between two parts that are not to be joined: it is moved to the second.
         for first, second in pairwise(parts):
             if isinstance(first.get("text"), str) and isinstance(second.get("text"), str):
-                first["text"], second["text"] = rejoined(first["text"], second["text"])
+                first["text"], second["text"] = move_split_character(first["text"], second["text"])
         return parts

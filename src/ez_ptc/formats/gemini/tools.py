@@ -7,7 +7,7 @@ Gemini accepts a tool's parameters as a subset of OpenAPI 3.0 (`parameters`) or 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import delivered, error_text, result_parts
+from ez_ptc.formats.content import deliverable_result, error_text, result_parts
 from ez_ptc.formats.describable import Describable
 from ez_ptc.formats.gemini.media import no_media_in_result, result_media_part, text_part
 from ez_ptc.formats.json_reader import JsonObject, tool_call
@@ -82,7 +82,7 @@ def results(
 
 
 def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: bool) -> dict[str, Any]:
-    result = delivered(call.name, result)
+    result = deliverable_result(call.name, result)
     response: dict[str, Any] = {"name": names.to_provider(call.name)}
     if not call.id.startswith(LOCAL_ID_PREFIX):
         response = {"id": call.id, **response}

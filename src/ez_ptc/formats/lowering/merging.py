@@ -5,9 +5,9 @@ from typing import Any, Final, cast
 
 from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 
-__all__ = ["flattened", "merged", "types_of"]
+__all__ = ["flatten", "merge", "types_of"]
 
 _LARGER: Final = frozenset(
     {"exclusiveMinimum", "minContains", "minItems", "minLength", "minProperties", "minimum", "uniqueItems"}
@@ -16,7 +16,7 @@ _SMALLER: Final = frozenset({"exclusiveMaximum", "maxItems", "maxLength", "maxPr
 _FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "writeOnly"})
 
 
-def flattened(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
+def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
     """Return a schema with no `$ref` and no `allOf` at its own level: what they say is merged into it.
 
     What cannot be said in one schema is left out and written into the description: the result may allow more than the
@@ -30,11 +30,11 @@ def flattened(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen
         seen.add(name)
         parts.insert(0, definitions[name])
     for part in parts:
-        flat = merged(flat, flattened(part, definitions, seen))
+        flat = merge(flat, flatten(part, definitions, seen))
     return flat
 
 
-def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
+def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
     """Return what holds where both hold, as far as one schema can say it; `one` has its way where it cannot."""
     one, other = _with_enum(one, other)
     both = dict(one)
@@ -46,7 +46,7 @@ def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
             both[key] = _COMBINED[key](both[key], value)
         elif both[key] != value and key not in _FIRST:
             lost[key] = value
-    return described(both, sentences(lost)) if lost else both
+    return with_sentences(both, sentences(lost)) if lost else both
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:
@@ -99,7 +99,7 @@ def _both_texts(one: str, other: str) -> str:
     return one if other in one else f"{one} {other}"
 
 
-def _united(one: Iterable[str], other: Iterable[str]) -> list[str]:
+def _union(one: Iterable[str], other: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*one, *other]))
 
 
@@ -112,6 +112,6 @@ _COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "items": _both,
     "patternProperties": _both_properties,
     "properties": _both_properties,
-    "required": _united,
+    "required": _union,
     "type": _both_types,
 }

@@ -7,7 +7,7 @@ from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.formats.lowering.strict import has_lookaround
 
 __all__ = ["as_openapi"]
@@ -60,60 +60,60 @@ class _Writer:
     def root(self, schema: Schema) -> Schema:
         if not schema["properties"] and schema.get("additionalProperties", False) is False:
             return {"type": "object"}
-        return self._made_of(self._plain.of(schema, ""), ())
+        return self._convert(self._plain.of(schema, ""), ())
 
-    def _made_of(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+    def _convert(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         self._made += 1
         if self._made > _LARGEST:
             raise _CannotSayError
         if "$ref" in plain:
-            return self._written_out(plain, inside)
+            return self._inline_reference(plain, inside)
         if "anyOf" in plain:
             return self._union(plain, inside)
         if "type" not in plain:
             raise _CannotSayError
-        return self._typed(plain, inside)
+        return self._convert_typed(plain, inside)
 
-    def _written_out(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+    def _inline_reference(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         name = plain["$ref"].removeprefix(PREFIX)
         if name in inside:
             raise _CannotSayError
         target = self._plain.of(self._definitions[name], name)
         notes = {key: value for key, value in plain.items() if key != "$ref"}
-        whole = described({**target, **notes}, target.get("description", ""))
-        return self._made_of(whole, (*inside, name))
+        whole = with_sentences({**target, **notes}, target.get("description", ""))
+        return self._convert(whole, (*inside, name))
 
     def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        made = [self._made_of(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
+        made = [self._convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
         nullable = len(made) < len(plain["anyOf"])
         flat: list[Schema] = []
         for item in made:
             flat += [part for part in item.get("anyOf", [item]) if part not in flat]
         if not flat:
             return _null(plain)
-        first = _told({**flat[0]}, plain, flat[0].get("description", ""))
+        first = _describe({**flat[0]}, plain, flat[0].get("description", ""))
         branches = [first, *flat[1:]]
         if nullable:
             branches = [{**branch, "nullable": True} for branch in branches]
         # Nothing may stand beside anyOf, so that the union's description is its first member's.
         return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
-    def _typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+    def _convert_typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         kind = plain["type"]
         if kind == "null":
             return _null(plain)
-        made = _told({"type": kind, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, "")
+        made = _describe({"type": kind, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, "")
         if texts := _texts(plain):
             made["enum"] = texts
         if kind == "array":
-            made["items"] = self._made_of(plain["items"], inside)
+            made["items"] = self._convert(plain["items"], inside)
         return {**made, **self._object(plain, inside)} if kind == "object" else made
 
     def _object(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         properties: dict[str, Schema] = plain["properties"]
         if not properties:
             raise _CannotSayError
-        made = {name: self._made_of(property_, inside) for name, property_ in properties.items()}
+        made = {name: self._convert(property_, inside) for name, property_ in properties.items()}
         return {"properties": made, **({"required": plain["required"]} if plain["required"] else {})}
 
 
@@ -124,7 +124,7 @@ def _takes(key: str, value: Any) -> bool:  # noqa: ANN401 - a keyword's value is
 
 
 def _null(plain: Schema) -> Schema:
-    return described({"type": "string", "nullable": True}, plain.get("description", ""), "Always null.")
+    return with_sentences({"type": "string", "nullable": True}, plain.get("description", ""), "Always null.")
 
 
 def _texts(plain: Schema) -> list[object]:
@@ -133,10 +133,10 @@ def _texts(plain: Schema) -> list[object]:
     return values if all(isinstance(value, str) and value for value in values) else []
 
 
-def _told(made: Schema, plain: Schema, own: str) -> Schema:
+def _describe(made: Schema, plain: Schema, own: str) -> Schema:
     """Return a schema with the description of `plain`, and a sentence for each keyword that is not taken."""
     untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not _takes(key, value)}
     if "enum" in plain and len(_texts(plain)) < len(plain["enum"]):
         untold["enum"] = plain["enum"]
     bare = {key: value for key, value in made.items() if key != "description"}
-    return described(bare, plain.get("description", ""), sentences(untold) if untold else "", own)
+    return with_sentences(bare, plain.get("description", ""), sentences(untold) if untold else "", own)

@@ -5,9 +5,9 @@ from typing import Any, Final, NoReturn
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, json_type
-from ez_ptc.formats.lowering.merging import flattened, types_of
+from ez_ptc.formats.lowering.merging import flatten, types_of
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.schema.safe_repr import safe_names, safe_repr
 
 __all__ = ["Plain"]
@@ -55,7 +55,7 @@ class Plain:
         if alone is not None:
             return alone
         written_out: set[str] = set()
-        flat = flattened(schema, self._definitions, written_out)
+        flat = flatten(schema, self._definitions, written_out)
         if (again := self._again(written_out, inside)) is not None:
             return _only_reference(again, schema)
         inside |= written_out
@@ -63,12 +63,12 @@ class Plain:
             return self._union(flat, path, inside)
         kinds = _types(flat)
         if len(kinds) == 1:
-            return self._typed(flat, kinds[0], path, inside)
+            return self._convert_typed(flat, kinds[0], path, inside)
         notes = {key: flat[key] for key in ANNOTATIONS if key in flat}
         if not kinds:
-            return described(notes, *_leftover(flat, _ANY_TYPE))
+            return with_sentences(notes, *_leftover(flat, _ANY_TYPE))
         without = {key: value for key, value in flat.items() if key not in ANNOTATIONS}
-        return _one_of_many([self._typed(without, kind, path, inside) for kind in kinds], notes)
+        return _one_of_many([self._convert_typed(without, kind, path, inside) for kind in kinds], notes)
 
     def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
         """Name a definition that would be written out within itself, or so deep within others that it must end."""
@@ -80,30 +80,30 @@ class Plain:
         base = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key not in (keyword, "oneOf")}
         notes = {key: schema[key] for key in ANNOTATIONS if key in schema}
         if keyword == "anyOf" and "oneOf" in schema:
-            notes = described(notes, sentences({"oneOf": schema["oneOf"]}))
+            notes = with_sentences(notes, sentences({"oneOf": schema["oneOf"]}))
         branches: list[Schema] = schema[keyword]
         if base and all(item.keys() <= {"description", "required"} for item in branches):
             wanted = "; or ".join(", ".join(item.get("required", ())) for item in branches)
-            return self.of({**base, **described(notes, f"At least one of: {wanted}.")}, path, inside)
+            return self.of({**base, **with_sentences(notes, f"At least one of: {wanted}.")}, path, inside)
         if not base:
             return _one_of_many([self.of(item, path, inside) for item in branches], notes)
-        whole = [flattened(item, self._definitions) for item in branches]
+        whole = [flatten(item, self._definitions) for item in branches]
         agreeing = [
             {"allOf": [base, branch]} for branch, flat in zip(branches, whole, strict=True) if _agree(base, flat)
         ]
         return _one_of_many([self.of(item, path, inside) for item in agreeing or [base]], notes)
 
-    def _typed(self, schema: Schema, kind: str, path: str, inside: frozenset[str]) -> Schema:
+    def _convert_typed(self, schema: Schema, kind: str, path: str, inside: frozenset[str]) -> Schema:
         kept = (BY_TYPE[kind] - _FURTHER - _STRUCTURE - _UNSAID) | ANNOTATIONS
         typed: Schema = {"type": kind, **{key: value for key, value in schema.items() if key in kept}}
         values = _values(schema)
         if values is not None:
             of_kind = [item for item in values if _is_of(kind, item)]
             if kind in ("object", "array"):
-                typed = described(typed, sentences({"enum": of_kind}))
+                typed = with_sentences(typed, sentences({"enum": of_kind}))
             elif of_kind and kind != "null":
                 typed["enum"] = of_kind
-        typed = described(typed, *_leftover(schema, (_FURTHER & BY_TYPE[kind]) | _ANY_TYPE))
+        typed = with_sentences(typed, *_leftover(schema, (_FURTHER & BY_TYPE[kind]) | _ANY_TYPE))
         if kind == "array":
             return self._array(typed, schema, path, inside)
         return self._object(typed, schema, path, inside) if kind == "object" else typed
@@ -116,7 +116,7 @@ class Plain:
         closed = "maxItems" in schema and schema["maxItems"] <= len(prefix)
         rest = [] if closed else [self.of(schema.get("items", {}), f"{path}[]", inside)]
         order = ", ".join(_brief(part) for part in each)
-        return described({**typed, "items": _one_of_many([*each, *rest], {})}, f"The items in order: {order}.")
+        return with_sentences({**typed, "items": _one_of_many([*each, *rest], {})}, f"The items in order: {order}.")
 
     def _object(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         properties: dict[str, Schema] = schema.get("properties", {})
@@ -128,7 +128,7 @@ class Plain:
         typed["required"] = [name for name in required if name in properties]
         typed["additionalProperties"] = _additional(schema)
         if missing := [name for name in required if name not in properties]:
-            return described(typed, f"These keys are required too: {safe_names(missing)}.")
+            return with_sentences(typed, f"These keys are required too: {safe_names(missing)}.")
         return typed
 
     def _refuse(self, path: str) -> NoReturn:
@@ -150,7 +150,7 @@ def _reference(schema: Mapping[str, Any]) -> Schema | None:
 def _only_reference(name: str, schema: Mapping[str, Any]) -> Schema:
     notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
     rest = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key != "$ref"}
-    return {"$ref": PREFIX + name, **described(notes, sentences(rest) if rest else "")}
+    return {"$ref": PREFIX + name, **with_sentences(notes, sentences(rest) if rest else "")}
 
 
 def _types(schema: Schema) -> list[str]:
@@ -205,11 +205,11 @@ def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
         inner = branch["anyOf"] if branch.keys() == {"anyOf"} else [branch]
         unique += [item for item in inner if item not in unique]
     if any(not item.keys() - ANNOTATIONS for item in unique):
-        return described(notes)  # a branch that takes anything takes everything
+        return with_sentences(notes)  # a branch that takes anything takes everything
     if len(unique) > 1:
         return {"anyOf": unique, **notes}
     [only] = unique
-    return described({**only, **notes}, only.get("description", ""))
+    return with_sentences({**only, **notes}, only.get("description", ""))
 
 
 def _brief(schema: Schema) -> str:

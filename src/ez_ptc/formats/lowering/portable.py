@@ -5,7 +5,7 @@ from typing import Any
 
 from ez_ptc.formats.lowering.keywords import Schema, rebuilt
 from ez_ptc.formats.lowering.merging import types_of
-from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.lowering.roots import with_object_root
 
 __all__ = ["portable", "without_one_of"]
 
@@ -15,7 +15,7 @@ def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
 
     Raises `SchemaError` for what is no schema of an object.
     """
-    return rebuilt(rooted(tool, schema), _with_items)
+    return rebuilt(with_object_root(tool, schema), _with_items)
 
 
 def without_one_of(schema: Schema) -> Schema:

@@ -24,7 +24,7 @@ class References:
     def __init__(self, tool: str, root: Mapping[str, Any]) -> None:
         self._tool = tool
         self._root = root
-        self._identified: dict[str, object] | None = None
+        self._schemas_with_id: dict[str, object] | None = None
         self._names: dict[int, str] = {}
         self._taken: set[str] = set()
         self._waiting: deque[tuple[str, object]] = deque()
@@ -45,21 +45,21 @@ class References:
         return self._waiting.popleft() if self._waiting else None
 
     def _target(self, ref: str, path: str) -> object:
-        target, seen = self._found(ref, path), {ref}
+        target, seen = self._resolve(ref, path), {ref}
         while (further := _only_reference(target)) is not None:
             if further in seen:
                 self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
             seen.add(further)
-            target = self._found(further, path)
+            target = self._resolve(further, path)
         return target
 
-    def _found(self, ref: str, path: str) -> object:
+    def _resolve(self, ref: str, path: str) -> object:
         document, _, fragment = ref.partition("#")
         start: object = self._identifier(document, ref, path) if document else self._root
         if fragment and not fragment.startswith("/"):
             return self._identifier(f"#{fragment}", ref, path)
         for segment in fragment[1:].split("/") if fragment else ():
-            keys = [_unescaped(item) for item in (segment, _decoded(segment))]
+            keys = [_unescape(item) for item in (segment, _decode_percent(segment))]
             found = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
             if not found:
                 self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")
@@ -67,14 +67,14 @@ class References:
         return start
 
     def _identifier(self, name: str, ref: str, path: str) -> object:
-        if self._identified is None:
-            self._identified = dict(_identified(self._root))
-        if name not in self._identified:
+        if self._schemas_with_id is None:
+            self._schemas_with_id = dict(_schemas_with_id(self._root))
+        if name not in self._schemas_with_id:
             self._refuse(path, f"{safe_repr(ref)} leads out of the schema: put what it refers to into its $defs")
-        return self._identified[name]
+        return self._schemas_with_id[name]
 
     def _free_name(self, ref: str) -> str:
-        last = _UNUSUAL.sub("_", _decoded(ref).rpartition("/")[2].lstrip("#"))[:_LONGEST_NAME] or "root"
+        last = _UNUSUAL.sub("_", _decode_percent(ref).rpartition("/")[2].lstrip("#"))[:_LONGEST_NAME] or "root"
         name, count = last, 1
         while name in self._taken:
             count += 1
@@ -102,17 +102,17 @@ def _child(part: object, key: str) -> object:
     return items[int(key)] if key.isascii() and key.isdecimal() and int(key) < len(items) else _NOTHING
 
 
-def _unescaped(segment: str) -> str:
+def _unescape(segment: str) -> str:
     return segment.replace("~1", "/").replace("~0", "~")
 
 
-def _decoded(text: str) -> str:
+def _decode_percent(text: str) -> str:
     return _PERCENT.sub(lambda found: bytes([int(found[1], 16)]), text.encode(errors="replace")).decode(
         errors="replace"
     )
 
 
-def _identified(root: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _schemas_with_id(root: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     waiting: list[object] = [root]
     seen: set[int] = set()
     while waiting:

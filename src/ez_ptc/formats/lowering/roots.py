@@ -5,30 +5,30 @@ from typing import Any, Final, cast
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, Schema
-from ez_ptc.formats.lowering.merging import flattened, merged, types_of
+from ez_ptc.formats.lowering.merging import flatten, merge, types_of
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import described, sentences
-from ez_ptc.formats.lowering.upgrade import upgraded
+from ez_ptc.formats.lowering.sentences import sentences, with_sentences
+from ez_ptc.formats.lowering.upgrade import upgrade
 from ez_ptc.schema.safe_repr import safe_names
 
-__all__ = ["rooted"]
+__all__ = ["with_object_root"]
 
 _UNIONS: Final = ("anyOf", "oneOf")
 _KEPT: Final = ANNOTATIONS | BY_TYPE["object"] | {"type"}
 
 
-def rooted(tool: str, schema: Mapping[str, Any]) -> Schema:
+def with_object_root(tool: str, schema: Mapping[str, Any]) -> Schema:
     """Return a tool's parameters as plain JSON Schema that is an object with `properties` at its root.
 
     A `$ref`, an `allOf` and a union at the root are merged into one object, in which an argument is required where
     every member of the union requires it; what that leaves out is a sentence in the description. Raises `SchemaError`
     where the schema allows no object.
     """
-    document = upgraded(tool, schema)
+    document = upgrade(tool, schema)
     definitions: dict[str, Schema] = document.pop("$defs", {})
-    root = _object(tool, flattened(document, definitions), definitions)
+    root = _object(tool, flatten(document, definitions), definitions)
     if rest := {key: value for key, value in root.items() if key not in _KEPT}:
-        root = described({key: value for key, value in root.items() if key in _KEPT}, sentences(rest))
+        root = with_sentences({key: value for key, value in root.items() if key in _KEPT}, sentences(rest))
     root = {**root, "type": "object", "properties": root.get("properties", {})}
     used = _reachable(root, definitions)
     return {**root, "$defs": used} if used else root
@@ -44,11 +44,11 @@ def _object(tool: str, schema: Schema, definitions: Mapping[str, Schema]) -> Sch
     for keyword in _UNIONS:
         if keyword in schema:
             branches: list[Schema] = schema.pop(keyword)
-            schema = _united(tool, schema, [flattened(branch, definitions) for branch in branches], definitions)
+            schema = _merge_branches(tool, schema, [flatten(branch, definitions) for branch in branches], definitions)
     return schema
 
 
-def _united(tool: str, base: Schema, branches: Sequence[Schema], definitions: Mapping[str, Schema]) -> Schema:
+def _merge_branches(tool: str, base: Schema, branches: Sequence[Schema], definitions: Mapping[str, Schema]) -> Schema:
     objects = [branch for branch in branches if not types_of(branch) or "object" in types_of(branch)]
     if not objects:
         _object(tool, {"type": [kind for branch in branches for kind in types_of(branch)]}, definitions)
@@ -75,7 +75,7 @@ def _united(tool: str, base: Schema, branches: Sequence[Schema], definitions: Ma
         one["additionalProperties"] = False
     sets = [safe_names(object_schema.get("required", ())) for object_schema in objects]
     told = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
-    return described(merged(base, one), told)
+    return with_sentences(merge(base, one), told)
 
 
 def _reachable(schema: Schema, definitions: Mapping[str, Schema]) -> dict[str, Schema]:

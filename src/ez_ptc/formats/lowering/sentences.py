@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-__all__ = ["described", "sentences", "without_surrogates"]
+__all__ = ["sentences", "with_sentences", "without_surrogates"]
 
 _LONGEST: Final = 600
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -48,7 +48,7 @@ def sentences(keywords: Mapping[str, Any]) -> str:
     return " ".join([*known, *flags, *further])
 
 
-def described(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
+def with_sentences(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
     """Return a schema with texts added to its description, each once."""
     given = schema.get("description")
     description = given if isinstance(given, str) else ""

@@ -16,8 +16,8 @@ from ez_ptc.formats.lowering.keywords import Schema
 from ez_ptc.formats.lowering.limits import check_limits, check_unions, unions
 from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.roots import rooted
-from ez_ptc.formats.lowering.sentences import described, sentences
+from ez_ptc.formats.lowering.roots import with_object_root
+from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "has_lookaround", "strict"]
@@ -87,7 +87,7 @@ def strict(tool: str, schema: Mapping[str, Any], *, rules: StrictRules = OPENAI)
     Raises `SchemaError` that names the tool, the parameter and the keyword for what strict mode cannot say: an object
     with any keys, a value of any type, and what is beyond the provider's limits.
     """
-    root = rooted(tool, schema)
+    root = with_object_root(tool, schema)
     definitions: dict[str, Schema] = root.pop("$defs", {})
     if not root["properties"]:
         root.setdefault("additionalProperties", False)  # a tool without parameters
@@ -117,14 +117,14 @@ class _Strict:
         self._nullable = nullable  # what is optional, which is then required
 
     def document(self, root: Schema, definitions: Mapping[str, Schema]) -> Schema:
-        body = self._made(self._plain.of(root, ""), "")
+        body = self._convert(self._plain.of(root, ""), "")
         written: dict[str, Schema] = {}
         while (name := next((item for item in self._referred if item not in written), None)) is not None:
-            written[name] = self._made(self._plain.of(definitions[name], name), name)
+            written[name] = self._convert(self._plain.of(definitions[name], name), name)
         return {**body, "$defs": written} if written else body
 
-    def _made(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
-        told = self._told(plain)
+    def _convert(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
+        told = self._describe(plain)
         if "$ref" in plain:
             self._referred[plain["$ref"].removeprefix(PREFIX)] = None
             alone = {"$ref": plain["$ref"]}
@@ -135,20 +135,20 @@ class _Strict:
             self._refuse(path, _ANY_ITEMS if path.endswith("[]") else _ANY)
         if nullable and plain["type"] != "null":
             return _with_null(
-                self._typed({key: item for key, item in plain.items() if key != "description"}, path), told
+                self._convert_typed({key: item for key, item in plain.items() if key != "description"}, path), told
             )
-        return {**self._typed(plain, path), **told}
+        return {**self._convert_typed(plain, path), **told}
 
     def _union(self, branches: list[Schema], told: Schema, path: str, *, nullable: bool) -> Schema:
-        made = [self._made(branch, path) for branch in branches]
+        made = [self._convert(branch, path) for branch in branches]
         if nullable and all(item.get("type") != "null" for item in made):
             made.append({"type": "null"})
         return {"anyOf": made, **told}
 
-    def _told(self, plain: Schema) -> Schema:
+    def _describe(self, plain: Schema) -> Schema:
         """Return the description, with a sentence for each keyword that the provider does not take."""
         untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not self._takes(key, value)}
-        return described(
+        return with_sentences(
             {key: plain[key] for key in ("description",) if key in plain}, sentences(untold) if untold else ""
         )
 
@@ -162,15 +162,15 @@ class _Strict:
         }
         return key not in fits or fits[key](value)
 
-    def _typed(self, plain: Schema, path: str) -> Schema:
-        kept = {key: value for key, value in plain.items() if key in ("type", "enum") or self._kept(key, value)}
+    def _convert_typed(self, plain: Schema, path: str) -> Schema:
+        kept = {key: value for key, value in plain.items() if key in ("type", "enum") or self._is_kept(key, value)}
         if plain["type"] == "array":
-            return {**kept, "items": self._made(plain["items"], f"{path}[]")}
+            return {**kept, "items": self._convert(plain["items"], f"{path}[]")}
         if plain["type"] == "object":
             return {**kept, **self._object(plain, path)}
         return kept
 
-    def _kept(self, key: str, value: object) -> bool:
+    def _is_kept(self, key: str, value: object) -> bool:
         return key not in _STRUCTURE and self._takes(key, value)
 
     def _object(self, plain: Schema, path: str) -> Schema:
@@ -184,7 +184,7 @@ class _Strict:
         required: list[str] = [*properties] if self._nullable else plain["required"]
         optional = {*required}.difference(plain["required"])
         made = {
-            name: self._made(property_, f"{path}.{name}" if path else name, nullable=name in optional)
+            name: self._convert(property_, f"{path}.{name}" if path else name, nullable=name in optional)
             for name, property_ in properties.items()
         }
         return {"properties": made, "required": required, "additionalProperties": False}

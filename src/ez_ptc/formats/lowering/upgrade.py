@@ -11,7 +11,7 @@ from ez_ptc.formats.lowering.references import References
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.schema.safe_repr import safe_repr
 
-__all__ = ["MAX_DEPTH", "upgraded"]
+__all__ = ["MAX_DEPTH", "upgrade"]
 
 MAX_DEPTH: Final = 100
 
@@ -24,7 +24,7 @@ _FLAGS: Final = frozenset({"deprecated", "readOnly", "uniqueItems", "writeOnly"}
 _BOOLEANS_STAY: Final = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 
 
-def upgraded(tool: str, schema: Mapping[str, Any]) -> Schema:
+def upgrade(tool: str, schema: Mapping[str, Any]) -> Schema:
     """Return a copy of a schema that is plain JSON Schema of draft 2020-12.
 
     Every `$ref` in it is `#/$defs/…` and leads somewhere; what is not referred to is left out, and so are keywords
@@ -71,7 +71,7 @@ class _Upgrade:
         if key == "type":
             return self._type(value, path)
         if key in NAMED:
-            return {key: self._named(value, path, depth)}
+            return {key: self._schemas_by_name(value, path, depth)}
         if key in LISTED:
             listed = self._list(value, path)
             return (
@@ -81,7 +81,7 @@ class _Upgrade:
             return {key: value}
         return {key: self._schema(value, path, depth)} if key in SINGLE else self._plain(key, value, path)
 
-    def _named(self, value: object, path: str, depth: int) -> dict[str, Schema]:
+    def _schemas_by_name(self, value: object, path: str, depth: int) -> dict[str, Schema]:
         if not isinstance(value, Mapping):
             self._refuse(path, f"an object of schemas is wanted there, got {safe_repr(value)}")
         schemas = cast("Mapping[object, object]", value)
@@ -124,9 +124,9 @@ class _Upgrade:
             )
             return {key: list(dict.fromkeys(names))} if names else {}
         if key in ("const", "default"):
-            return {key: _copied(value)} if _is_json(value) else {}
+            return {key: _copy_json(value)} if _is_json(value) else {}
         if key == "dependentRequired":
-            return {key: _copied(cast("object", value))} if isinstance(value, Mapping) and _is_json(value) else {}
+            return {key: _copy_json(cast("object", value))} if isinstance(value, Mapping) and _is_json(value) else {}
         if key in _TEXTS:
             return {key: without_surrogates(value)} if isinstance(value, str) else {}
         return {key: value} if _fits(key, value) else {}
@@ -134,7 +134,7 @@ class _Upgrade:
     def _values(self, key: str, values: list[object], path: str) -> Schema:
         if key == "enum" and not all(map(_is_json, values)):
             self._refuse(path, f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers")
-        unique = {json.dumps(value, sort_keys=True): _copied(value) for value in values if _is_json(value)}
+        unique = {json.dumps(value, sort_keys=True): _copy_json(value) for value in values if _is_json(value)}
         return {key: list(unique.values())} if unique else {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
@@ -159,7 +159,7 @@ def _is_json(value: Any) -> bool:  # noqa: ANN401 - whatever a schema has there
     return True
 
 
-def _copied(value: object) -> object:
+def _copy_json(value: object) -> object:
     return json.loads(json.dumps(value))
 
 
@@ -208,7 +208,7 @@ def _dependencies(part: Schema) -> None:
             part[keyword] = {**part.get(keyword, {}), name: dependency}
 
 
-def _required_flags(part: Schema) -> None:
+def _convert_required_flags(part: Schema) -> None:
     properties = part.get("properties")
     if not isinstance(properties, Mapping):
         return
@@ -236,7 +236,7 @@ _REWRITES: Final[tuple[Callable[[Schema], None], ...]] = (
     _tuples,
     _exclusive_flags,
     _dependencies,
-    _required_flags,
+    _convert_required_flags,
     _other_references,
     _example,
 )

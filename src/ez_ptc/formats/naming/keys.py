@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from ez_ptc.formats.lowering.keywords import Schema, rebuilt
 from ez_ptc.formats.lowering.references import PREFIX
-from ez_ptc.formats.lowering.sentences import described
-from ez_ptc.formats.naming.spelling import NameRules, fitted
+from ez_ptc.formats.lowering.sentences import with_sentences
+from ez_ptc.formats.naming.spelling import NameRules, fit_name
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["KeyRules", "Keys", "keys_of"]
@@ -42,18 +42,18 @@ class Keys:
         """Return the parameters with the keys as the provider takes them; the description of each says its own."""
         if not self.sent:
             return self.schema
-        return rebuilt(self.schema, self._renamed) if self.everywhere else self._renamed(self.schema)
+        return rebuilt(self.schema, self._rename_schema) if self.everywhere else self._rename_schema(self.schema)
 
     def to_own(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the keys that the tool knows, given those that the provider does."""
         received = {name: key for key, name in self.sent.items()}
-        return cast("dict[str, Any]", self._walked(arguments, [self.schema], received, 0))
+        return cast("dict[str, Any]", self._rename_value(arguments, [self.schema], received, 0))
 
     def to_sent(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the keys that the provider knows, given those that the tool does."""
-        return cast("dict[str, Any]", self._walked(arguments, [self.schema], self.sent, 0))
+        return cast("dict[str, Any]", self._rename_value(arguments, [self.schema], self.sent, 0))
 
-    def _renamed(self, schema: Schema) -> Schema:
+    def _rename_schema(self, schema: Schema) -> Schema:
         done = dict(schema)
         for keyword in ("properties", "dependentSchemas", "dependentRequired"):
             if keyword in done:
@@ -61,7 +61,7 @@ class Keys:
         if "properties" in done:
             own = {name: key for key, name in self.sent.items()}
             done["properties"] = {
-                name: described(item, f"Called {safe_repr(own[name])}.") if name in own else item
+                name: with_sentences(item, f"Called {safe_repr(own[name])}.") if name in own else item
                 for name, item in done["properties"].items()
             }
         if "dependentRequired" in done:
@@ -71,7 +71,7 @@ class Keys:
     def _all(self, keys: Sequence[str]) -> list[str]:
         return [self.sent.get(key, key) for key in keys]
 
-    def _walked(self, value: object, schemas: Sequence[Schema], names: Mapping[str, str], depth: int) -> object:
+    def _rename_value(self, value: object, schemas: Sequence[Schema], names: Mapping[str, str], depth: int) -> object:
         """Rename the keys of a value that these schemas have properties for; free data keep theirs."""
         if depth > _DEEPEST or (depth and not self.everywhere):
             return value
@@ -79,7 +79,7 @@ class Keys:
         if isinstance(value, list):
             items = [item["items"] for item in whole if isinstance(item.get("items"), dict)]
             items += [part for item in whole for part in item.get("prefixItems", ())]
-            return [self._walked(item, items, names, depth + 1) for item in cast("list[object]", value)]
+            return [self._rename_value(item, items, names, depth + 1) for item in cast("list[object]", value)]
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
@@ -91,7 +91,7 @@ class Keys:
         renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
         renamed = {key: name for key, name in renamed.items() if name not in fields}
         return {
-            renamed.get(key, key): self._walked(field, known.get(key, []), names, depth + 1)
+            renamed.get(key, key): self._rename_value(field, known.get(key, []), names, depth + 1)
             for key, field in fields.items()
         }
 
@@ -110,7 +110,9 @@ def keys_of(schema: Schema, rules: KeyRules) -> Keys:
     sent: dict[str, str] = {}
     for at, key in enumerate(found):
         if key not in taken:
-            sent[key] = _free(fitted(key, rules.names) or f"parameter_{at + 1}", {*taken, *sent.values()}, rules.names)
+            sent[key] = _free(
+                fit_name(key, rules.names) or f"parameter_{at + 1}", {*taken, *sent.values()}, rules.names
+            )
     return Keys(schema, sent, rules.everywhere)
 
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from ez_ptc.errors import DuplicateToolError, SchemaError
 from ez_ptc.formats.describable import Describable
-from ez_ptc.formats.lowering.roots import rooted
+from ez_ptc.formats.lowering.roots import with_object_root
 from ez_ptc.formats.naming.keys import KeyRules, Keys, keys_of
-from ez_ptc.formats.naming.spelling import NameRules, fitted
+from ez_ptc.formats.naming.spelling import NameRules, fit_name
 from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["Names", "names_of"]
@@ -40,7 +40,7 @@ class Names:
         """Return what a tool is called at the provider that another one's answer has called, and that may be gone."""
         if name in self.sent or self.rules is None:
             return self.to_provider(name)
-        return fitted(name, self.rules) or _NAMELESS
+        return fit_name(name, self.rules) or _NAMELESS
 
     def to_tool(self, name: str) -> str:
         """Return the name of the tool that the provider calls so; a name that nobody knows stays as it is."""
@@ -66,7 +66,7 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
     received: dict[str, str] = {}
     known: dict[str, Keys] = {}
     for tool in tools:
-        near = fitted(tool.name, rules)
+        near = fit_name(tool.name, rules)
         if not near:
             message = (
                 f"{safe_repr(tool.name)}: the provider takes no such name for a tool: give it one with letters of the "
@@ -77,7 +77,7 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
             raise DuplicateToolError(_collision(received[near], tool.name, near))
         received[near] = tool.name
         sent[tool.name] = near
-        if keys is not None and (own := keys_of(rooted(tool.name, tool.parameters), keys)).sent:
+        if keys is not None and (own := keys_of(with_object_root(tool.name, tool.parameters), keys)).sent:
             known[tool.name] = own
     return Names(sent, received, known, rules)
 

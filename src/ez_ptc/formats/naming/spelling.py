@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["NameRules", "fitted"]
+__all__ = ["NameRules", "fit_name"]
 
 _HASH_DIGITS: Final = 8
 
@@ -30,7 +30,7 @@ class NameRules:
         return re.fullmatch(f"[{self.first}][{self.characters}]{{0,{self.longest - 1}}}", name) is not None
 
 
-def fitted(name: str, rules: NameRules) -> str:
+def fit_name(name: str, rules: NameRules) -> str:
     """Return a name as a provider takes it: itself where that can be, or the nearest that is allowed.
 
     Letters lose their accents, other characters become `_`, and a name that is too long ends in a hash of the whole. A

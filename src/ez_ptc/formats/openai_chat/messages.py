@@ -8,7 +8,7 @@ from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty
-from ez_ptc.formats.media import required
+from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_chat.media import media_part, text_part
 from ez_ptc.formats.openai_chat.tools import describe
@@ -28,7 +28,7 @@ from ez_ptc.formats.openai_shapes.requests import (
 from ez_ptc.formats.openai_shapes.servers import OPENAI, is_mistral, is_openai, is_original
 from ez_ptc.formats.ordering import check_order, refuse_late_instructions, refuse_previous_response, split_instructions
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.formats.wire import encodable_text, joined
+from ez_ptc.formats.wire import encodable_text, join_pieces
 from ez_ptc.messages import (
     Answer,
     Entry,
@@ -135,7 +135,7 @@ def content_text(content: object) -> str:
             text = fields.get("text")
             if fields.get("type") == "text" and isinstance(text, str):
                 texts.append(text)
-    return joined(texts)
+    return join_pieces(texts)
 
 
 # Requests -------------------------------------------------------------------------------------------------------------
@@ -194,9 +194,9 @@ class _MessagesBuilder:
         if isinstance(entry, TextMessage):
             part = text_part(entry.text)
         elif is_mistral(self._server):
-            part = required(mistral_media_part(entry))
+            part = require(mistral_media_part(entry))
         else:
-            part = required(media_part(entry))
+            part = require(media_part(entry))
         return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:

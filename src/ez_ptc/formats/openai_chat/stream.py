@@ -10,7 +10,7 @@ from ez_ptc.formats.openai_chat.messages import answer, content_text
 from ez_ptc.formats.openai_shapes.answers import raise_reported_error
 from ez_ptc.formats.openai_shapes.servers import OPENAI
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.formats.wire import TextPieces, is_cut, joined
+from ez_ptc.formats.wire import TextPieces, is_cut, join_pieces
 from ez_ptc.messages import Answer
 from ez_ptc.schema.safe_repr import safe_repr_with_type
 
@@ -134,7 +134,7 @@ def _join_values(key: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a
     if key in _CONSTANT_FIELDS or (key == "name" and len({repr(value) for value in present}) == 1):
         return _first_true(present)
     if all(isinstance(value, str) for value in present):
-        return joined(cast("Sequence[str]", present))
+        return join_pieces(cast("Sequence[str]", present))
     if all(isinstance(value, Mapping) for value in present):
         return _join_objects(cast("Sequence[Mapping[str, Any]]", present))
     # Mistral's models think in parts, and then write text.
@@ -148,7 +148,7 @@ def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
     parts: list[object] = []
     for is_text, group in groupby((value for value in values if value), lambda value: isinstance(value, str)):
         if is_text:
-            parts.append({"type": "text", "text": joined(cast("Iterable[str]", group))})
+            parts.append({"type": "text", "text": join_pieces(cast("Iterable[str]", group))})
         else:
             parts.extend(part for value in cast("Iterable[list[object]]", group) for part in value)
     return _with_whole_characters(parts)

@@ -10,7 +10,7 @@ from ez_ptc.formats.cache import has_marks, openai_mark
 from ez_ptc.formats.catalog import names_for
 from ez_ptc.formats.content import result_of_message
 from ez_ptc.formats.json_reader import JsonObject, read_body, text_or_empty, with_unique_ids
-from ez_ptc.formats.media import required
+from ez_ptc.formats.media import require
 from ez_ptc.formats.naming.names import Names
 from ez_ptc.formats.openai_responses.items import (
     PROVIDER,
@@ -190,7 +190,7 @@ class _ItemsBuilder:
                 self._items.append({"role": "user", "content": entry.text})
 
     def _part(self, entry: TextMessage | MediaMessage) -> _Json:
-        part = text_part(entry.text) if isinstance(entry, TextMessage) else required(media_part(entry))
+        part = text_part(entry.text) if isinstance(entry, TextMessage) else require(media_part(entry))
         return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ez_ptc.formats.content import delivered, result_content
+from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, objects, tool_call
 from ez_ptc.formats.lowering.portable import portable
@@ -59,6 +59,6 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
     del names
     items: list[dict[str, Any]] = []
     for call, result in answered:
-        output = result_content(delivered(call.name, result), text_part, media_part)
+        output = result_content(deliverable_result(call.name, result), text_part, media_part)
         items.append({"type": "function_call_output", "call_id": call.id, "output": output})
     return items

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ez_ptc.formats.content import delivered, result_content
+from ez_ptc.formats.content import deliverable_result, result_content
 from ez_ptc.formats.describable import Describable, is_strict
 from ez_ptc.formats.json_reader import JsonObject, tool_call
 from ez_ptc.formats.lowering.portable import portable
@@ -55,7 +55,7 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
 
 def result_message(call: ToolCall, result: ToolResult, *, for_mistral: bool = False) -> dict[str, Any]:
     """Return the message with a call's result. OpenAI accepts only text in it, Mistral also media."""
-    sent = delivered(call.name, result)
+    sent = deliverable_result(call.name, result)
     content = result_content(sent, text_part, mistral_media_part if for_mistral else no_media_in_result)
     if isinstance(content, list) and not for_mistral:
         content = "\n".join(part["text"] for part in content)

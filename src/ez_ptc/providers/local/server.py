@@ -90,7 +90,7 @@ class LocalServer:
                 start_new_session=True,
             )
             try:
-                self.url = self._loaded(self.process, words)
+                self.url = self._load(self.process, words)
             except BaseException:
                 self.process.kill()
                 self.close()
@@ -113,7 +113,7 @@ class LocalServer:
             process.kill()
             process.communicate()
 
-    def _loaded(self, process: subprocess.Popen[str], words: IO[str]) -> str:
+    def _load(self, process: subprocess.Popen[str], words: IO[str]) -> str:
         """Send the settings, tell the progress of loading, and return the address once it is served."""
         stdin, stdout = _pipes(process)
         with suppress(BrokenPipeError):  # it has ended already, and its last words say why

@@ -15,7 +15,7 @@ from ez_ptc.errors import MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["NO_PACKAGES", "Packages", "find_packages", "needed_by"]
+__all__ = ["NO_PACKAGES", "Packages", "dependencies_of", "find_packages"]
 
 _NAME: Final = re.compile(r"[\w.-]+")
 
@@ -55,7 +55,7 @@ def find_packages(names: Iterable[str]) -> Packages:
 
 
 @functools.cache
-def needed_by(names: tuple[str, ...]) -> tuple[str, ...]:
+def dependencies_of(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the modules of all that packages say they depend on, as far as it is installed, without their own."""
     from importlib import metadata
 

@@ -63,7 +63,7 @@ class ProcessSession:
                 if not self._may_repeat(exchange):
                     break
                 exchange = self._attempt(code, channel, limits)
-            return self._told(exchange)
+            return self._finish(exchange)
         finally:
             busy.release()
             self._end_if_closed()
@@ -80,7 +80,7 @@ class ProcessSession:
                 if not self._may_repeat(exchange):
                     break
                 exchange = await self._aattempt(code, channel, limits)
-            return self._told(exchange)
+            return self._finish(exchange)
         finally:
             busy.release()
             self._end_if_closed()
@@ -156,7 +156,7 @@ class ProcessSession:
         self._end("")
         return True
 
-    def _told(self, exchange: Exchange) -> ExecutionResult:
+    def _finish(self, exchange: Exchange) -> ExecutionResult:
         """Return the result of a program and, where the worker cannot be used any more, say so in it."""
         result = exchange.result()
         if exchange.is_reusable:

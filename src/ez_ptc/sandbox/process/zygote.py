@@ -29,7 +29,7 @@ from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.process.boot.files import boot_file
 from ez_ptc.sandbox.process.boot.host import MARK
 from ez_ptc.sandbox.process.boot.interpreter import find_interpreter
-from ez_ptc.sandbox.process.packages import needed_by
+from ez_ptc.sandbox.process.packages import dependencies_of
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
 
@@ -341,7 +341,7 @@ def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[so
 def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
     flags = [*_FLAGS, "-B"] if sys.dont_write_bytecode else _FLAGS
     packages = settings.packages
-    wanted = json.dumps([packages.names, packages.places, needed_by(packages.names) if packages.names else ()])
+    wanted = json.dumps([packages.names, packages.places, dependencies_of(packages.names) if packages.names else ()])
     arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]
     return subprocess.Popen(
         [interpreter.path, *flags, *arguments],

@@ -10,7 +10,7 @@ import linecache
 import types
 from typing import TYPE_CHECKING
 
-from .source_repair import understood
+from .source_repair import repair_source
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -63,14 +63,14 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     # As CPython reads a file.
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return text, _parsed(text, number)
+        return text, _parse(text, number)
     except SyntaxError:
-        if better := understood(text):
-            return better, _parsed(better, number)
+        if better := repair_source(text):
+            return better, _parse(better, number)
         raise
 
 
-def _parsed(text: str, number: int) -> ast.Module:
+def _parse(text: str, number: int) -> ast.Module:
     filename = file_name(number)
     # Each line with its end, as linecache has them: tracebacks count on it when they point at a column. A text has more
     # ends of lines than a program.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_LINE",
     "MAX_QUOTED",
-    "indented",
+    "indent_rest",
     "item_text",
     "literal",
     "name_list",
@@ -103,7 +103,7 @@ def on_one_line(text: str, most: int | None = None) -> str:
     return text if most is None or len(text) <= most else f"{text[:most]}…"
 
 
-def indented(text: str) -> str:
+def indent_rest(text: str) -> str:
     """Return text all of whose lines but the first are indented, whatever ends them."""
     return f"\n{_MARGIN}".join(str.splitlines(text))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["understood"]
+__all__ = ["repair_source"]
 
 _MOST = 100_000
 """Characters of a program of which other forms are tried."""
@@ -30,13 +30,13 @@ _CODE = re.compile(
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
 
 
-def understood(text: str) -> str:
+def repair_source(text: str) -> str:
     """Return the program that a text means which Python does not understand as it is, or "" where there is none."""
     if len(text) > _MOST:
         return ""
-    for unescaped in dict.fromkeys((text, _unescaped(text))):
+    for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
         for block in (*_blocks(unescaped), unescaped):
-            for form in dict.fromkeys((block, _dedented(block), _dedented_but_first(block))):
+            for form in dict.fromkeys((block, _dedent(block), _dedent_rest(block))):
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
@@ -53,7 +53,7 @@ def _is_program(text: str) -> bool:
     return any(isinstance(node, _DOES_SOMETHING) for node in ast.walk(tree))
 
 
-def _unescaped(text: str) -> str:
+def _unescape_newlines(text: str) -> str:
     r"""Return a text on one line with the ends of lines that are written as ``\n`` in it."""
     text = text.strip()
     if "\n" in text or "\\n" not in text:
@@ -77,7 +77,7 @@ def _blocks(text: str) -> Iterator[str]:
         yield before
         return
     whole = text[fences[0].end() : fences[-1].start()].strip("\n")
-    if _is_python(fences[0][1]) and _is_program(_dedented(whole)):
+    if _is_python(fences[0][1]) and _is_program(_dedent(whole)):
         yield whole
     ends = [fence.start() for fence in fences[1:]] + [len(text)]
     inner = [
@@ -103,11 +103,11 @@ def _is_code(block: str) -> bool:
     return bool(block.strip()) and not _ERROR.search(block) and bool(_CODE.search(block))
 
 
-def _dedented(text: str) -> str:
+def _dedent(text: str) -> str:
     return textwrap.dedent(text).strip("\n")
 
 
-def _dedented_but_first(text: str) -> str:
+def _dedent_rest(text: str) -> str:
     first, _, rest = text.strip("\n").partition("\n")
     if first.lstrip().startswith("#"):  # what was indented under it may have been its condition
         return text

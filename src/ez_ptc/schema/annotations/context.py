@@ -7,9 +7,9 @@ from types import UnionType
 from typing import Annotated, Final, NewType, NoReturn, TypeVar, Union, get_args, get_origin
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.schema.annotations.resolution import alias_value, innermost, names_around, resolved_leniently
+from ez_ptc.schema.annotations.resolution import alias_value, innermost, names_around, resolve_leniently
 
-__all__ = ["NO_CONTEXT", "Context", "context_default", "context_names", "filled_contexts", "is_context", "takes_none"]
+__all__ = ["NO_CONTEXT", "Context", "context_arguments", "context_default", "context_names", "is_context", "takes_none"]
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def context_names(function: Callable[..., object]) -> dict[str, object]:
         return {}
     names = names_around(innermost(function))
     annotations = {
-        parameter.name: resolved_leniently(parameter.annotation, names, {"Context": Context})
+        parameter.name: resolve_leniently(parameter.annotation, names, {"Context": Context})
         for parameter in parameters
         if parameter.kind not in _VARIADIC
     }
@@ -110,7 +110,7 @@ def context_names(function: Callable[..., object]) -> dict[str, object]:
     }
 
 
-def filled_contexts(tool: str, contexts: Mapping[str, object], context: object) -> dict[str, object]:
+def context_arguments(tool: str, contexts: Mapping[str, object], context: object) -> dict[str, object]:
     """Return the arguments for the parameters that the host fills, each the one context.
 
     `contexts` are those parameters with what they get where the host passes no context. Raises TypeError where one

@@ -55,7 +55,7 @@ def prose(docstring: str) -> str:
         else:
             kept.append("")
             number = end
-    return "\n\n".join(_unwrapped(paragraph) for paragraph in _paragraphs(kept))
+    return "\n\n".join(_unwrap(paragraph) for paragraph in _paragraphs(kept))
 
 
 def parameter_texts(docstring: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def parameter_texts(docstring: str) -> dict[str, str]:
         except ParseError:
             continue
         for parameter in parsed.params:
-            text = "\n\n".join(map(_unwrapped, _paragraphs((parameter.description or "").splitlines())))
+            text = "\n\n".join(map(_unwrap, _paragraphs((parameter.description or "").splitlines())))
             names = [name.strip(" *`") for name in parameter.arg_name.split(",")] if text else []
             texts.update((name, text) for name in names if style is DocstringStyle.GOOGLE or name not in texts)
     return texts
@@ -86,7 +86,7 @@ def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
         line = lines[number].rstrip()
         number += 1
         if _ARGUMENTS.fullmatch(line):
-            end = _indented_end(lines, number)
+            end = _end_of_indent(lines, number)
             for entry in _ENTRY.split(dedent("\n".join(lines[number:end])).strip("\n")):
                 yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", DocstringStyle.GOOGLE
             number = end
@@ -104,11 +104,11 @@ def _section_end(lines: list[str], start: int) -> int | None:
     if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):
         return _numpy_end(lines, start + 2)
     if _FIELD.match(line) or _GOOGLE.fullmatch(line):
-        return _indented_end(lines, start + 1)
+        return _end_of_indent(lines, start + 1)
     return None
 
 
-def _indented_end(lines: list[str], start: int) -> int:
+def _end_of_indent(lines: list[str], start: int) -> int:
     for number in range(start, len(lines)):
         if lines[number].strip() and not lines[number][0].isspace():
             return number
@@ -132,7 +132,7 @@ def _paragraphs(lines: list[str]) -> list[list[str]]:
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _unwrapped(paragraph: list[str]) -> str:
+def _unwrap(paragraph: list[str]) -> str:
     if any(_LAID_OUT.match(line) for line in paragraph):
         return "\n".join(paragraph)
     return " ".join(paragraph)

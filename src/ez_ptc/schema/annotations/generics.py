@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union
 
 import typing_extensions
 
-__all__ = ["given_by_arguments", "given_by_owner", "is_alias", "is_hashable", "rebuilt", "substituted"]
+__all__ = ["is_alias", "is_hashable", "rebuilt", "substitute", "variables_of_method", "variables_of_type"]
 
 # The one of `typing` is of Python 3.12, and may be another class than the one that stands in for it before.
 _ALIASES: Final = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
@@ -45,34 +45,34 @@ def rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN4
     return origin[changed[0] if len(changed) == 1 else changed]
 
 
-def substituted(annotation: Any, given: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - any form of type
+def substitute(annotation: Any, given: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - any form of type
     """Return a type with what `given` has in place of type variables and the like."""
     if not given:
         return annotation
     if isinstance(annotation, TypeVar) or annotation in _SELF:
         return given.get(annotation, annotation)
-    return rebuilt(annotation, lambda inner: substituted(inner, given))
+    return rebuilt(annotation, lambda inner: substitute(inner, given))
 
 
-def given_by_arguments(annotation: object) -> dict[Any, Any]:
+def variables_of_type(annotation: object) -> dict[Any, Any]:
     """Return what a generic type says of its type variables, as `Page[int]` does."""
     parameters = getattr(typing.get_origin(annotation), "__parameters__", ())
     return dict(zip(parameters, typing.get_args(annotation), strict=False))
 
 
-def given_by_owner(function: object) -> dict[Any, Any]:
+def variables_of_method(function: object) -> dict[Any, Any]:
     """Return what the object of a bound method says of `Self`, and of the type variables of the method's class."""
     owner: object = getattr(function, "__self__", None)
     if owner is None or inspect.ismodule(owner):
         return {}
     cls: Any = owner if isinstance(owner, type) else type(owner)
-    given: dict[Any, Any] = given_by_arguments(getattr(owner, "__orig_class__", None))
+    given: dict[Any, Any] = variables_of_type(getattr(owner, "__orig_class__", None))
     name: str = getattr(function, "__name__", "")
     home = next((item for item in cls.__mro__ if name in vars(item)), cls)
-    return {**_given_to(home, cls, given), **dict.fromkeys(_SELF, cls)}
+    return {**_variables_of_base(home, cls, given), **dict.fromkeys(_SELF, cls)}
 
 
-def _given_to(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ANN401 - any class
+def _variables_of_base(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ANN401 - any class
     """Return what the variables of a base class are; `given` says what those of the class itself are."""
     if home is cls:
         return given
@@ -81,6 +81,6 @@ def _given_to(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  #
     for base in bases:
         origin: Any = typing.get_origin(base) or base
         if isinstance(origin, type) and issubclass(origin, home):
-            inner = {variable: substituted(argument, given) for variable, argument in given_by_arguments(base).items()}
-            return _given_to(home, origin, inner)
+            inner = {variable: substitute(argument, given) for variable, argument in variables_of_type(base).items()}
+            return _variables_of_base(home, origin, inner)
     return {}

@@ -19,13 +19,13 @@ from typing import Annotated, Any, ClassVar, Final, ForwardRef, Literal, NotRequ
 
 from pydantic import ConfigDict
 
-from ez_ptc.schema.annotations.generics import given_by_arguments, is_alias, substituted
-from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, filled
+from ez_ptc.schema.annotations.generics import is_alias, substitute, variables_of_type
+from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, set_entries
 from ez_ptc.schema.annotations.records import EMPTY, READ_ONLY, fields_of, has_fields
-from ez_ptc.schema.annotations.resolution import resolved_leniently
+from ez_ptc.schema.annotations.resolution import resolve_leniently
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
-__all__ = ["LENIENT", "plain_types", "unwrapped"]
+__all__ = ["LENIENT", "plain_types", "unwrap"]
 
 LENIENT: Final = ConfigDict(arbitrary_types_allowed=True)
 
@@ -74,7 +74,7 @@ def plain_types(
     return {name: simplifier.plain_type(annotation) for name, annotation in annotations.items()}
 
 
-def unwrapped(annotation: object) -> object:
+def unwrap(annotation: object) -> object:
     """Return a type without `Annotated`, `NewType`, `InitVar` and the qualifiers of a field."""
     while True:
         if typing.get_origin(annotation) in _WRAPPERS:
@@ -95,9 +95,9 @@ class _Simplifier:
         self._open: dict[object, bool] = {}  # aliases being resolved, and whether each contains itself
 
     def plain_type(self, annotation: object) -> Any:  # noqa: ANN401 - any form of type
-        annotation = unwrapped(annotation)
+        annotation = unwrap(annotation)
         if isinstance(annotation, str | ForwardRef):
-            resolved = resolved_leniently(annotation, dict(self._namespace), {})
+            resolved = resolve_leniently(annotation, dict(self._namespace), {})
             return str if isinstance(resolved, str | ForwardRef) else self.plain_type(resolved)
         if isinstance(annotation, TypeVar):
             return self._union(annotation.__constraints__ or (annotation.__bound__ or str,))
@@ -126,7 +126,7 @@ class _Simplifier:
         except NameError:  # the value of an alias is evaluated on first use
             value = str
         given = dict(zip(definition.__type_params__, typing.get_args(alias), strict=False))
-        plain = self.plain_type(substituted(value, given))
+        plain = self.plain_type(substitute(value, given))
         # An alias that contains itself has to stay: only by its name can it be referred to.
         return alias if self._open.pop(alias) and self._is_usable(alias) else plain
 
@@ -163,12 +163,12 @@ class _Simplifier:
         if annotation not in self._records:
             record = self._records[annotation] = empty_typed_dict(cls)
             record.__pydantic_config__ = LENIENT  # the class's own settings say how it is validated
-            given = given_by_arguments(annotation)
+            given = variables_of_type(annotation)
             entries: dict[str, Any] = {}
             for field in fields_of(cls, _hints(cls, self._namespace)):
-                plain = self.plain_type(substituted(field.hint, given))
+                plain = self.plain_type(substitute(field.hint, given))
                 entries[field.key] = Required[plain] if field.default is EMPTY else NotRequired[plain]
-            filled(record, entries)
+            set_entries(record, entries)
         return self._records[annotation]
 
 
@@ -182,7 +182,7 @@ def _hints(cls: Any, namespace: Mapping[str, Any]) -> Mapping[str, object]:  # n
             module_names: dict[str, Any] = getattr(sys.modules.get(base.__module__), "__dict__", {})
             names = {**module_names, **namespace, cls.__name__: cls}
             annotations = inspect.get_annotations(base)
-            hints.update((name, resolved_leniently(hint, names, {})) for name, hint in annotations.items())
+            hints.update((name, resolve_leniently(hint, names, {})) for name, hint in annotations.items())
         return hints
 
 

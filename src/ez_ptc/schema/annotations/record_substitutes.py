@@ -9,10 +9,10 @@ import typing_extensions
 from pydantic import ConfigDict, Field, WrapValidator
 from pydantic.fields import FieldInfo
 
-from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, renamed
+from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, rename_keys
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
-__all__ = ["empty_typed_dict", "filled", "record_twin"]
+__all__ = ["empty_typed_dict", "record_twin", "set_entries"]
 
 _LEFT_OUT: Final = object()
 
@@ -34,7 +34,7 @@ def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made a
     return made
 
 
-def filled(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 - a class that is made at run time
+def set_entries(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 - a class that is made at run time
     """Give a TypedDict its entries, each `Required[...]` or `NotRequired[...]`."""
     made.__annotations__ = dict(entries)
     made.__required_keys__ = frozenset(name for name, hint in entries.items() if typing.get_origin(hint) is Required)
@@ -55,7 +55,7 @@ def record_twin(record: Record) -> tuple[Any, Callable[[_Change], None]]:
             hints = [_entry(field, change) for field in _all_fields(record)]
             made.__annotations__ = dict(zip(made._fields, hints, strict=True))
         else:
-            filled(made, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
+            set_entries(made, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
 
     return Annotated[made, WrapValidator(_Builder(record))], fill
 
@@ -82,7 +82,7 @@ class _Builder:
         if isinstance(value, self._cls):
             return value
         if (self._names or self._made) and isinstance(value, dict):
-            value = renamed(cast("dict[object, object]", value), self._names, self._made)
+            value = rename_keys(cast("dict[object, object]", value), self._names, self._made)
         validated = validate(value)
         if self._places:
             given = zip(self._places, validated[self._skipped :], strict=True)
@@ -131,10 +131,10 @@ def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - a
 
 def _entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
     changed = change(field.hint)
-    return Annotated[changed, WrapValidator(_checked)] if field.converts else changed
+    return Annotated[changed, WrapValidator(_validate)] if field.converts else changed
 
 
-def _checked(value: object, validate: Callable[[object], object]) -> object:
+def _validate(value: object, validate: Callable[[object], object]) -> object:
     # The class converts it itself, and expects what it was sent.
     validate(value)
     return value

@@ -26,7 +26,7 @@ __all__ = [
     "is_struct_meta",
     "is_typed_dict",
     "record_of",
-    "renamed",
+    "rename_keys",
     "typed_dict_entry",
 ]
 
@@ -219,7 +219,7 @@ def _dataclass_default(field: "dataclasses.Field[object]") -> object:
     return EMPTY if made is dataclasses.MISSING else UNKNOWN
 
 
-def renamed(
+def rename_keys(
     given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
 ) -> dict[object, object]:
     """Return a dict with other names for some keys, where it has none of those yet, and without those in `made`."""

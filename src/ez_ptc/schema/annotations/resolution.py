@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Final, ForwardRef, cast, get_origin
 
-__all__ = ["alias_value", "innermost", "names_around", "resolved", "resolved_leniently"]
+__all__ = ["alias_value", "innermost", "names_around", "resolve", "resolve_leniently"]
 
 _EMPTY: Final = inspect.Parameter.empty
 _AnyCallable = Callable[..., object]
@@ -59,7 +59,7 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
     return names
 
 
-def resolved(annotation: object, names: dict[str, Any]) -> object:
+def resolve(annotation: object, names: dict[str, Any]) -> object:
     """Evaluate an annotation, and what is still text within it.
 
     The text is an expression: this raises whatever that raises.
@@ -75,14 +75,14 @@ def resolved(annotation: object, names: dict[str, Any]) -> object:
     return typing.get_type_hints(holder, names, include_extras=True)["it"]
 
 
-def resolved_leniently(annotation: object, names: dict[str, Any], known: dict[str, Any]) -> object:
+def resolve_leniently(annotation: object, names: dict[str, Any], known: dict[str, Any]) -> object:
     """Evaluate an annotation in which names may be missing, as those imported for type checkers only are.
 
     What is missing is looked for in `known`, whatever module it would be of, and is else a class of its own. Returns
     the annotation as it is where that does not help.
     """
     try:
-        return resolved(annotation, _LenientNames(names, known))
+        return resolve(annotation, _LenientNames(names, known))
     except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
         return annotation
 

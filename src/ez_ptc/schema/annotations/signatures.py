@@ -13,9 +13,9 @@ import typing_extensions
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import Context, is_context
-from ez_ptc.schema.annotations.generics import given_by_arguments, given_by_owner, is_hashable, substituted
+from ez_ptc.schema.annotations.generics import is_hashable, substitute, variables_of_method, variables_of_type
 from ez_ptc.schema.annotations.records import typed_dict_entry
-from ez_ptc.schema.annotations.resolution import innermost, names_around, resolved, resolved_leniently
+from ez_ptc.schema.annotations.resolution import innermost, names_around, resolve, resolve_leniently
 
 __all__ = [
     "EMPTY",
@@ -85,7 +85,7 @@ class Signature:
     returns: object
     namespace: dict[str, Any]
 
-    def spelled(self, spellings: Mapping[str, str]) -> "Signature":
+    def with_spellings(self, spellings: Mapping[str, str]) -> "Signature":
         """Return the same with other names for some parameters."""
         if not spellings:
             return self
@@ -116,7 +116,7 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
     reader = _Reader(name, function, lenient=lenient)
     return Signature(
         tuple(found for parameter in signature.parameters.values() for found in reader.parameters(parameter)),
-        reader.returned(signature.return_annotation),
+        reader.resolve_return(signature.return_annotation),
         reader.names,
     )
 
@@ -152,7 +152,7 @@ def annotation_text(annotation: object) -> str:
     A `NewType` is what it stands for, since its name is known to nobody who reads the text, and so is a type variable
     with a bound.
     """
-    annotation = _unwrapped(annotation)
+    annotation = _unwrap(annotation)
     if (text := _SPELLED.get(annotation) if is_hashable(annotation) else None) is not None:
         return text
     if isinstance(annotation, list):
@@ -189,7 +189,7 @@ def _is_plain(value: object) -> bool:
     return value is None or type(value) in (str, bytes, bool, int, float)
 
 
-def _unwrapped(annotation: object) -> object:
+def _unwrap(annotation: object) -> object:
     while True:
         if isinstance(annotation, NewType):
             annotation = annotation.__supertype__
@@ -238,34 +238,34 @@ class _Reader:
         self._tool = tool
         self._is_lenient = lenient
         self.names = names_around(innermost(function), owner=getattr(function, "__self__", None))
-        self._given = given_by_owner(function)
+        self._given = variables_of_method(function)
         self._is_by_position = _passes_by_position(function)
 
     def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
         """Return what a parameter is to a caller: itself, the entries of a TypedDict, or nothing for other `**more`."""
         if parameter.kind in _VARIADIC:
             return [] if self._is_lenient else self._entries(parameter)
-        annotation, hidden = self._resolved(parameter)
+        annotation, hidden = self._resolve(parameter)
         positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
         if self._is_by_position and positional:
             by_name = False
         return [Parameter(parameter.name, annotation, parameter.default, positional, by_name, hidden)]
 
-    def returned(self, annotation: object) -> object:
+    def resolve_return(self, annotation: object) -> object:
         try:
-            return substituted(resolved(annotation, self.names), self._given)
+            return substitute(resolve(annotation, self.names), self._given)
         except Exception:  # noqa: BLE001 - an expression may raise anything, and what is returned can do without a schema
             return annotation
 
     def _entries(self, parameter: inspect.Parameter) -> list[Parameter]:
-        lenient = resolved_leniently(parameter.annotation, self.names, {})
+        lenient = resolve_leniently(parameter.annotation, self.names, {})
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL or get_origin(lenient) not in _UNPACKS:
             return []
         kind: Any = get_args(lenient)[0]
         cls = get_origin(kind) or kind
         entries = {
-            name: typed_dict_entry(cls, name, substituted(hint, given_by_arguments(kind)))
+            name: typed_dict_entry(cls, name, substitute(hint, variables_of_type(kind)))
             for name, hint in typing.get_type_hints(cls, localns=self.names, include_extras=True).items()
         }
         return [
@@ -273,14 +273,14 @@ class _Reader:
             for name, (hint, is_required) in entries.items()
         ]
 
-    def _resolved(self, parameter: inspect.Parameter) -> tuple[object, bool]:
+    def _resolve(self, parameter: inspect.Parameter) -> tuple[object, bool]:
         """Return the type of a parameter, and whether it is unknown and kept from the model for that."""
         if self._is_lenient:
-            return resolved_leniently(parameter.annotation, self.names, {"Context": Context}), False
+            return resolve_leniently(parameter.annotation, self.names, {"Context": Context}), False
         try:
-            return substituted(resolved(parameter.annotation, self.names), self._given), False
+            return substitute(resolve(parameter.annotation, self.names), self._given), False
         except Exception as error:  # the text of an annotation is an expression and may raise anything
-            lenient = resolved_leniently(parameter.annotation, self.names, {"Context": Context})
+            lenient = resolve_leniently(parameter.annotation, self.names, {"Context": Context})
             if is_context(lenient):
                 return lenient, False
             if parameter.default is not EMPTY:

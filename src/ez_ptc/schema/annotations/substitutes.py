@@ -17,8 +17,8 @@ import typing_extensions
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
-from ez_ptc.schema.annotations.generics import given_by_arguments, is_alias, is_hashable, rebuilt, substituted
-from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, filled, record_twin
+from ez_ptc.schema.annotations.generics import is_alias, is_hashable, rebuilt, substitute, variables_of_type
+from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, record_twin, set_entries
 from ez_ptc.schema.annotations.records import (
     READ_ONLY,
     field_info,
@@ -139,7 +139,7 @@ class _Twins:
         if any(map(_is_unset, arguments)):
             left = tuple(argument for argument in arguments if not _is_unset(argument))
             return self.of(Union[left])  # noqa: UP007 - the members are known at run time only
-        changed = _constrained(rebuilt(annotation, self.of))
+        changed = _convert_constraints(rebuilt(annotation, self.of))
         text = own_text(annotation)
         return changed if text is None or _is_said(annotation) else Annotated[changed, Field(description=text)]
 
@@ -150,7 +150,7 @@ class _Twins:
         if annotation not in self._known:
             self._known[annotation] = annotation  # where it refers to itself
             given = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
-            value = substituted(alias.__value__, given)
+            value = substitute(alias.__value__, given)
             changed = self.of(value)
             self._known[annotation] = annotation if changed is value else changed
         return self._known[annotation]
@@ -163,10 +163,10 @@ class _Twins:
         hints = self._hints(annotation)
         if is_typed_dict(cls):
             made = self._known[annotation] = empty_typed_dict(cls)
-            filled(made, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
+            set_entries(made, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
         elif self._records:
             made = self._known[annotation] = empty_typed_dict(cls)
-            filled(made, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
+            set_entries(made, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
         else:
             self._known[annotation], fill = record_twin(record_of(cls, hints))
             fill(self.of)
@@ -216,8 +216,8 @@ class _Twins:
             except NameError:  # a class that is local to a function: its module does not know its neighbours
                 names = {**self._namespace, cls.__name__: cls}
                 hints = typing.get_type_hints(cls, localns=names, include_extras=True)
-            given = given_by_arguments(annotation)
-            self._hints_of[annotation] = {name: substituted(hint, given) for name, hint in hints.items()}
+            given = variables_of_type(annotation)
+            self._hints_of[annotation] = {name: substitute(hint, given) for name, hint in hints.items()}
         return self._hints_of[annotation]
 
 
@@ -229,7 +229,7 @@ def _is_meant_for_others(annotation: object) -> bool:
     return is_untold or any(map(is_struct_meta, typing.get_args(annotation)[1:]))
 
 
-def _constrained(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
+def _convert_constraints(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     """Return an `Annotated` with msgspec's constraints as pydantic's."""
     metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
     if not any(map(is_struct_meta, metadata)):

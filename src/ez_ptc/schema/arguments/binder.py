@@ -7,10 +7,10 @@ from typing import Final, NoReturn, cast
 from pydantic import ValidationError
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.annotations.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
 from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.errors import Complaints, Field
-from ez_ptc.schema.arguments.repair import Mended, mended
+from ez_ptc.schema.arguments.repair import Repaired, repair_values
 from ez_ptc.schema.arguments.validation import TooCostlyError, Validation
 from ez_ptc.schema.arguments.value_sizes import is_little
 
@@ -59,49 +59,51 @@ class ArgumentBinder:
         Every parameter may be passed by name. Raises `ArgumentsError` that names everything that is wrong at once, and
         TypeError for a host that passes no context where one is needed.
         """
-        given = self._joined(args, kwargs) if args else cast("dict[str, object]", kwargs)
+        given = self._by_name(args, kwargs) if args else cast("dict[str, object]", kwargs)
         sentences: tuple[str, ...] = ()
         if given is not None and given.keys() <= self.fields.keys():
             try:
                 values = self.validation.quick(given)
             except ValidationError as error:
-                values, sentences = self._mended(args, kwargs, error)
+                values, sentences = self._repair(args, kwargs, error)
             except TooCostlyError:
                 self._refuse(_TOO_COSTLY)
             except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
-                values, sentences = self._mended(args, kwargs, None)
+                values, sentences = self._repair(args, kwargs, None)
         else:
-            values, sentences = self._mended(args, kwargs, None)
+            values, sentences = self._repair(args, kwargs, None)
         for name in self.nullable:
             values.setdefault(name, None)
         if self.contexts:
-            values.update(filled_contexts(self.tool, self.contexts, context))
-        return self._bound(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
+            values.update(context_arguments(self.tool, self.contexts, context))
+        return self._bind_values(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
         return self.validation.is_ready and is_little(args, kwargs) and not self.validation.runs_code
 
-    def _joined(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
+    def _by_name(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
         """Return all arguments by name; None where there are too many, or one is given twice."""
         joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
         return joined if len(joined) == len(args) + len(kwargs) else None
 
-    def _bound(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
+    def _bind_values(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
         last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
         names = list(self.by_position_only)[: last + 1]
         args = tuple(values.pop(name, self.by_position_only[name]) for name in names)
         return BoundCall(args, values, sentences)
 
-    def _mended(
+    def _repair(
         self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
     ) -> tuple[dict[str, object], tuple[str, ...]]:
         """Put right what can be. Raises ArgumentsError that says everything that is wrong."""
         complaints = Complaints(self.fields, self.places.names_at)
         values = complaints.of_names(self.positional, args, kwargs)
-        mending: Mended | None = None
+        mending: Repaired | None = None
         try:
-            mending = self.validation.within(lambda given: mended(given, error, self.validation, self.places), values)
+            mending = self.validation.within(
+                lambda given: repair_values(given, error, self.validation, self.places), values
+            )
             if mending.error is not None:
                 complaints.of_values(mending.error, mending.values)
         except TooCostlyError:
@@ -121,7 +123,7 @@ class ArgumentBinder:
         # Missing arguments have been told of, and those of pydantic's errors that are about them are left out.
         for name, value in values.items():
             try:
-                mending = mended({name: value}, None, self.validation, self.places)
+                mending = repair_values({name: value}, None, self.validation, self.places)
                 if mending.error is not None:
                     complaints.of_values(mending.error, mending.values)
             except TooCostlyError:

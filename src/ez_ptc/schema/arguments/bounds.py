@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, SchemaValidator, core_schema
 
-from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, mapped, mapped_inside
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas
 
 __all__ = ["Bounds", "TooCostlyError", "run_within"]
 
@@ -147,13 +147,13 @@ class _Repeated:
         found = known.get((id(self), id(value)))
         if found is None:
             # The value is kept, so that no other object gets its id.
-            found = known[id(self), id(value)] = (value, *self._tried(validate, value))
+            found = known[id(self), id(value)] = (value, *self._try(validate, value))
         _, outcome, refusal = found
         if refusal is not None:
             raise refusal.with_traceback(None)
         return outcome
 
-    def _tried(self, validate: Callable[[object], object], value: object) -> tuple[object, Exception | None]:
+    def _try(self, validate: Callable[[object], object], value: object) -> tuple[object, Exception | None]:
         run = _run()
         run.step()
         if run.level == _MAX_LEVELS:
@@ -212,29 +212,31 @@ class Bounds:
         if node["type"] != "union":
             return False
         choices = map(_schema_of, node["choices"])
-        return sum(any(inner["type"] not in _SCALARS for inner in self._opened(choice)) for choice in choices) > 1
+        return (
+            sum(any(inner["type"] not in _SCALARS for inner in self._value_schemas(choice)) for choice in choices) > 1
+        )
 
-    def _opened(self, node: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
+    def _value_schemas(self, node: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
         """Yield the schemas of values behind references, defaults, validators and unions."""
         kind = node["type"]
         if kind == "definition-ref":
             ref = node["schema_ref"]
             if ref not in seen and ref in self._definitions:
-                yield from self._opened(self._definitions[ref], seen | {ref})
+                yield from self._value_schemas(self._definitions[ref], seen | {ref})
         elif kind in _UNIONS:
             choices: Any = node["choices"]
             for choice in choices.values() if kind == "tagged-union" else choices:
-                yield from self._opened(_schema_of(choice), seen)
+                yield from self._value_schemas(_schema_of(choice), seen)
         elif kind == "chain":
-            yield from self._opened(node["steps"][0], seen)
+            yield from self._value_schemas(node["steps"][0], seen)
         elif "fields" not in node and (inner := next((node[key] for key in _INNER if key in node), None)) is not None:
-            yield from self._opened(inner, seen)
+            yield from self._value_schemas(inner, seen)
         else:
             yield node
 
     def _cost(self, node: Node) -> int:
         # What stands around a schema costs no more than that, which is looked at by itself.
-        opened = self._opened(node) if node["type"] in _UNIONS else (node,)
+        opened = self._value_schemas(node) if node["type"] in _UNIONS else (node,)
         return sum(_members(item) + len(item.get("fields", ())) for item in opened)
 
     def _within_others(self, unions: list[Node]) -> dict[int, _Nested]:
@@ -249,7 +251,7 @@ class Bounds:
                 continue
             same = next((item for item in made if item.union["choices"] == union["choices"]), None)
             if same is None:
-                same = _Nested(union, self._expected(union))
+                same = _Nested(union, self._expected_text(union))
                 made.append(same)
             found[id(union)] = same
         return found
@@ -268,8 +270,8 @@ class Bounds:
                 pending.append(self._definitions[inner["schema_ref"]])
         return found
 
-    def _expected(self, union: Node) -> str:
-        return " | ".join(dict.fromkeys(map(_name, self._opened(union))))
+    def _expected_text(self, union: Node) -> str:
+        return " | ".join(dict.fromkeys(map(_name, self._value_schemas(union))))
 
 
 class _Changer:
@@ -283,16 +285,18 @@ class _Changer:
         self._definitions = definitions
         self._fail_fast = fail_fast
         self._metered = metered
-        self._changed: list[Node] = [mapped(definition, self._change) for definition in definitions.values()]
+        self._changed: list[Node] = [map_schemas(definition, self._change) for definition in definitions.values()]
 
     def validator(self, root: Node) -> Callable[[Any], Any]:
         """Return the validation of the whole schema."""
         for repeated in set(self._repeated.values()):
             union = {key: value for key, value in repeated.nested.union.items() if key != "ref"}
-            repeated.validate = self._made(self._union(union))
-        return self._made(mapped(root["schema"] if root["type"] == "definitions" else root, self._change))
+            repeated.validate = self._make_validator(self._union(union))
+        return self._make_validator(
+            map_schemas(root["schema"] if root["type"] == "definitions" else root, self._change)
+        )
 
-    def _made(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
+    def _make_validator(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
         whole = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema
         try:
             # Else pydantic uses the validators that nested models were built with, which are not bounded.
@@ -302,25 +306,25 @@ class _Changer:
 
     def _change(self, node: Node) -> Node:
         if self._metered and node["type"] in _METERED and id(node) not in self._repeated:
-            inner = self._bounded({key: value for key, value in node.items() if key != "ref"})
-            return _before(_counted, inner, node.get("ref"))
-        return self._bounded(node)
+            inner = self._bound_node({key: value for key, value in node.items() if key != "ref"})
+            return _before(_count, inner, node.get("ref"))
+        return self._bound_node(node)
 
-    def _bounded(self, node: Node) -> Node:
+    def _bound_node(self, node: Node) -> Node:
         if (repeated := self._repeated.get(id(node))) is not None:
             return cast("Node", core_schema.no_info_plain_validator_function(repeated, ref=node.get("ref")))
         if node["type"] == "union":
             return self._union(node)
         hashed = node.get("items_schema") if node["type"] in ("set", "frozenset") else node.get("keys_schema")
         if hashed is not None and not self._is_hashed_at_random(hashed):
-            return self._guarded(node, hashed)
-        return mapped_inside(self._stopping(node), self._change)
+            return self._guard_hashes(node, hashed)
+        return map_inner_schemas(self._stopping(node), self._change)
 
     def _stopping(self, node: Node) -> Node:
         return {**node, "fail_fast": True} if self._fail_fast and node["type"] in _FAIL_FAST else node
 
     def _union(self, node: Node) -> Node:
-        return mapped_inside({**node, "choices": list(self._choices(node))}, self._change)
+        return map_inner_schemas({**node, "choices": list(self._choices(node))}, self._change)
 
     def _choices(self, union: Node, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
         """Yield the choices of a union; where one is a nested union, its choices, to be compared with the others."""
@@ -338,10 +342,14 @@ class _Changer:
             schema = schema["schema"]
         return schema["type"] in _HASHED_AT_RANDOM or schema["type"] in ("enum", "literal")
 
-    def _guarded(self, node: Node, hashed: Node) -> Node:
+    def _guard_hashes(self, node: Node, hashed: Node) -> Node:
         """Return a schema of a set or a dict that looks at the hashes first."""
-        inner = mapped_inside({key: value for key, value in self._stopping(node).items() if key != "ref"}, self._change)
-        keys = _Keys(lambda: self._made(core_schema.list_schema(mapped(hashed, self._change), fail_fast=True)))
+        inner = map_inner_schemas(
+            {key: value for key, value in self._stopping(node).items() if key != "ref"}, self._change
+        )
+        keys = _Keys(
+            lambda: self._make_validator(core_schema.list_schema(map_schemas(hashed, self._change), fail_fast=True))
+        )
         return _before(keys, inner, node.get("ref"))
 
 
@@ -350,7 +358,7 @@ class _Keys:
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self._make = make
-        self._made: Callable[[Any], Any] | None = None
+        self._make_validator: Callable[[Any], Any] | None = None
 
     def __repr__(self) -> str:  # what pydantic calls it in an error
         return "keys"
@@ -363,10 +371,10 @@ class _Keys:
         return cast("object", value)
 
     def _check(self, keys: list[object]) -> None:
-        if self._made is None:
-            self._made = self._make()
+        if self._make_validator is None:
+            self._make_validator = self._make()
         try:
-            hashes = list(map(hash, self._made(keys)))
+            hashes = list(map(hash, self._make_validator(keys)))
         except (ValidationError, TypeError):  # a key is wrong or has no hash, and is told of as such
             return
         ((_, most),) = Counter(hashes).most_common(1)
@@ -376,7 +384,7 @@ class _Keys:
             raise PydanticCustomError(msg, message)
 
 
-def _counted(value: object) -> object:
+def _count(value: object) -> object:
     _run().step()
     return value
 

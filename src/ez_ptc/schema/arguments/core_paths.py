@@ -35,25 +35,25 @@ class Places:
 
     def names_at(self, path: _Path) -> list[str]:
         """Return the names of the fields of the records that may stand at a path, as JSON has them."""
-        fields = (inner for schema in self._schemas_at(path) for inner in _named_fields(schema))
+        fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
         return list(dict.fromkeys(str(_aliases(field)[0] or name) for name, field in fields))
 
     def at(self, path: _Path) -> Place:
         """Return what is wanted at a path of keys and indices, in any branch of a union."""
-        found = self._found_at(path)
+        found = self._find(path)
         members = [member for schema in self._schemas_at(path) for member in _members(schema)]
         return Place(members, any(map(_may_be_left_out, found)))
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
-        found = (item.get("schema", item) if _is_field(item) else item for item in self._found_at(path))
-        return [opened for schema in found for opened in _opened(schema, self._definitions)]
+        found = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
+        return [opened for schema in found for opened in _value_schemas(schema, self._definitions)]
 
-    def _found_at(self, path: _Path) -> list[_Schema]:
+    def _find(self, path: _Path) -> list[_Schema]:
         """Return the fields and the schemas that a path leads to."""
         found: list[_Schema] = [self._root]
         for step in path:
             inner = (item.get("schema", item) if _is_field(item) else item for item in found)
-            opened = _each_once(schema for item in inner for schema in _opened(item, self._definitions))
+            opened = _each_once(schema for item in inner for schema in _value_schemas(item, self._definitions))
             # Several branches of a union may lead to one schema, and would at every level again.
             found = _each_once(item for schema in opened for item in _inner(schema, step))
         return found
@@ -63,19 +63,19 @@ def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:
     return list({id(schema): schema for schema in schemas}.values())
 
 
-def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
+def _value_schemas(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
     """Yield the schemas of values behind unions, defaults, validators and references."""
     kind = schema["type"]
     if kind == "definition-ref":
-        yield from _opened(definitions[schema["schema_ref"]], definitions)
+        yield from _value_schemas(definitions[schema["schema_ref"]], definitions)
     elif kind in ("union", "tagged-union"):
         choices: list[Any] = list(schema["choices"].values() if kind == "tagged-union" else schema["choices"])
         for choice in choices:
-            yield from _opened(cast("Any", choice)[0] if isinstance(choice, tuple) else choice, definitions)
+            yield from _value_schemas(cast("Any", choice)[0] if isinstance(choice, tuple) else choice, definitions)
     elif kind == "chain":
-        yield from _opened(schema["steps"][0], definitions)
+        yield from _value_schemas(schema["steps"][0], definitions)
     elif inner := next((schema[key] for key in _INNER if key in schema and kind not in _FIELDS), None):
-        yield from _opened(inner, definitions)
+        yield from _value_schemas(inner, definitions)
     else:
         yield schema
 
@@ -83,7 +83,7 @@ def _opened(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Sc
 def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
     """Yield the fields, items or values of a schema that a step of a path leads to."""
     if schema["type"] in _FIELDS:
-        for number, (name, item) in enumerate(_named_fields(schema)):
+        for number, (name, item) in enumerate(_fields_by_name(schema)):
             if step in (name, number) or step in _aliases(item):
                 yield item
         return
@@ -95,7 +95,7 @@ def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
             yield items[min(step, len(cast("list[_Schema]", items)) - 1)]
 
 
-def _named_fields(schema: _Schema) -> list[tuple[str, _Schema]]:
+def _fields_by_name(schema: _Schema) -> list[tuple[str, _Schema]]:
     fields: Any = schema.get("fields", schema.get("arguments_schema", ())) if schema["type"] in _FIELDS else ()
     return [*fields.items()] if isinstance(fields, Mapping) else [(item["name"], item) for item in fields]
 

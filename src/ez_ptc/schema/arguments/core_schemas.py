@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-__all__ = ["Node", "has_pattern", "inner_schemas", "mapped", "mapped_inside", "runs_code"]
+__all__ = ["Node", "has_pattern", "inner_schemas", "map_inner_schemas", "map_schemas", "runs_code"]
 
 Node = dict[str, Any]
 """A core schema; pydantic's own types for them are one for each kind."""
@@ -17,7 +17,7 @@ _NESTED: Final = (dict, list, tuple)
 _CALLED: Final = ("custom_init", "default_factory", "post_init")
 
 
-def mapped(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - any part of a core schema
+def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - any part of a core schema
     """Return a part of a core schema with each schema in it changed, or the part itself where nothing changes.
 
     `change` gets every schema, outer ones first. It returns what stands in its place, or None to leave the schema as it
@@ -26,19 +26,19 @@ def mapped(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - a
     if isinstance(part, dict):
         fields = cast("Node", part)
         instead = change(fields) if isinstance(fields.get("type"), str) else None
-        return mapped_inside(fields, change) if instead is None else instead
+        return map_inner_schemas(fields, change) if instead is None else instead
     if not isinstance(part, list | tuple):
         return part
     items = cast("Sequence[object]", part)
-    changed = [mapped(item, change) for item in items]
+    changed = [map_schemas(item, change) for item in items]
     if all(new is old for new, old in zip(changed, items, strict=True)):
         return items
     return tuple(changed) if isinstance(items, tuple) else changed
 
 
-def mapped_inside(fields: Node, change: Callable[[Node], Any]) -> Node:
-    """Return a schema with each schema in it changed, as `mapped` does, but not itself."""
-    changed = {key: new for key, part in _parts(fields) if (new := mapped(part, change)) is not part}
+def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:
+    """Return a schema with each schema in it changed, as `map_schemas` does, but not itself."""
+    changed = {key: new for key, part in _parts(fields) if (new := map_schemas(part, change)) is not part}
     return {**fields, **changed} if changed else fields
 
 

@@ -21,7 +21,7 @@ from pydantic_core import (
     to_jsonable_python,
 )
 
-from ez_ptc.schema.annotations.records import renamed
+from ez_ptc.schema.annotations.records import rename_keys
 from ez_ptc.schema.arguments.json_text import parse_value
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "Ratio",
     "Renamed",
     "Sum",
-    "chosen",
+    "choice_decoder",
     "finite",
     "from_base64",
     "no_number",
@@ -114,7 +114,7 @@ class FromText:
         return validate(value)
 
 
-def chosen(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
+def choice_decoder(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
     """Return what turns JSON into one of the values, or None where pydantic does so itself."""
     members = [item for item in expected if isinstance(item, Enum | bytes)]
     if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
@@ -251,7 +251,7 @@ class Renamed:
         given = cast("dict[object, object]", value)
         if given.keys().isdisjoint(self._changed):
             return given
-        return renamed(given, self._names, self._made)
+        return rename_keys(given, self._names, self._made)
 
 
 def no_number(value: object) -> object:

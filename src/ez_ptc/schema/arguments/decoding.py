@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from pydantic import EncodedBytes
 from pydantic_core import CoreSchema, core_schema
 
-from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, mapped, mapped_inside
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas
 from ez_ptc.schema.arguments.decoders import (
     Chosen,
     ErrorType,
@@ -23,7 +23,7 @@ from ez_ptc.schema.arguments.decoders import (
     Ratio,
     Renamed,
     Sum,
-    chosen,
+    choice_decoder,
     finite,
     from_base64,
     no_number,
@@ -31,7 +31,7 @@ from ez_ptc.schema.arguments.decoders import (
 from ez_ptc.schema.arguments.json_text import check_value
 from ez_ptc.schema.arguments.patterns import check_expression, linear_pattern
 
-__all__ = ["decoded"]
+__all__ = ["accept_json"]
 
 # To Python a truth value is a number, to JSON it is none.
 _NUMBERS: Final[Mapping[str, ErrorType]] = {
@@ -58,7 +58,7 @@ _ANYTHING_GOES: Final = ("function-before", "function-wrap")
 _EXPRESSIONS: Final = ("pattern_str_validator", "pattern_bytes_validator", "pattern_either_validator")
 
 
-def decoded(schema: CoreSchema) -> CoreSchema:
+def accept_json(schema: CoreSchema) -> CoreSchema:
     """Return the core schema of a type so that it takes what its JSON Schema says.
 
     - Text where bytes are wanted is decoded as base64; bytes stay what they are.
@@ -73,7 +73,7 @@ def decoded(schema: CoreSchema) -> CoreSchema:
 
     Raises UnboundedPatternError for a pattern that may take exponential time.
     """
-    return cast("CoreSchema", mapped(schema, _Change()))
+    return cast("CoreSchema", map_schemas(schema, _Change()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Change:
         if before is None and not from_text:
             return changed
         # What refers to the schema is to find what is called first.
-        inner = cast("CoreSchema", _without_ref(changed or mapped_inside(node, self)))
+        inner = cast("CoreSchema", _without_ref(changed or map_inner_schemas(node, self)))
         if not from_text:
             return cast("Node", core_schema.no_info_before_validator_function(cast("Any", before), inner, ref=ref))
         if before is not None:
@@ -117,26 +117,26 @@ class _Change:
         elif kind in _NUMBERS and not is_strict:
             before = Number(_NUMBERS[kind])
         elif kind == "literal":
-            before = chosen(cast("list[object]", node["expected"]), "literal_error")
+            before = choice_decoder(cast("list[object]", node["expected"]), "literal_error")
         elif kind == "enum":
             before = _member(node, is_strict=is_strict)
         elif kind == "function-plain" and _function_name(node) in _EXPRESSIONS:
             before = check_expression
         elif kind in _RECORDS:
-            before = _renamed(node)
+            before = _name_repair(node)
         return before
 
     def _of_kind(self, node: Node) -> Node | None:
         kind: str = node["type"]
         if kind == "lax-or-strict" and self._is_strict(node):
-            lax = mapped(node["lax_schema"], self)
+            lax = map_schemas(node["lax_schema"], self)
             return {**lax, "ref": node["ref"]} if "ref" in node else lax
         if kind == "union":
-            choices = mapped(node["choices"], replace(self, is_chosen=True))
+            choices = map_schemas(node["choices"], replace(self, is_chosen=True))
             return {**node, "choices": sorted(choices, key=_rank)}
         if kind == "definitions":
             # What they are is not known of the definitions: a union may refer to any of them.
-            return mapped_inside(node, replace(self, is_chosen=_has_union(node)))
+            return map_inner_schemas(node, replace(self, is_chosen=_has_union(node)))
         if kind == "complex" and self.allows_infinity is None:
             number = cast("CoreSchema", self._lax(node))
             return cast("Node", core_schema.no_info_after_validator_function(finite, number))
@@ -174,16 +174,16 @@ class _Change:
             if kind == "dataclass" and within.is_strict:
                 node["strict"] = False
         if kind not in _FIELDS:
-            return self._lax(mapped_inside(node, within))
+            return self._lax(map_inner_schemas(node, within))
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
-        return mapped_inside(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
+        return map_inner_schemas(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
 
     def _with_keys(self, node: Node) -> Node:
-        keys = mapped(node["keys_schema"], replace(self, is_strict=False, is_key=True))
+        keys = map_schemas(node["keys_schema"], replace(self, is_strict=False, is_key=True))
         if not _is_read_from_text(node["keys_schema"]):
             keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
-        return {**mapped_inside(node, self), "keys_schema": keys}
+        return {**map_inner_schemas(node, self), "keys_schema": keys}
 
     def _with_linear_pattern(self, node: Node) -> Node:
         pattern: str | re.Pattern[str] | None = node.get("pattern")
@@ -215,7 +215,7 @@ def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None
     if isinstance(cls, type) and issubclass(cls, Flag):
         return Sum(cls)
     members = cast("list[object]", node["members"])
-    return Chosen(members, "enum") if is_strict else chosen(members, "enum")
+    return Chosen(members, "enum") if is_strict else choice_decoder(members, "enum")
 
 
 def _is_closed_enumeration(node: Node) -> bool:
@@ -223,7 +223,7 @@ def _is_closed_enumeration(node: Node) -> bool:
     return node["type"] == "enum" and not issubclass(node["cls"], Flag)
 
 
-def _renamed(node: Node) -> Renamed | None:
+def _name_repair(node: Node) -> Renamed | None:
     """Return what puts right the names in a record that was a result, or None where there is nothing to do."""
     inner: Node = node
     while "fields" not in inner or inner["type"] == "dataclass":

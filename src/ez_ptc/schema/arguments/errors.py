@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr, safe_repr_with_type
 
-__all__ = ["Complaints", "Field", "first_of", "located", "where"]
+__all__ = ["Complaints", "Field", "error_locations", "first_of", "where"]
 
 _AT_MOST: Final = 10
 _MESSAGE_WIDTH: Final = 200
@@ -122,11 +122,11 @@ class Complaints:
         """Complain of unknown, repeated, surplus and missing arguments; return the others by name."""
         values: dict[str, object] = dict(zip(positional, args, strict=False))
         if len(args) > len(positional):
-            self._add(lambda: f"takes {_counted(len(positional), 'argument')} by position, got {len(args)}")
+            self._add(lambda: f"takes {_at_most(len(positional), 'argument')} by position, got {len(args)}")
         unknown = [name for name in kwargs if name not in self._fields]
         for name in kwargs:
             if name in values:
-                self._add(partial("{} is given twice, by position and by name".format, safe_repr(self._spelled(name))))
+                self._add(partial("{} is given twice, by position and by name".format, safe_repr(self._spelling(name))))
             elif name in self._fields:
                 values[name] = kwargs[name]
         missing = [name for name, field in self._fields.items() if field.required and name not in values]
@@ -134,7 +134,9 @@ class Complaints:
             self._add(partial(self._unknown, name, values, unknown, missing))
         for name in missing:
             self._add(
-                partial("missing argument {} ({})".format, safe_repr(self._spelled(name)), self._fields[name].type_text)
+                partial(
+                    "missing argument {} ({})".format, safe_repr(self._spelling(name)), self._fields[name].type_text
+                )
             )
         return values
 
@@ -142,12 +144,12 @@ class Complaints:
         """Complain of every value that pydantic refused; `values` are those it was given."""
         if error.error_count() > _WORTH_DETAIL:
             takes = ", ".join(
-                f"{safe_name(self._spelled(name))}: {self._fields[name].type_text}" for name in self._fields
+                f"{safe_name(self._spelling(name))}: {self._fields[name].type_text}" for name in self._fields
             )
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
         details = error.errors(include_url=False)
-        found = [(located(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
+        found = [(error_locations(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
         unions = _Unions.of([places for places, _ in found])
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
         for places, item in found:
@@ -186,17 +188,17 @@ class Complaints:
     ) -> str:
         if not isinstance(name, str):
             return "names are text"
-        free = [self._spelled(field) for field in self._fields if field not in values]
+        free = [self._spelling(field) for field in self._fields if field not in values]
         is_renamed = len(unknown) == len(missing) == 1
         near = (
-            [self._spelled(missing[0])]
+            [self._spelling(missing[0])]
             if is_renamed
             else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
         )
         if near:
             return f"did you mean {near[0]!r}?"
         return (
-            f"it takes {safe_names([*map(self._spelled, self._fields)])}" if self._fields else "it takes no arguments"
+            f"it takes {safe_names([*map(self._spelling, self._fields)])}" if self._fields else "it takes no arguments"
         )
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
@@ -206,14 +208,14 @@ class Complaints:
         if error["type"] == "string_unicode":
             return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            return f"{place} is unknown{self._known_name(path)}"
-        wanted = self._wanted(path, error)
+            return f"{place} is unknown{self._suggest_name(path)}"
+        wanted = self._expected(path, error)
         if wanted is None:
             return f"{place}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
         reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
         return self._other_type(path, wanted, error["input"]) + (f" ({safe_line(str(reason))})" if reason else "")
 
-    def _known_name(self, path: _Path) -> str:
+    def _suggest_name(self, path: _Path) -> str:
         *around, name = path
         names = self._names_at(tuple(around)) if self._names_at is not None else ()
         near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
@@ -230,15 +232,15 @@ class Complaints:
             )
         return f"{self._where(path)} wants {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
-    def _wanted(self, path: _Path, error: ErrorDetails) -> str | None:
-        wanted = _wanted_by(error)
+    def _expected(self, path: _Path, error: ErrorDetails) -> str | None:
+        wanted = _expected_by(error)
         if wanted is None or len(path) > 1 or "expected" in error.get("ctx", {}):
             return wanted
         text = self._field(path).type_text
         is_dict = error["type"] in _WANTED_DICTS and not text.startswith("dict")
         return f"{text} (a dict)" if is_dict else text
 
-    def _spelled(self, name: str) -> str:
+    def _spelling(self, name: str) -> str:
         field = self._fields.get(name)
         return name if field is None or field.spelling is None else field.spelling
 
@@ -270,14 +272,14 @@ class _Unions:
 
     def are_all_wrong(self, path: _Path) -> bool:
         """Whether the value as a whole is wrong there, as far as can be said."""
-        return len(self.branches.get(path, ())) > 1 and self._meant(path) is None
+        return len(self.branches.get(path, ())) > 1 and self._intended_branch(path) is None
 
     def meeting(self, places: list[tuple[_Path, int | str]]) -> _Path | None:
         """Return where an error is to be told; None for one of a branch that was not meant."""
         for path, branch in places[:-1]:
             if self.are_all_wrong(path):
                 return path
-            if len(self.branches[path]) > 1 and self._meant(path) != str(branch):
+            if len(self.branches[path]) > 1 and self._intended_branch(path) != str(branch):
                 return None
         return places[-1][0]
 
@@ -285,7 +287,7 @@ class _Unions:
         """Return what is wanted there."""
         return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
 
-    def _meant(self, path: _Path) -> str | None:
+    def _intended_branch(self, path: _Path) -> str | None:
         """Return the one branch that the value has the shape of."""
         fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
         return fitting[0] if len(fitting) == 1 else None
@@ -297,7 +299,7 @@ def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
     return (*sentences[:_AT_MOST], f"and {more} more") if more > 0 else tuple(sentences)
 
 
-def located(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
+def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
     """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
 
     Pydantic mixes names of branches into the path; what the value at that place does not have is one of them.
@@ -357,7 +359,7 @@ def _is_missing_argument(error: ErrorDetails) -> bool:
     return error["type"] == "missing" and len(error["loc"]) == 1
 
 
-def _wanted_by(error: ErrorDetails) -> str | None:
+def _expected_by(error: ErrorDetails) -> str | None:
     context = error.get("ctx", {})
     if "expected" in context:
         return _MEMBER.sub(r"\g<value>", str(context["expected"]))
@@ -385,5 +387,5 @@ def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) 
     return repr(text if len(text) <= _PATH_WIDTH else f"{text[:_MESSAGE_WIDTH]}…{text[-_MESSAGE_WIDTH:]}")
 
 
-def _counted(number: int, noun: str) -> str:
+def _at_most(number: int, noun: str) -> str:
     return f"at most {number} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, Final, NoReturn, cast
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.arguments.nesting import nested_deeper
+from ez_ptc.schema.arguments.nesting import is_nested_deeper
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
 __all__ = [
@@ -89,7 +89,7 @@ def _object(text: str) -> dict[str, object]:
 def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
-    value: object = _followed(text, _DECODER)
+    value: object = _decode_bounded(text, _DECODER)
     _check_depth(value)
     if _SURROGATE.search(text) or (_ESCAPED_SURROGATE.search(text) and _has_surrogate(value)):
         _refuse(_HALF_A_PAIR)
@@ -98,11 +98,11 @@ def _value(text: str) -> object:
 
 def read_json(text: str, **options: Any) -> object:
     """Do what `json.loads` does. Raises ValueError, and RecursionError for what is nested far too deeply."""
-    return _followed(text, json.JSONDecoder(**options))
+    return _decode_bounded(text, json.JSONDecoder(**options))
 
 
-def _followed(text: str, decoder: json.JSONDecoder) -> object:
-    if nested_deeper(text.encode(errors="surrogatepass"), _MOST_BRACKETS):
+def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
+    if is_nested_deeper(text.encode(errors="surrogatepass"), _MOST_BRACKETS):
         raise RecursionError
     return decoder.decode(text)
 

@@ -4,7 +4,7 @@ from array import array
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["nested_deeper"]
+__all__ = ["is_nested_deeper"]
 
 _NEITHER: Final = bytes(set(range(256)) - set(b'"[]{}'))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
@@ -12,7 +12,7 @@ _MOST_QUOTES: Final = 2_000_000
 _PASSES: Final = 2
 
 
-def nested_deeper(data: bytes, most: int) -> bool:
+def is_nested_deeper(data: bytes, most: int) -> bool:
     """Return whether brackets in JSON text are nested deeper than `most`, or it has more texts than can be looked at.
 
     It errs by up to 4 levels, on the side of no. Where the text is no JSON, it holds for what comes before the mistake.

@@ -7,13 +7,13 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from ez_ptc.schema.arguments.core_paths import Places
-from ez_ptc.schema.arguments.errors import first_of, located, where
+from ez_ptc.schema.arguments.errors import error_locations, first_of, where
 from ez_ptc.schema.arguments.json_text import parse_value
-from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
+from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.safe_repr import safe_repr
 
-__all__ = ["Mended", "mended"]
+__all__ = ["Repaired", "repair_values"]
 
 _ROUNDS: Final = 5
 _ROUNDS_OF_MANY: Final = 2
@@ -50,7 +50,7 @@ _Path = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Repaired:
     """Arguments after mending, what validation made of them or what it still refuses, and a sentence for each slip."""
 
     values: dict[str, object]
@@ -59,7 +59,9 @@ class Mended:
     sentences: tuple[str, ...]
 
 
-def mended(values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places) -> Mended:
+def repair_values(
+    values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places
+) -> Repaired:
     """Put right what can be, and validate again, until there is nothing left to put right.
 
     `error` is how the arguments were refused, None where they were not validated yet. Raises TooCostlyError.
@@ -75,13 +77,13 @@ def mended(values: dict[str, object], error: ValidationError | None, validation:
             changes = list(_changes(values, error, places)) if error.error_count() <= _WORTH_MENDING else []
             if not changes:
                 break
-            values = replaced(values, ((path, value) for path, value, _ in changes))
+            values = replace_at(values, ((path, value) for path, value, _ in changes))
             sentences += [f"{where(path)} {sentence}" for path, _, sentence in changes]
         try:
-            return Mended(values, validation.quick(values), None, first_of(sentences))
+            return Repaired(values, validation.quick(values), None, first_of(sentences))
         except ValidationError as refused:
             error = refused
-    return Mended(values, None, error, first_of(sentences))
+    return Repaired(values, None, error, first_of(sentences))
 
 
 def _changes(
@@ -89,7 +91,7 @@ def _changes(
 ) -> Iterator[tuple[_Path, object, str]]:
     refused: dict[_Path, set[str]] = {}
     for item in error.errors(include_url=False, include_context=False, include_input=False):
-        *_, (path, _) = located(item, values)
+        *_, (path, _) = error_locations(item, values)
         refused.setdefault(path, set()).add(item["type"])
     for path, kinds in refused.items():
         found, value = _at(values, path)

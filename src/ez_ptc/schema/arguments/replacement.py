@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
-__all__ = ["LEFT_OUT", "detached", "replaced"]
+__all__ = ["LEFT_OUT", "detach", "replace_at"]
 
 LEFT_OUT: Final = object()
 """Stands for the new value of what is to be left out."""
@@ -19,7 +19,7 @@ class _Changes(dict[int | str, Any]):
     """What changes in one list or dict: new values by keys and indices, and the changes in those that stay."""
 
 
-def replaced(value: object, changes: Iterable[tuple[_Path, object]]) -> Any:  # noqa: ANN401 - of the value's own type
+def replace_at(value: object, changes: Iterable[tuple[_Path, object]]) -> Any:  # noqa: ANN401 - of the value's own type
     """Return a copy of a value with others in it at the paths of `changes`."""
     root = _Changes()
     for path, new in changes:
@@ -31,20 +31,20 @@ def replaced(value: object, changes: Iterable[tuple[_Path, object]]) -> Any:  # 
             inner = following
         else:
             inner[path[-1]] = new
-    return _changed(value, root)
+    return _replace(value, root)
 
 
-def _changed(value: object, changes: Mapping[int | str, object]) -> object:
+def _replace(value: object, changes: Mapping[int | str, object]) -> object:
     copied: Any = list(cast("Sequence[object]", value)) if isinstance(value, tuple) else copy.copy(value)
     for step, new in changes.items():
         if new is LEFT_OUT:
             del copied[step]
         else:
-            copied[step] = _changed(copied[step], new) if isinstance(new, _Changes) else new
+            copied[step] = _replace(copied[step], new) if isinstance(new, _Changes) else new
     return copied
 
 
-def detached(value: T) -> T:
+def detach(value: T) -> T:
     """Return a value that shares no list, deque, dict or set with the given one; other objects are the same.
 
     Raises RecursionError for what contains itself.
@@ -54,14 +54,14 @@ def detached(value: T) -> T:
         fields = cast("dict[object, object]", value)
         if _ONE_VALUE.issuperset(map(type, fields.values())):
             return cast("T", fields.copy())
-        return cast("T", {key: detached(field) for key, field in fields.items()})
+        return cast("T", {key: detach(field) for key, field in fields.items()})
     if kind is list or kind is tuple:
         items = cast("Sequence[object]", value)
-        return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detached, items)))
+        return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detach, items)))
     if kind is deque:
         queue = cast("deque[object]", value)
-        return cast("T", deque(map(detached, queue), queue.maxlen))
+        return cast("T", deque(map(detach, queue), queue.maxlen))
     if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program's
         named = cast("Any", value)
-        return named._replace(**{name: detached(item) for name, item in named._asdict().items()})
+        return named._replace(**{name: detach(item) for name, item in named._asdict().items()})
     return cast("T", set(cast("set[object]", value))) if kind is set else value

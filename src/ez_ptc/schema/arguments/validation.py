@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema
 
 from ez_ptc.schema.arguments.bounds import Bounds, TooCostlyError, run_within
 from ez_ptc.schema.arguments.core_schemas import Node, has_pattern, runs_code
-from ez_ptc.schema.arguments.decoding import decoded
+from ez_ptc.schema.arguments.decoding import accept_json
 
 __all__ = ["TooCostlyError", "Validation", "count_values"]
 
@@ -58,11 +58,11 @@ class Validation:
             self._get_ready()
 
     def _get_ready(self) -> None:
-        self._bounds = Bounds(decoded(self._schema))
+        self._bounds = Bounds(accept_json(self._schema))
         self._first = self._bounds.validator(fail_fast=True)
         most = max(self._bounds.weight, self._bounds.branches)
         self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
-        self.quick = self._first if most == 1 and not self._bounds.repeats else self._bounded
+        self.quick = self._first if most == 1 and not self._bounds.repeats else self._check_size
         self.runs_code = runs_code(cast("Node", self._schema))
         """Whether it calls functions of the types' authors."""
         self.is_ready = True
@@ -71,7 +71,7 @@ class Validation:
         self._get_ready()
         return self.quick(values)
 
-    def _bounded(self, values: _Arguments) -> _Arguments:
+    def _check_size(self, values: _Arguments) -> _Arguments:
         # There are no more values than they have bytes, and bytes are counted fast.
         if self._few_bytes and _size(values) <= self._few_bytes:
             return self._first(values)

@@ -10,11 +10,11 @@ from typing import Any, Final, NoReturn, cast
 import jsonschema_rs
 
 from ez_ptc.errors import ArgumentsError
-from ez_ptc.schema.annotations.context import NO_CONTEXT, filled_contexts
+from ez_ptc.schema.annotations.context import NO_CONTEXT, context_arguments
 from ez_ptc.schema.arguments.binder import BoundCall
 from ez_ptc.schema.arguments.errors import Complaints, Field, first_of, where
 from ez_ptc.schema.arguments.json_text import MAX_DEPTH, is_too_deep, parse_value
-from ez_ptc.schema.arguments.replacement import LEFT_OUT, replaced
+from ez_ptc.schema.arguments.replacement import LEFT_OUT, replace_at
 from ez_ptc.schema.arguments.value_sizes import has_more, is_little, json_containers
 from ez_ptc.schema.imported.costs import MAX_CHECKS
 from ez_ptc.schema.imported.failures import Failure, Failures
@@ -92,20 +92,20 @@ class SchemaBinder:
         if has_more(values, MAX_CHECKS // self.checks_per_value):
             self._refuse([*problems, _TOO_MANY])
         if not self.validator.is_valid(values):
-            values, mended, failures = self._mended(values)
+            values, mended, failures = self._repair(values)
             problems += self._problems_of(failures)
         if problems:
             self._refuse(problems)
         for name, filler in self.fillers.items():
             if name not in values:
                 values[name] = copy.deepcopy(filler)  # or else a call could change the default of the next
-        return BoundCall((), {**values, **filled_contexts(self.tool, self.contexts, context)}, mended)
+        return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, mended)
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
         raise ArgumentsError(message, problems=problems) from None
 
-    def _mended(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
+    def _repair(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
         """Put right what models are known to get wrong.
 
         Return the arguments, a sentence for each slip, and the first failures that are left, None where none are.
@@ -120,7 +120,7 @@ class SchemaBinder:
             else:
                 failures.append(failure)
         if changes:
-            values = replaced(values, changes)
+            values = replace_at(values, changes)
             if self.validator.is_valid(values):
                 return values, first_of(mended), None
             failures = list(self.failures.of(values, _MOST_FAILURES))
@@ -133,7 +133,7 @@ class SchemaBinder:
             is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
             if is_type and failure.value is None and self._may_be_left_out(failure.path):
                 yield failure, LEFT_OUT, "was null and is left out"
-            elif is_type and type(parsed := _parsed(failure.value)) in (list, dict):
+            elif is_type and type(parsed := _parse(failure.value)) in (list, dict):
                 yield failure, parsed, "was JSON text and is read"
             else:
                 yield failure, None, ""
@@ -171,7 +171,7 @@ class SchemaBinder:
             wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
             return [f"{place} wants {wanted}, got {got}"]
         if failure.keyword in _WRONG_TYPE:
-            return [f"{place} wants {safe_line(self._wanted(failure))}, got {got}"]
+            return [f"{place} wants {safe_line(self._expected(failure))}, got {got}"]
         if failure.keyword == "not":
             return [f"{place} is of a form that is not allowed, got {got}"]
         said = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
@@ -184,7 +184,7 @@ class SchemaBinder:
         suggestion = f" (did you mean {safe_repr(near[0])}?)" if near else ""
         return f"{where([*path, name], self.fields)} is unknown{suggestion}"
 
-    def _wanted(self, failure: Failure) -> str:
+    def _expected(self, failure: Failure) -> str:
         if len(failure.path) == 1:
             return self.fields[str(failure.path[0])].type_text
         if isinstance(failure.kind, jsonschema_rs.ValidationErrorKind.Type):
@@ -192,7 +192,7 @@ class SchemaBinder:
         return "another type"
 
 
-def _parsed(value: object) -> object:
+def _parse(value: object) -> object:
     return parse_value(value) if type(value) is str else None
 
 

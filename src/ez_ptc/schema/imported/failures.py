@@ -79,7 +79,7 @@ class Compiler:
 
     def part(self, registry: jsonschema_rs.Registry, pointer: str) -> jsonschema_rs.Validator:
         """Return the validator of the part that a pointer leads to. Raises ValueError where there is none."""
-        reference = {"$ref": f"{_WHOLE}#{_quoted(pointer[1:])}"}
+        reference = {"$ref": f"{_WHOLE}#{_quote(pointer[1:])}"}
         return self.draft(reference, mask="it", offline=True, pattern_options=self.engine, registry=registry)
 
 
@@ -203,8 +203,8 @@ class Failures:
 
     def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         if isinstance(schema.get("$ref"), str):
-            pointer = _unquoted(schema["$ref"])
-            if (target := self._referred(pointer)) is not None:
+            pointer = _unquote(schema["$ref"])
+            if (target := self._resolve(pointer)) is not None:
                 yield _Part(pointer, target, part.value, part.path)
         for number, branch in enumerate(_list(schema.get("allOf"))):
             yield part.at(f"allOf/{number}", branch)
@@ -224,10 +224,10 @@ class Failures:
         others = schema.get("additionalProperties")
         for key, inner in _mapping(part.value).items():
             if key in properties:
-                yield part.item(f"properties/{_escaped(key)}", properties[key], key, inner)
+                yield part.item(f"properties/{_escape(key)}", properties[key], key, inner)
             matching = [pattern for pattern in patterns if self._matches(pattern, key)]
             for pattern in matching:
-                yield part.item(f"patternProperties/{_escaped(pattern)}", patterns[pattern], key, inner)
+                yield part.item(f"patternProperties/{_escape(pattern)}", patterns[pattern], key, inner)
             if isinstance(others, dict) and key not in properties and not matching:
                 yield part.item("additionalProperties", cast("object", others), key, inner)
 
@@ -236,7 +236,7 @@ class Failures:
             self._own[pattern] = self._compiler.validator({"pattern": pattern})
         return self._own[pattern].is_valid(key)
 
-    def _referred(self, pointer: str) -> object:
+    def _resolve(self, pointer: str) -> object:
         """Return the schema that a reference leads to, or None where it is no path within this one."""
         target: object = self._schema if pointer[:2] in ("#", "#/") else None
         for step in pointer.split("/")[1:]:
@@ -279,15 +279,15 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-def _escaped(key: str) -> str:
+def _escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _quoted(pointer: str) -> str:
+def _quote(pointer: str) -> str:
     """Return a pointer as it is written in a URI (RFC 6901, 6)."""
     return _SPECIAL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), pointer)
 
 
-def _unquoted(pointer: str) -> str:
+def _unquote(pointer: str) -> str:
     """Return a reference as it was before it was put into a URI (RFC 3986, 2.1)."""
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), pointer)

@@ -19,7 +19,7 @@ from ez_ptc.schema.imported.failures import Compiler, Failures
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.stubs import type_text
 
-__all__ = ["ImportedSchema", "imported_schema"]
+__all__ = ["ImportedSchema", "import_schema"]
 
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 """Keywords whose checks may take long for a small value."""
@@ -52,7 +52,7 @@ class ImportedSchema:
     is_open: bool
 
 
-def imported_schema(
+def import_schema(
     tool: str, schema: Mapping[str, Any], function: Callable[..., object], *, filled: Collection[str] = ()
 ) -> ImportedSchema:
     """Check a JSON Schema of an object and prepare the checking of calls by it; the schema itself is kept as it is.
@@ -70,7 +70,7 @@ def imported_schema(
     takes = _Takes.of(tool, function)
     takes.check(tool, names)
     texts = {name: _type_text(parameters, properties[name]) for name in names}
-    validator, failures = _compiled(tool, parameters)
+    validator, failures = _compile(tool, parameters)
     checks = checks_per_value(parameters)
     return ImportedSchema(
         parameters,
@@ -165,7 +165,7 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     return parameters
 
 
-def _compiled(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
+def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
     """Return what validates by a schema, and what finds out where something is not valid."""
     schema = _without_nullable(parameters)
     drafts = [(jsonschema_rs.validator_cls_for(schema), "")] if "$schema" in schema else _DRAFTS

@@ -220,7 +220,7 @@ def define_by_hand(
 
     Raises `SchemaError` for an invalid schema, and for a function that does not take these parameters.
     """
-    from ez_ptc.schema.imported.parameters import imported_schema
+    from ez_ptc.schema.imported.parameters import import_schema
 
     name = _name(function, options.name)
     if not isinstance(options.description, str):
@@ -231,7 +231,7 @@ def define_by_hand(
         listed = cast("Sequence[ToolParameter]", parameters)
         parameters = parameters_schema(name, listed)
         defaults = [parameter.name for parameter in listed if parameter.default is not None]
-    schema = imported_schema(name, cast("Mapping[str, Any]", parameters), function, filled=defaults)
+    schema = import_schema(name, cast("Mapping[str, Any]", parameters), function, filled=defaults)
     properties = schema.parameters["properties"]
     definition = _definition(
         function,
@@ -267,7 +267,7 @@ def _definition(
         description=description,
         docstring=docstring,
         parameters=schema.parameters,
-        signature=signature_text(name, schema.signature.spelled(spellings)),
+        signature=signature_text(name, schema.signature.with_spellings(spellings)),
         return_schema=options.return_schema,
         is_async=_is_async(function),
         category=options.category,

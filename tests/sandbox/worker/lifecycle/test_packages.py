@@ -115,7 +115,7 @@ def test_toolkits_with_equal_grants_share_one_sandbox_and_others_do_not() -> Non
         names = list(first.allow_imports)
         with Toolkit(TOOLS, allow_imports=[*reversed(names), *names]) as same:
             assert same.execute("import attr\n2").return_value == 2
-            assert same._opened() is first._opened()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what is shared
+            assert same._access.open() is first._access.open()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - what is shared
             assert len(zygotes(without=before)) == 1
         with Toolkit(TOOLS, allow_imports=["docstring_parser"]) as other:
             assert "No module named 'attr'" in (other.execute("import attr").error or "")

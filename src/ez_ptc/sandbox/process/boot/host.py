@@ -48,7 +48,7 @@ def require_host() -> None:
         IsolationUnavailableError: The operating system is not Linux, or this Python lacks a part of its interface.
         SandboxError: gevent or eventlet has patched this process, or a sandbox has started it as its interpreter.
     """
-    for patcher, parts in _patched():
+    for patcher, parts in _patching_libraries():
         message = (
             f"expected an unpatched standard library, but {patcher} has patched {', '.join(parts)} in this process, "
             f"and a sandbox would hang in it: run programs in another process, one that {patcher} does not patch"
@@ -82,7 +82,7 @@ def _lacking(detail: str, advice: str) -> Report:
     return Report((Layer(name="operating system", required=True, held=False, detail=detail, advice=advice),))
 
 
-def _patched() -> Iterator[tuple[str, list[str]]]:
+def _patching_libraries() -> Iterator[tuple[str, list[str]]]:
     """Yield each library that has patched what a sandbox needs, with the names of the modules."""
     for patcher, (module, function) in _PATCHERS.items():
         if module in sys.modules:

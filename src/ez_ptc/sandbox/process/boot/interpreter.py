@@ -79,7 +79,7 @@ def _find_own() -> str:
     if sys.implementation.name != "cpython":
         message = f"expected CPython to run programs in, got {sys.implementation.name}: {_NAME_ONE}"
         raise SandboxError(message)
-    installed = _installed_path()
+    installed = _find_installation()
     if sys.executable and _is_interpreter(sys.executable, installed):
         return sys.executable
     if _is_executable(installed):
@@ -91,7 +91,7 @@ def _find_own() -> str:
     raise SandboxError(message)
 
 
-def _installed_path() -> str:
+def _find_installation() -> str:
     """Return where the installation that the standard library belongs to has its interpreter."""
     major, minor = sys.version_info[:2]
     return f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"

@@ -33,32 +33,36 @@ def judge(facts: Mapping[str, object]) -> Report:
     seccomp, files, root = bool(facts["seccomp"]), bool(facts["files_held"]), bool(facts["empty_root"])
     by = [f"Landlock {landlock}"] * bool(landlock) + ["an empty root"] * root
     layers = [
-        _required(
+        _required_layer(
             "system call filter", held=seccomp, by="a seccomp allow-list", lacking="; ".join(allowed), advice=_CONTAINER
         ),
-        _required(
+        _required_layer(
             "no files", held=files, by=" and ".join(by), lacking="a confined process could open files", advice=_FILES
         ),
-        _required(
+        _required_layer(
             "probe",
             held=not allowed,
             by="everything that must fail was tried, and failed",
             lacking=f"a confined process could {', '.join(allowed)}",
             advice=_CONTAINER,
         ),
-        _required(
+        _required_layer(
             "ending programs",
             held=bool(facts["pidfds"]),
             by="each process is held by a pidfd",
             lacking="a process could not be held and ended by a pidfd",
             advice=_PIDFD,
         ),
-        _wanted("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
-        _wanted("empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES),
-        _wanted("unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"),
+        _optional_layer("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
+        _optional_layer(
+            "empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES
+        ),
+        _optional_layer(
+            "unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"
+        ),
     ]
     layers += [
-        _wanted(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
+        _optional_layer(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
         for name in ("user", "pid", "network", "ipc", "uts", "mount")
     ]
     return Report(tuple(layers))
@@ -66,13 +70,13 @@ def judge(facts: Mapping[str, object]) -> Report:
 
 def nothing_holds(reason: str) -> Report:
     """Return the report of a boot that was given up for `reason`."""
-    return Report((_required("lockdown", held=False, by="", lacking=reason, advice=_LOCKDOWN),))
+    return Report((_required_layer("lockdown", held=False, by="", lacking=reason, advice=_LOCKDOWN),))
 
 
-def _required(name: str, *, held: bool, by: str, lacking: str, advice: str) -> Layer:
+def _required_layer(name: str, *, held: bool, by: str, lacking: str, advice: str) -> Layer:
     return Layer(name=name, required=True, held=held, detail=by if held else lacking, advice="" if held else advice)
 
 
-def _wanted(name: str, *, held: bool, refused: str | None, advice: str) -> Layer:
+def _optional_layer(name: str, *, held: bool, refused: str | None, advice: str) -> Layer:
     detail = "" if held else f"the kernel answered {refused}" if refused else "not there"
     return Layer(name=name, required=False, held=held, detail=detail, advice="" if held else advice)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..quoting import item_text, name_list, name_text, quoted
-from .suggestions import beginning, filtered, named, names_effect, words
+from .suggestions import beginning, name_of, names_effect, suggest_filter, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Fix",
     "Mistake",
+    "apply_fixes",
     "call_mistakes",
-    "corrected",
     "fix",
-    "meant",
+    "likely_name",
     "sources",
     "which_names",
 ]
@@ -58,12 +58,12 @@ def fix(node: ast.expr, text: str) -> Fix:
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
 
 
-def corrected(text: str, found: Sequence[Mistake]) -> str:
+def apply_fixes(text: str, found: Sequence[Mistake]) -> str:
     """Return a program with all its mistakes put right; "" where one cannot be."""
     # Small models copy best what looks like their own.
     quotes = ("'", '"') if text.count("['") > text.count('["') else ('"', "'")
     for quote in quotes:
-        better = _replaced(text, found, quote)
+        better = _replace_spans(text, found, quote)
         # In a text in braces, as f"{…}", the quotes may have to be others.
         if better and _is_program(better):
             return better
@@ -79,7 +79,7 @@ def _is_program(text: str) -> bool:
     return True
 
 
-def _replaced(text: str, found: Sequence[Mistake], quote: str) -> str:
+def _replace_spans(text: str, found: Sequence[Mistake], quote: str) -> str:
     lines = text.encode().splitlines(keepends=True)
     before: tuple[int, int] | None = None
     for item in sorted(found, key=lambda each: each.fix or (), reverse=True):
@@ -89,13 +89,13 @@ def _replaced(text: str, found: Sequence[Mistake], quote: str) -> str:
         if line != last_line or (before is not None and (line, last_column) > before):
             return ""
         whole = lines[line - 1]
-        new = _TEXT.sub(lambda found: _requoted(found, quote), new)
+        new = _TEXT.sub(lambda found: _requote(found, quote), new)
         lines[line - 1] = whole[:column] + new.encode() + whole[last_column:]
         before = line, column
     return b"".join(lines).decode()
 
 
-def _requoted(found: re.Match[str], quote: str) -> str:
+def _requote(found: re.Match[str], quote: str) -> str:
     """Return a text in other quotes where it is a key that is a name, and as it is anywhere else."""
     text, around = found[0], found.string[found.start() - 1 : found.end() + 1]
     is_key = text[1:-1].isidentifier() and around == f"[{text}]"
@@ -106,12 +106,12 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     """Say what may have been meant by a name that is nowhere, and where to get what that takes."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
     meaning = words(name)
-    meant = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
-    tools = [item for item in meant if item in shapes]
+    likely_name = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
+    tools = [item for item in likely_name if item in shapes]
     every = [*tools, *(tool for tool in shapes if tool not in tools)]
     parts = [f"the tools are: {name_list(every)}"]
-    if meant:
-        texts = (shapes[item].signature if item in shapes else name_text(item) for item in meant)
+    if likely_name:
+        texts = (shapes[item].signature if item in shapes else name_text(item) for item in likely_name)
         parts.insert(0, f"did you mean {' or '.join(texts)}?")
     parts += [source for item in tools for source in sources(shapes[item], shapes)]
     return "; ".join(parts)
@@ -127,7 +127,7 @@ def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
         yield f"{name} is in what {shape.call} returns{loop}"
 
 
-def meant(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+def likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     """Return the one name that another is a slip of; "" where there is none, or more than one."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=_SAME)
     return near[0] if len(near) == 1 else ""
@@ -149,13 +149,13 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         found = (_constant_problem(value.value, item) for item, value in values if isinstance(value, ast.Constant))
         problems += filter(None, found)
         only_unknown = len(problems) == sum(name not in known for name in given)
-        text = filtered(node, tool, shapes) if only_unknown else ""
+        text = suggest_filter(node, tool, shapes) if only_unknown else ""
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
         yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text) if text else None)
         return
     for name, value in given.items():
         if name in known and known[name].type.kind in _SCALARS:
-            yield from _misplaced(node, value, known[name], scope, (tool, shapes))
+            yield from _misplaced_choices(node, value, known[name], scope, (tool, shapes))
             yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
 
 
@@ -208,11 +208,11 @@ def _value_mistakes(
         yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right, begin)
 
 
-def _misplaced(
+def _misplaced_choices(
     node: ast.Call, value: ast.expr, parameter: Parameter, scope: Scope, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
     """Yield a record's key that stands at the place of a few choices, and is called as another parameter is."""
-    tool, other = called[0], named(value)
+    tool, other = called[0], name_of(value)
     if not parameter.type.choices or other == parameter.name or not node.args or value is not node.args[-1]:
         return
     given = {keyword.arg for keyword in node.keywords} | {item.name for item in tool.positional[: len(node.args)]}

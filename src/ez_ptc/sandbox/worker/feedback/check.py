@@ -13,10 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..quoting import item_text, literal, name_list, on_one_line, quoted
-from .call_errors import Mistake, call_mistakes, fix, meant, which_names
-from .inference import Scope, bound_names, changed, children, every
+from .call_errors import Mistake, call_mistakes, fix, likely_name, which_names
+from .inference import Scope, bound_names, children, every, find_changes
 from .signatures import UNKNOWN
-from .suggestions import all_of, beginning, identity, list_of, looked_up, named_lookup, names_effect, where_else
+from .suggestions import (
+    all_of,
+    beginning,
+    identity,
+    list_of,
+    names_effect,
+    suggest_getter,
+    suggest_lookup_by_value,
+    where_else,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -51,7 +60,7 @@ def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> 
         known: Whether a name is there without the program's doing.
     """
     check = _Check(tree, shapes, known)
-    check.look(tree.body, Scope(shapes, changed=check.changed), guarded=False)
+    check.look(tree.body, Scope(shapes, changes=check.changes), guarded=False)
     return sorted(check.found, key=lambda each: each.line)
 
 
@@ -62,13 +71,18 @@ class _Check:
         self._known = known
         nodes = list(every(tree))
         inner = {id(bound) for node in nodes if isinstance(node, _INNER) for bound in _inner_names(node)}
-        lines = [(name, getattr(node, "lineno", 0)) for node in nodes if id(node) not in inner for name in _bound(node)]
+        lines = [
+            (name, getattr(node, "lineno", 0))
+            for node in nodes
+            if id(node) not in inner
+            for name in _names_bound_by(node)
+        ]
         # Names by the line that binds them first.
-        self._bound = dict(sorted(lines, key=lambda each: each[1], reverse=True))
+        self._names_bound_by = dict(sorted(lines, key=lambda each: each[1], reverse=True))
         self._inner: list[str] = []
         self._called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
         names = {name for node in nodes for name in _name(node)}
-        self._makes_names = not _MAKERS.isdisjoint(names) or "*" in self._bound
+        self._makes_names = not _MAKERS.isdisjoint(names) or "*" in self._names_bound_by
         self._handles = not _GUARDS.isdisjoint(names) or any(isinstance(node, ast.ExceptHandler) for node in nodes)
         self._asks_first = not _ASKING.isdisjoint(names)
         self._adds_keys = not _ADDERS.isdisjoint(names)
@@ -77,7 +91,7 @@ class _Check:
         self._nodes = nodes
         imported = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__")
         self._postponed = any(alias.name == "annotations" for node in imported for alias in node.names)
-        self.changed = changed(nodes)
+        self.changes = find_changes(nodes)
 
     def look(
         self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
@@ -133,7 +147,11 @@ class _Check:
         """Look at an expression, and at all that is in a node."""
         if not guarded and isinstance(node, ast.expr):
             self._expression(node, scope)
-        inner = [name for bound in _inner_names(node) for name in _bound(bound)] if isinstance(node, _INNER) else []
+        inner = (
+            [name for bound in _inner_names(node) for name in _names_bound_by(bound)]
+            if isinstance(node, _INNER)
+            else []
+        )
         self._inner += inner
         self._all(children(node), scope, guarded=guarded)
         del self._inner[len(self._inner) - len(inner) :]
@@ -158,7 +176,7 @@ class _Check:
         if isinstance(node.func, ast.Attribute) and node.func.attr in _INTO and len(node.args) == 1:
             self._look_at_set(node, node.func, scope)
         tool = self._shapes.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if tool is not None and tool.tool not in self._bound:
+        if tool is not None and tool.tool not in self._names_bound_by:
             self._passed |= {id(argument): (node, tool) for argument in node.args}
             self.found += call_mistakes(node, tool, scope, self._shapes)
 
@@ -189,9 +207,9 @@ class _Check:
 
     def _look_at_name(self, node: ast.Name) -> None:
         name = node.id
-        there = name in self._bound or name in self._inner or name in self._shapes or self._known(name)
+        there = name in self._names_bound_by or name in self._inner or name in self._shapes or self._known(name)
         if not there and not self._makes_names and name not in _OF_CLASSES:
-            before = [item for item, line in self._bound.items() if line < node.lineno]
+            before = [item for item, line in self._names_bound_by.items() if line < node.lineno]
             hint = which_names(name, before, self._shapes)
             passed = self._passed.get(id(node))
             begin = beginning(*passed, self._shapes, dict(_constants(self._nodes))) if passed else ""
@@ -202,11 +220,11 @@ class _Check:
     def _instead_of(self, node: ast.Name, before: list[str]) -> Fix | None:
         """Return the fix for a name that is nowhere, among the names that are bound before it."""
         call = self._called.get(id(node))
-        lookup = named_lookup(call, self._shapes) if call else ""
+        lookup = suggest_getter(call, self._shapes) if call else ""
         if call and lookup:
             return fix(call, lookup)
         everything = "" if call else all_of(node.id, before, self._shapes)
-        near = "" if everything else meant(node.id, before, self._shapes)
+        near = "" if everything else likely_name(node.id, before, self._shapes)
         text = list_of(node.id, self._shapes) if not near and call and not call.args and not call.keywords else ""
         if call and text:
             return fix(call, text)
@@ -221,7 +239,7 @@ class _Check:
         elif not kind.tool or not isinstance(node, ast.Subscript):
             return
         elif kind.kind == "list":
-            hint = f"{_told(kind)} a list: loop over it, or take one item of it"
+            hint = f"{_origin_text(kind)} a list: loop over it, or take one item of it"
             self._add(node, f"TypeError: {on_one_line(text, _MAX_TEXT)} is a list and has no {quoted(key.value)}", hint)
         elif kind.kind in _SCALARS:
             problem = f"{on_one_line(text, _MAX_TEXT)} is {kind.kind} and has no {quoted(key.value)}"
@@ -230,7 +248,11 @@ class _Check:
             if whole.returns.kind == kind.kind:
                 self._add(node, error, f"{about}: take it as it is", fix(node, text))
                 return
-            better = "" if names_effect(value, self._shapes) else looked_up(key.value, text, kind, self._shapes)
+            better = (
+                ""
+                if names_effect(value, self._shapes)
+                else suggest_lookup_by_value(key.value, text, kind, self._shapes)
+            )
             if better:
                 self._add(node, error, f"{about}; {quoted(key.value)} of it is {better}", fix(node, better))
             else:
@@ -243,7 +265,7 @@ class _Check:
                 node, node.value, node.attr, f"AttributeError: this record has no {quoted(node.attr)}", scope
             )
         elif kind.kind == "list" and kind.tool and not hasattr(list, node.attr):
-            hint = f"{_told(kind)} a list: loop over it, or take one item of it"
+            hint = f"{_origin_text(kind)} a list: loop over it, or take one item of it"
             self._add(node, f"AttributeError: 'list' object has no attribute {quoted(node.attr)}", hint)
 
     def _is_at_hand(self, name: str, node: ast.expr) -> bool:
@@ -252,7 +274,7 @@ class _Check:
         if loops:
             lines = [(loop.lineno, loop.end_lineno or 0) for loop in loops if isinstance(loop, ast.For)]
             return any(first < node.lineno <= last for first, last in lines)
-        return self._bound.get(name, node.lineno) < node.lineno
+        return self._names_bound_by.get(name, node.lineno) < node.lineno
 
     def _look_for_key(self, node: ast.expr, value: ast.expr, key: str, error: str, scope: Scope) -> None:
         kind = scope.of(value)
@@ -307,7 +329,7 @@ def _inner_names(node: ast.AST) -> Iterator[ast.AST]:
         yield from (item for item in every(part.target) if isinstance(item, ast.Name))
 
 
-def _bound(node: ast.AST) -> Iterable[str]:
+def _names_bound_by(node: ast.AST) -> Iterable[str]:
     if isinstance(node, ast.Name):
         return () if isinstance(node.ctx, ast.Load) else (node.id,)
     return bound_names(node)
@@ -344,5 +366,5 @@ def _named_keys(node: ast.AST) -> Iterator[str]:
             yield item.value
 
 
-def _told(kind: Type) -> str:
+def _origin_text(kind: Type) -> str:
     return f"{kind.tool}() returns" if kind.tool else "this is"

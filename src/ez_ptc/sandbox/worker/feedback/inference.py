@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .signatures import Shapes
 
-__all__ = ["Changed", "Scope", "bound_names", "changed", "children", "every"]
+__all__ = ["Changed", "Scope", "bound_names", "children", "every", "find_changes"]
 
 _SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
 _SETS = frozenset({"set", "frozenset"})
@@ -98,7 +98,7 @@ class Changed:
 NOTHING_CHANGED = Changed()
 
 
-def changed(nodes: Iterable[ast.AST]) -> Changed:
+def find_changes(nodes: Iterable[ast.AST]) -> Changed:
     """Return what a program changes anywhere."""
     computed, items, elsewhere, keys = set[str](), set[str](), set[str](), set[str]()
     for node in nodes:
@@ -140,13 +140,18 @@ class Scope:
     """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
 
     def __init__(
-        self, shapes: Shapes, outer: Scope | None = None, *, changed: Changed = NOTHING_CHANGED, of_class: bool = False
+        self,
+        shapes: Shapes,
+        outer: Scope | None = None,
+        *,
+        changes: Changed = NOTHING_CHANGED,
+        of_class: bool = False,
     ) -> None:
         """Begin with no names; a class's own are not known in its methods. What is changed somewhere is of no kind."""
         self._shapes = shapes
         self.of_class = of_class
         self.outer: Scope | None = outer.outer if outer is not None and outer.of_class else outer
-        self.changed: Changed = changed if outer is None else outer.changed
+        self.changes: Changed = changes if outer is None else outer.changes
         self._types: dict[str, Type] = {}
         self._settled: dict[str, Type] = {}
         self._passed: dict[object, Type] = {}
@@ -259,7 +264,7 @@ class Scope:
             self._bind(target.value, UNKNOWN)
 
     def _add(self, name: str, value: Type) -> None:
-        if self.changed.has(name, value):
+        if self.changes.has(name, value):
             value = UNKNOWN
         self._types[name] = value if self._types.get(name, value) == value else UNKNOWN
 
@@ -270,7 +275,7 @@ class Scope:
         found = self._settled.get(node.id) or self._types.get(node.id)
         return found or (self.outer.name(node) if self.outer is not None else UNKNOWN)
 
-    def awaited(self, node: ast.Await) -> Type:
+    def infer_await(self, node: ast.Await) -> Type:
         """Return what is awaited."""
         return self.of(node.value)
 
@@ -289,7 +294,7 @@ class Scope:
         return self._value(self.of(node.value), node.attr)
 
     def _value(self, record: Type, key: str) -> Type:
-        return UNKNOWN if key in self.changed.keys else record.keys.get(key, UNKNOWN)
+        return UNKNOWN if key in self.changes.keys else record.keys.get(key, UNKNOWN)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
         """Return the list or set that a comprehension makes."""
@@ -299,7 +304,7 @@ class Scope:
         """Return the dict that a comprehension makes."""
         return Type("dict", item=self.of(node.value))
 
-    def listed(self, node: ast.List | ast.Set) -> Type:
+    def infer_list(self, node: ast.List | ast.Set) -> Type:
         """Return a list of items that are of one kind, or of none that is known."""
         kinds = [self.of(part) for part in node.elts]
         item = kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN
@@ -310,7 +315,7 @@ class Scope:
         name = type(node.value).__name__
         return Type(name) if name in _SCALARS else UNKNOWN
 
-    def called(self, node: ast.Call) -> Type:
+    def infer_call(self, node: ast.Call) -> Type:
         """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
         if isinstance(node.func, ast.Attribute):
             return self._part_of_dict(node.func)
@@ -319,9 +324,9 @@ class Scope:
             return UNKNOWN
         if name in self._shapes:
             return self._shapes[name].returns
-        return self._parallel(node) if name == "parallel" else self._built_in(name, node.args)
+        return self._parallel(node) if name == "parallel" else self._infer_builtin_call(name, node.args)
 
-    def _built_in(self, name: str, args: Sequence[ast.expr]) -> Type:
+    def _infer_builtin_call(self, name: str, args: Sequence[ast.expr]) -> Type:
         if name == "filter" and len(args) == _PAIR:
             return Type("list", item=self.item_of(args[1]))
         if name in _SETS:
@@ -363,8 +368,8 @@ _STATEMENTS: dict[type, Callable[[Scope, Any], None]] = {
 }
 _EXPRESSIONS: dict[type, Callable[[Scope, Any], Type]] = {
     ast.Name: Scope.name,
-    ast.Await: Scope.awaited,
-    ast.Call: Scope.called,
+    ast.Await: Scope.infer_await,
+    ast.Call: Scope.infer_call,
     ast.Subscript: Scope.part,
     ast.Attribute: Scope.attribute,
     ast.ListComp: Scope.comprehension,
@@ -372,8 +377,8 @@ _EXPRESSIONS: dict[type, Callable[[Scope, Any], Type]] = {
     ast.SetComp: Scope.comprehension,
     ast.DictComp: Scope.dict_comprehension,
     ast.Dict: lambda _scope, _node: Type("dict"),
-    ast.List: Scope.listed,
-    ast.Set: Scope.listed,
+    ast.List: Scope.infer_list,
+    ast.Set: Scope.infer_list,
     ast.Constant: Scope.constant,
     ast.JoinedStr: lambda _scope, _node: Type("str"),
 }

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from tokenize import TokenInfo
 
-__all__ = ["unfolded"]
+__all__ = ["unfold_statements"]
 
 _OPENING = frozenset({"async", "class", "def", "for", "if", "try", "while", "with"})
 _CONTINUING = {
@@ -22,7 +22,7 @@ _MOST = 5_000
 """Characters of a program that is looked at: a longer one is not told again."""
 
 
-def unfolded(text: str) -> str:
+def unfold_statements(text: str) -> str:
     """Return a program with each statement on a line of its own, where that is all that it lacks; else ""."""
     import tokenize
 
@@ -61,13 +61,13 @@ def _sums_up(statements: list[str]) -> bool:
     heads = [at for at, statement in enumerate(statements) if statement.endswith(":")]
     if not heads or heads[-1] >= len(statements) - 2 or not statements[-1].startswith("print("):
         return False
-    found = _changed(statements[heads[0] : -1])
+    found = _assigned_names(statements[heads[0] : -1])
     if any(statements[at].startswith(("for ", "while ", "async ")) for at in heads):
-        found &= _changed(statements[: heads[0]])
+        found &= _assigned_names(statements[: heads[0]])
     return any(isinstance(node, ast.Name) and node.id in found for node in ast.walk(ast.parse(statements[-1])))
 
 
-def _changed(statements: list[str]) -> set[str]:
+def _assigned_names(statements: list[str]) -> set[str]:
     """Return the names that statements bind, and those of what they set a part of or call a method of."""
     found: set[str] = set()
     for node in (

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ..absences import reason_of
 from ..errors import ToolError
 from ..program import EmptyProgramError, is_program
-from ..quoting import MAX_LINE, indented, item_text, literal, name_list, name_text, on_one_line, quoted
-from .call_errors import corrected, sources
+from ..quoting import MAX_LINE, indent_rest, item_text, literal, name_list, name_text, on_one_line, quoted
+from .call_errors import apply_fixes, sources
 from .check import ENOUGH
 from .isolation_hints import name_the_lack
 from .parameter_spelling import spelling_hint
 from .read_only import reads_only
-from .reflow import unfolded
+from .reflow import unfold_statements
 from .signatures import Shapes
 from .suggestions import beginning, fetching
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .call_errors import Mistake
     from .signatures import Shape
 
-__all__ = ["describe", "describe_mistakes", "ended_well", "install", "proposal"]
+__all__ = ["describe", "describe_mistakes", "install", "is_clean_exit", "proposal"]
 
 _IMPORTABLE = ["the standard library"]
 _MOST_TEXT = 20_000
@@ -58,7 +58,7 @@ _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)"
 def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
     """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
     try:
-        return _described(error, shapes, namespace)
+        return _error_and_trace(error, shapes, namespace)
     except MemoryError:
         raise
     except BaseException:  # noqa: BLE001 - foreign code: an exception's own __str__ and attributes may do anything
@@ -66,7 +66,7 @@ def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
         return line, line + "\n"
 
 
-def ended_well(error: BaseException) -> bool:
+def is_clean_exit(error: BaseException) -> bool:
     """Return whether a program has asked for its end, and for no other exit code than 0."""
     if not issubclass(type(error), SystemExit):
         return False
@@ -74,7 +74,7 @@ def ended_well(error: BaseException) -> bool:
     return code is None or code is False or (type(code) is int and code == 0)
 
 
-def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
+def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
     if isinstance(error, EmptyProgramError):
         message = "the program is empty: write Python statements that call the tools and print the result"
         return message, message + "\n"
@@ -89,9 +89,9 @@ def _described(error: BaseException, shapes: Shapes, namespace: Mapping[str, obj
         where = f" (line {wrong.lineno})" if wrong.lineno else ""
         line = "".join(piece for piece in shown.format_exception_only() if not piece.startswith(" ")).rstrip() + where
         text = f"{text.rstrip()}{where}\n"
-        better = "" if hint else _unfolded(wrong)
+        better = "" if hint else _unfold_program(wrong)
         if better:
-            hint, proposed = _ON_LINES, _proposed(_CORRECTED, better, shapes, namespace)
+            hint, proposed = _ON_LINES, _program_to_copy(_CORRECTED, better, shapes, namespace)
     line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
     if hint:
         hint = on_one_line(hint, _MAX_HINT)
@@ -121,12 +121,12 @@ def proposal(found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collect
 
     Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
     """
-    better = corrected(text, found) if 0 < len(found) < ENOUGH else ""
+    better = apply_fixes(text, found) if 0 < len(found) < ENOUGH else ""
     begin = next((item.begin for item in found if item.begin), "")
-    return _proposed(_CORRECTED, better, shapes, taken) or _proposed(_BEGUN, begin, shapes, taken)
+    return _program_to_copy(_CORRECTED, better, shapes, taken) or _program_to_copy(_BEGUN, begin, shapes, taken)
 
 
-def _proposed(introduction: str, program: str, shapes: Shapes, taken: Collection[str]) -> str:
+def _program_to_copy(introduction: str, program: str, shapes: Shapes, taken: Collection[str]) -> str:
     """Return a program in a block for a model to copy; "" where it may do more than read, or would end the block."""
     program = program.strip()
     if not program or len(program) > _MOST_PROPOSED or "```" in program:
@@ -136,10 +136,10 @@ def _proposed(introduction: str, program: str, shapes: Shapes, taken: Collection
     return f"{introduction}\n```python\n{program}\n```\n" if reads_only(program, readers, names) else ""
 
 
-def _unfolded(error: SyntaxError) -> str:
+def _unfold_program(error: SyntaxError) -> str:
     """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
     filename = error.filename or ""
-    return unfolded("".join(linecache.getlines(filename))) if is_program(filename) else ""
+    return unfold_statements("".join(linecache.getlines(filename))) if is_program(filename) else ""
 
 
 def install(packages: Sequence[str]) -> None:
@@ -179,7 +179,7 @@ class _Apart(traceback.TracebackException):
         is_said = False
         for piece in super().format_exception_only(**options):
             begins = piece.startswith(" ") or (not is_said and _CLASS.match(piece))
-            yield (indented(piece) if begins else indented(f"\n{piece}")[1:]) + "\n"
+            yield (indent_rest(piece) if begins else indent_rest(f"\n{piece}")[1:]) + "\n"
             is_said = is_said or not piece.startswith(" ")
 
 
@@ -232,14 +232,14 @@ def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, ob
 def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     found: object = getattr(error, "obj", None)
     if found is None:
-        found = _subscripted(error.__traceback__)
+        found = _subscript_owner(error.__traceback__)
     if not isinstance(found, dict):
         return ""
     keys = cast("dict[object, object]", found)
     return f"the keys are: {name_list(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
 
 
-def _subscripted(tb: TracebackType | None) -> object:
+def _subscript_owner(tb: TracebackType | None) -> object:
     """Return the object whose subscript failed, where the failing line names it plainly."""
     node, frame = _failing(tb)
     return _lookup(node.value, frame) if isinstance(node, ast.Subscript) and frame is not None else None
@@ -300,7 +300,7 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
     return f"{name_text(_TYPE_NAME(type(found)))} has: {name_list(near)}" if near else ""
 
 
-def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
+def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
     """Return the call that failed, and the tool, where the failing line names it plainly."""
     node = _failing(error.__traceback__)[0]
     tool = shapes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
@@ -309,16 +309,16 @@ def _failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | N
 
 def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str:
     """Return the begin of a program that reads what the failed call was given as a literal."""
-    failed = _failed_call(error, shapes) if isinstance(error, ToolError) else None
+    failed = _find_failed_call(error, shapes) if isinstance(error, ToolError) else None
     frame = _failing(error.__traceback__)[1]
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
-        return _proposed("Begin like this instead:", calls, shapes, taken)
+        return _program_to_copy("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
         return ""
     values = {**frame.f_globals, **frame.f_locals}.items()
     known = {name: literal(value) if type(value) is str else repr(value) for name, value in values if _is_short(value)}
-    return _proposed(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
+    return _program_to_copy(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
 
 
 def _is_short(value: object) -> bool:
@@ -328,7 +328,7 @@ def _is_short(value: object) -> bool:
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
     """Say how the tool is called that refused its arguments, and where others come from than were made up."""
-    failed = _failed_call(error, shapes)
+    failed = _find_failed_call(error, shapes)
     tool = failed[1] if failed else None
     if tool is None:
         text = str(error)
@@ -358,7 +358,7 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     if tool is not None:
         return f"the tool is {tool.signature}"
     if str(error).startswith("string indices must be integers"):
-        found = _subscripted(error.__traceback__)
+        found = _subscript_owner(error.__traceback__)
         return f"this is the str {quoted(found)}, which has no keys" if isinstance(found, str) else ""
     if "unhashable type: 'Record'" in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'

@@ -191,7 +191,7 @@ def _type(node: ast.expr | None, tool: str) -> Type:
         return Type("record", keys=keys, tool=tool)
     if isinstance(node, ast.Constant) and type(node.value) in {str, int}:
         return Type(type(node.value).__name__, choices=(node.value,), tool=tool)
-    return _subscripted(node, tool) if isinstance(node, ast.Subscript) else UNKNOWN
+    return _parse_subscript(node, tool) if isinstance(node, ast.Subscript) else UNKNOWN
 
 
 def _plain(name: str) -> str:
@@ -200,7 +200,7 @@ def _plain(name: str) -> str:
     return "list" if name in _LISTS else "set" if name in _SETS else "dict" if name in _DICTS else ""
 
 
-def _subscripted(node: ast.Subscript, tool: str) -> Type:
+def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
     if not isinstance(node.value, ast.Name):
         return UNKNOWN
     inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -20,13 +20,13 @@ __all__ = [
     "all_of",
     "beginning",
     "fetching",
-    "filtered",
     "identity",
     "list_of",
-    "looked_up",
-    "named",
-    "named_lookup",
+    "name_of",
     "names_effect",
+    "suggest_filter",
+    "suggest_getter",
+    "suggest_lookup_by_value",
     "where_else",
     "words",
 ]
@@ -60,7 +60,7 @@ def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[st
             way = item_text(f"{shape.tool}({item_text(text, needed.name)})", own)
         elif _reads_all(shape):
             shared = identity(_record(shape.returns))
-            way = _found(shape, own, shared, item_text(text, shared)) if shared in kind.keys else ""
+            way = _search_expression(shape, own, shared, item_text(text, shared)) if shared in kind.keys else ""
         if way and not replacement:
             replacement = way
             told[-1] += f": {way}"
@@ -77,7 +77,7 @@ def _noun(shape: Shape) -> str:
     return shape.tool.partition("_")[2]
 
 
-def _found(shape: Shape, own: str, identity: str, value: str) -> str:
+def _search_expression(shape: Shape, own: str, identity: str, value: str) -> str:
     """Return what reads a key of the one row that has a value; a whole row where `own` is ""; "" where it cannot."""
     row = _free(value)
     wanted = item_text(row, own) if own else row
@@ -126,7 +126,7 @@ def list_of(name: str, shapes: Shapes) -> str:
     return ""
 
 
-def looked_up(key: str, text: str, kind: Type, shapes: Shapes) -> str:
+def suggest_lookup_by_value(key: str, text: str, kind: Type, shapes: Shapes) -> str:
     """Return how to look a key up by a value that is itself no record; "" where no tool, or more than one, does."""
     ways: list[str] = []
     for shape, own in shapes.returning(key):
@@ -134,13 +134,13 @@ def looked_up(key: str, text: str, kind: Type, shapes: Shapes) -> str:
         if _reads_one(shape) and needed is not None and needed.type.kind == kind.kind:
             ways.append(item_text(f"{shape.tool}({text})", own))
         elif _reads_all(shape) and identity(record) and record.keys[identity(record)].kind == kind.kind:
-            ways.append(_found(shape, own, identity(record), text))
+            ways.append(_search_expression(shape, own, identity(record), text))
     return ways[0] if len(ways) == 1 else ""
 
 
-def named_lookup(call: ast.Call, shapes: Shapes) -> str:
+def suggest_getter(call: ast.Call, shapes: Shapes) -> str:
     """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does; or ""."""
-    given = named(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
+    given = name_of(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
     verb, _, wanted = call.func.id.partition("_") if isinstance(call.func, ast.Name) else ("", "", "")
     if not given or verb not in _VERBS:
         return ""
@@ -153,14 +153,14 @@ def named_lookup(call: ast.Call, shapes: Shapes) -> str:
         if _reads_one(shape) and needed is not None and needed.name == given:
             return item_text(f"{shape.tool}({value})", own)
         if _reads_all(shape) and given in _record(kind).keys:
-            return _found(shape, own, given, value)
+            return _search_expression(shape, own, given, value)
     for shape in shapes.values():
         if _reads_all(shape) and singular(_noun(shape)) == wanted and given in _record(shape.returns).keys:
-            return _found(shape, "", given, value)
+            return _search_expression(shape, "", given, value)
     return ""
 
 
-def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
+def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
     extra = {str(item.arg): item.value for item in call.keywords if item.arg not in tool.named}
     kind = tool.returns.item
@@ -172,7 +172,7 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     row = _free(*values, first=_row_of(tool))
     conditions: list[str] = []
     for name, value in extra.items():
-        key, sign = (name, "==") if name in kind.keys else _compared(name)
+        key, sign = (name, "==") if name in kind.keys else _parse_filter_name(name)
         place = item_text(row, key) if key in kind.keys else where_else(key, row, kind, shapes)[1]
         if not place:
             return ""
@@ -181,7 +181,7 @@ def filtered(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
     return f"[{row} for {row} in {ast.unparse(plain)} if {' and '.join(conditions)}]"
 
 
-def _compared(name: str) -> tuple[str, str]:
+def _parse_filter_name(name: str) -> tuple[str, str]:
     """Return the key and the sign that a filter's name says: `price__lt`, `min_price`."""
     begin, _, rest = name.partition("_")
     key, _, end = name.rpartition("_")
@@ -198,8 +198,8 @@ def identity(record: Type) -> str:
 def fetching(text: str, shapes: Shapes) -> str:
     """Return the calls that get all there is of what a program speaks of, a line each; of all where it names none."""
     every = [shape for shape in shapes.values() if _reads_all(shape)]
-    named = [shape for shape in every if _noun(shape) in text]
-    calls = [(_noun(shape), shape.tool) for shape in (named or every)[:_MOST_LOOPS]]
+    name_of = [shape for shape in every if _noun(shape) in text]
+    calls = [(_noun(shape), shape.tool) for shape in (name_of or every)[:_MOST_LOOPS]]
     return "\n".join(f"{name if _is_free(name) else 'data'} = {tool}()" for name, tool in calls)
 
 
@@ -222,7 +222,7 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
         literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
         row = _row_of(shape)
-        values = {key: _written(value, known) for key, value in given.items()} | {name: item_text(row, own)}
+        values = {key: _argument_text(value, known) for key, value in given.items()} | {name: item_text(row, own)}
         if not all(values.values()):
             continue
         by_name = {str(item.arg) for item in call.keywords}
@@ -233,7 +233,7 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
     return ""
 
 
-def _written(value: ast.expr, known: Mapping[str, str]) -> str:
+def _argument_text(value: ast.expr, known: Mapping[str, str]) -> str:
     """Return an argument as another program can write it; "" where it is not known what it is."""
     if isinstance(value, ast.Name):
         return known.get(value.id, "")
@@ -248,7 +248,7 @@ def _record(kind: Type) -> Type:
     return kind.item if kind.kind == "list" and kind.item is not None else kind
 
 
-def named(node: ast.expr) -> str:
+def name_of(node: ast.expr) -> str:
     """Return what a value is called: the name it has, or the key it is read by."""
     if isinstance(node, ast.Subscript):
         return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""

@@ -6,9 +6,9 @@ import re
 import reprlib
 from typing import cast
 
-from ..quoting import indented, on_one_line
+from ..quoting import indent_rest, on_one_line
 
-__all__ = ["written"]
+__all__ = ["safe_value_text"]
 
 _MAX_TEXT = 2_000
 _MAX_ITEMS = 20
@@ -19,7 +19,7 @@ _ITEMS = ("maxtuple", "maxlist", "maxarray", "maxdict", "maxset", "maxfrozenset"
 _NO_LIBRARIES = ("__main__", "builtins")
 
 
-def written(value: object) -> str:
+def safe_value_text(value: object) -> str:
     """Return the `repr` of a value without addresses in memory, cut to 2,000 characters.
 
     It is on one line, as names in it may be foreign; of a library's own class it may have further ones, indented: a
@@ -35,7 +35,7 @@ def written(value: object) -> str:
         return on_one_line(text, _MAX_STRING)
     if not _is_of_library(type(value)):
         return on_one_line(text, _MAX_TEXT)
-    return indented(text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} [...]")
+    return indent_rest(text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} [...]")
 
 
 def _is_of_library(kind: type[object]) -> bool:

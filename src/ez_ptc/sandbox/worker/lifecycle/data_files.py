@@ -60,7 +60,7 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
     left = _MOST_OF_ALL
     for name, home in homes:
         parent = os.path.dirname(home)
-        for file in _recorded(parent, name):
+        for file in _listed_files(parent, name):
             size = _size(f"{parent}/{file}")
             if 0 < size <= min(_MOST_OF_ONE, left):
                 with open(f"{parent}/{file}", "rb") as opened:
@@ -74,7 +74,7 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
         loader.get_data = found.get_data
 
 
-def _recorded(folder: str, package: str) -> Iterator[str]:
+def _listed_files(folder: str, package: str) -> Iterator[str]:
     """Yield the files of a package that are no code, as the distributions in a folder list them."""
     for entry in sorted(os.listdir(folder)):
         if not entry.endswith(".dist-info") or not os.path.isfile(f"{folder}/{entry}/RECORD"):
@@ -114,19 +114,19 @@ class _Files:
         """What loaders of modules have as a method."""
 
         def get_data(loader: SourceFileLoader, path: str) -> bytes:
-            where = self._found(path)
+            where = self._find(path)
             return self._get_data(loader, path) if where is None else bytes(self._shelf.get(where))
 
         return get_data
 
-    def _found(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
+    def _find(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
         with contextlib.suppress(TypeError, ValueError):
             place = cast("object", os.fspath(path))
             return self._kept.get(os.path.normpath(place).lstrip("/")) if isinstance(place, str) else None
         return None
 
     def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
-        where = self._found(file) if mode in _READING else None
+        where = self._find(file) if mode in _READING else None
         if where is None:
             _refuse_ours(file)
             return self._open(file, mode, *args, **kwargs)
@@ -138,7 +138,7 @@ class _Files:
         return io.TextIOWrapper(opened, options.get("encoding"), options.get("errors"), options.get("newline"))
 
     def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes it
-        where = self._found(path)
+        where = self._find(path)
         if where is None:
             _refuse_ours(path)
             return self._stat(path, *args, **kwargs)

@@ -115,10 +115,10 @@ class Lockdown:
         self._nameless = False
 
     def _call(self, number: int, *arguments: object) -> int:
-        return self._checked(self._libc.syscall(ctypes.c_long(number), *arguments))
+        return self._check(self._libc.syscall(ctypes.c_long(number), *arguments))
 
     @staticmethod
-    def _checked(result: int) -> int:
+    def _check(result: int) -> int:
         if result < 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
@@ -159,7 +159,7 @@ class Lockdown:
 
     def _leave(self, name: str, flag: int) -> None:
         before = _namespace(name)
-        self._checked(self._libc.unshare(flag))
+        self._check(self._libc.unshare(flag))
         # A filter around this process may answer that all went well, and have done nothing.
         if before and _namespace(name) == before:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
@@ -177,27 +177,27 @@ class Lockdown:
 
     def _forget_host_name(self) -> None:
         for name in (self._libc.sethostname, self._libc.setdomainname):
-            self._checked(name(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))))
+            self._check(name(_HOST_NAME, ctypes.c_size_t(len(_HOST_NAME))))
         setattr(platform, "_uname_cache", None)  # noqa: B010 - no public name, and pyright knows none
 
     def _empty_the_root(self) -> None:
         mount = self._libc.mount
-        self._checked(mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
+        self._check(mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
         place = next(place for place in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(place))
         flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-        self._checked(mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
+        self._check(mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
         os.chdir(place)
         self._call(self._numbers["pivot_root"], b".", b".")
-        self._checked(self._libc.umount2(b".", _MNT_DETACH))
+        self._check(self._libc.umount2(b".", _MNT_DETACH))
         os.chdir("/")
-        self._checked(mount(None, b"/", None, ctypes.c_ulong(flags | _MS_REMOUNT | _MS_RDONLY), None))
+        self._check(mount(None, b"/", None, ctypes.c_ulong(flags | _MS_REMOUNT | _MS_RDONLY), None))
 
     def give_up_privileges(self) -> None:
         """Drop every capability and the chance to gain one."""
         for number in range(_LAST_CAPABILITY + 1):
             self._libc.prctl(_PR_CAPBSET_DROP, *map(_whole, (number, 0, 0, 0)))
         header = struct.pack("=Ii", 0x20080522, 0)
-        self._try("capabilities", lambda: self._checked(self._libc.capset(header, bytes(24))))
+        self._try("capabilities", lambda: self._check(self._libc.capset(header, bytes(24))))
         try:
             self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
         except OSError as error:
@@ -206,7 +206,7 @@ class Lockdown:
         self._prctl(_PR_SET_DUMPABLE, 0)
 
     def _prctl(self, option: int, value: int) -> None:
-        self._checked(self._libc.prctl(option, *map(_whole, (value, 0, 0, 0))))
+        self._check(self._libc.prctl(option, *map(_whole, (value, 0, 0, 0))))
 
     def deny_files(self) -> None:
         """Landlock with no rule at all: every right that this kernel's version knows is taken away."""

@@ -76,7 +76,7 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
 
         return call
 
-    def mapped(protection: int, flags: int) -> Callable[[], object]:
+    def map_attempt(protection: int, flags: int) -> Callable[[], object]:
         return lambda: _map_page(libc, _MMAP[lockdown.machine], protection, flags)
 
     parent = os.getppid()
@@ -92,8 +92,8 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
         "run a program": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606 - must fail
         "signal its parent": lambda: os.kill(parent, 0),
         "trace its parent": raw("ptrace", _PTRACE_ATTACH, parent, None, None),
-        "map executable memory": mapped(mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE),
-        "share memory": mapped(mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED),
+        "map executable memory": map_attempt(mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE),
+        "share memory": map_attempt(mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED),
         "make a memory file": lambda: os.memfd_create("probe"),
         "enter a namespace": raw("unshare", 0x10000000),
         "change a process setting": raw("prctl", 4, 1, 0, 0, 0),
@@ -125,7 +125,7 @@ def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
     if pid == 0:
         try:
             prepare()
-            allowed = [name for name, attempt in _attempts(lockdown).items() if not _refused(attempt)]
+            allowed = [name for name, attempt in _attempts(lockdown).items() if not _is_refused(attempt)]
             os.write(send, json.dumps(allowed).encode())
         finally:
             os._exit(0)
@@ -141,7 +141,7 @@ def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
     return json.loads(answer)
 
 
-def _refused(attempt: Callable[[], object]) -> bool:
+def _is_refused(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError as error:

@@ -85,7 +85,7 @@ def _load(modules: Modules, control: _socket.socket) -> bool:
     the end of its fork, and ends.
     """
     preload.preload(modules.shelf)
-    if not _granted()[0]:
+    if not _read_packages()[0]:
         return False
     _load_packages(modules)
     if not packages.has_threads():
@@ -109,7 +109,7 @@ def _folder() -> str:
     return os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
-def _granted() -> tuple[list[str], list[str], list[str]]:
+def _read_packages() -> tuple[list[str], list[str], list[str]]:
     """Return the packages that programs may import, the folders to look for them in, and the modules they need."""
     names, places, needed = json.loads(sys.argv[2])
     return names, places, needed
@@ -117,14 +117,14 @@ def _granted() -> tuple[list[str], list[str], list[str]]:
 
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     modules.close()
-    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _granted()[0] else "worker")
+    locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _read_packages()[0] else "worker")
     # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
     strands.install()
     aio.install()
     depth.install()
-    report.install(_granted()[0])
+    report.install(_read_packages()[0])
     runtime.replace_builtins()
     base_memory = _base_memory()
     most = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -141,9 +141,9 @@ def _load_packages(modules: Modules) -> None:
 
     os.environ.update(pictures.ENVIRONMENT)
     with data_files.empty_home(), pictures.no_timers():
-        packages.load_packages(modules, *_granted())
+        packages.load_packages(modules, *_read_packages())
         pictures.prepare()
-    _, places, needed = _granted()
+    _, places, needed = _read_packages()
     data_files.keep_files(modules.shelf, packages.homes((), places) + packages.homes_of(needed))
 
 
@@ -160,7 +160,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether files are really gone."""
     known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
     locks.forget_environment()
-    preload.forget_places(folder, *_granted()[:2])
+    preload.forget_places(folder, *_read_packages()[:2])
     locks.enter_namespaces()
     locks.give_up_privileges()
     locks.deny_files()

@@ -117,7 +117,7 @@ class Link:
     def _read(self, size: int) -> bytes:
         data: bytes | None = None
         if self._look is not None and self.patience and not count_threads() and self._looking_helps():
-            data = self._seen(self._look, size)
+            data = self._poll_bytes(self._look, size)
         if data is None:
             data = os.read(self._receive_fd, size)
         if not data:
@@ -130,7 +130,7 @@ class Link:
             self._misses = _MOST_MISSES
         return self._misses <= _MOST_MISSES
 
-    def _seen(self, look: Callable[[int, int], bytes], size: int) -> bytes | None:
+    def _poll_bytes(self, look: Callable[[int, int], bytes], size: int) -> bytes | None:
         """Return what comes within some microseconds."""
         until = time.perf_counter() + self.patience
         while time.perf_counter() < until:
@@ -172,7 +172,7 @@ class Link:
         body = call.encode("utf-8", "surrogatepass")
         if len(body) + _NUMBER > self.most:
             raise TooLargeError(len(body))
-        self._until(self._admitted)
+        self._until(self._admit)
         pending = Pending(self)
         with self._writing:
             # Numbered where it is written: the host wants the calls of all threads in one row.
@@ -181,7 +181,7 @@ class Link:
             self._write(b'{"id":%d,%b' % (self._calls, body))
         return pending
 
-    def _admitted(self) -> bool:
+    def _admit(self) -> bool:
         if self.outstanding >= self.room:
             return False
         self.outstanding += 1

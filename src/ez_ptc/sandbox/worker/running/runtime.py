@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ToolError
 from ..feedback.check import mistakes
-from ..feedback.report import describe, describe_mistakes, ended_well, proposal
+from ..feedback.report import describe, describe_mistakes, is_clean_exit, proposal
 from ..feedback.signatures import Shapes
-from ..feedback.value_text import written
+from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
 from ..values import codec as values
@@ -193,24 +193,24 @@ class Runtime:
             if self._tools.closed is None:  # else there is no time left to draw in
                 with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
                     PICTURES.end(None)
-            return self._failure(error, "" if tree is None else self._meant(error, tree, text))
+            return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
         return self._value(None if is_shown else value)
 
     def _value(self, value: object) -> dict[str, object]:
         try:
             done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
         except values.CannotCrossError as error:
-            return self._described(value, str(error))
+            return self._undelivered_value(value, str(error))
         except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
-            return self._described(value, describe(error, Shapes({}), {})[0])
+            return self._undelivered_value(value, describe(error, Shapes({}), {})[0])
         self._last = value  # to be described where it is too long to be sent
         return done
 
-    def _described(self, value: object, why: str) -> dict[str, object]:
+    def _undelivered_value(self, value: object, why: str) -> dict[str, object]:
         """Return the end of a program whose last expression has a value that the host does not get."""
         self._running = True  # its time goes on: what a value says of itself is the program's code
         try:
-            text = written(value)
+            text = safe_value_text(value)
         except BaseException:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             text = quoted(value)
         self._running = False
@@ -249,7 +249,7 @@ class Runtime:
             {name: told for name, told in tools.described.items() if tools.has(name, self._namespace.get(name))}
         )
 
-    def _meant(self, error: BaseException, tree: ast.Module, text: str) -> str:
+    def _suggest_program(self, error: BaseException, tree: ast.Module, text: str) -> str:
         """Return the program put right that names no tool, and so was not checked, but may have meant one.
 
         In a session it may have called one all the same, by what an earlier program has defined.
@@ -265,7 +265,7 @@ class Runtime:
         return any(map(text.__contains__, self._tools.described))
 
     def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
-        if ended_well(error):
+        if is_clean_exit(error):
             return {"t": "done", "value": None}
         kind = "memory" if issubclass(type(error), MemoryError) else "error"
         try:
@@ -284,7 +284,7 @@ class Runtime:
         except (MemoryError, ValueError) as error:
             problem = f"it is too large to be returned ({type(error).__name__})"
         if problem:
-            described = values.dumps(self._described(value, problem) | {"dropped": done["dropped"]})
+            described = values.dumps(self._undelivered_value(value, problem) | {"dropped": done["dropped"]})
             least = {"t": "done", "error": f"TypeError: {problem}", "kind": "error", "dropped": 0}
             body = described if len(described) <= most else values.dumps(least)
         self._link.send_body(body)

@@ -40,7 +40,7 @@ def type_names(
     used = {name for name in used if not known(name)}
     if not used:
         return {}
-    used -= {name for node in every(tree) for name in _bound(node)}
+    used -= {name for node in every(tree) for name in _names_bound_by(node)}
     named = {word for item in told() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
     found: dict[str, object] = dict.fromkeys(used & named, Record)
     found.update((name, getattr(typing, name)) for name in used & _TYPING)
@@ -56,7 +56,7 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
             yield part
 
 
-def _bound(node: ast.AST) -> Iterable[str]:
+def _names_bound_by(node: ast.AST) -> Iterable[str]:
     if isinstance(node, ast.Name):
         return () if isinstance(node.ctx, ast.Load) else (node.id,)
     return bound_names(node)

@@ -49,12 +49,12 @@ def _zone(key: str) -> tzinfo:
     return zoneinfo.ZoneInfo(key)
 
 
-def _fixed_offset(zone: timezone) -> list[object]:
+def _encode_fixed_zone(zone: timezone) -> list[object]:
     offset, *name = cast("Any", zone).__getinitargs__()
     return [offset // _MICROSECOND, *name]
 
 
-def _fixed(payload: object) -> timezone:
+def _decode_fixed_zone(payload: object) -> timezone:
     offset, *name = cast("list[Any]", payload)
     return timezone(timedelta(microseconds=offset), *(item for item in name if item is not None))
 
@@ -75,7 +75,7 @@ def _moment(moment: Any) -> object:  # noqa: ANN401 - a datetime or a time
     offset = moment.utcoffset()
     fixed: list[object] = []
     if type(zone) is timezone:
-        fixed = _fixed_offset(zone)
+        fixed = _encode_fixed_zone(zone)
     elif offset is not None:
         fixed = [offset // _MICROSECOND, moment.tzname()]
     return [moment.replace(tzinfo=None, fold=0).isoformat(), moment.fold, fixed, key]
@@ -89,7 +89,7 @@ def _read_moment(kind: type[datetime | time], payload: object) -> datetime | tim
     if key is not None and (key in _keys() or not fixed):
         zone = _zone(key)
     elif fixed:  # a zone that is not known here has its name and its offset all the same
-        zone = _fixed([fixed[0], key] if key else fixed)
+        zone = _decode_fixed_zone([fixed[0], key] if key else fixed)
     return cast("Any", kind.fromisoformat(text)).replace(tzinfo=zone, fold=fold)
 
 
@@ -138,7 +138,7 @@ SCALARS: Final[Mapping[type, tuple[str, Callable[[Any], object]]]] = {
     complex: ("c", lambda value: [value.real, value.imag]),
     Fraction: ("fr", lambda value: _hex(value.numerator, value.denominator)),
     range: ("rg", lambda value: _hex(value.start, value.stop, value.step)),
-    timezone: ("tz", _fixed_offset),
+    timezone: ("tz", _encode_fixed_zone),
     zoneinfo.ZoneInfo: ("z", lambda value: value.key),
     **{kind: ("x", lambda value: f"{type(value).__name__} {value}") for kind in _TEXTS},
 }
@@ -178,7 +178,7 @@ DECODERS: Final[Mapping[str, Callable[[object], object]]] = {
     "c": _complex,
     "fr": lambda payload: Fraction(*_numbers(payload)),
     "rg": lambda payload: range(*_numbers(payload)),
-    "tz": _fixed,
+    "tz": _decode_fixed_zone,
     "z": lambda payload: _zone(cast("str", payload)),
     "x": _from_text,
     "dq": _deque,
