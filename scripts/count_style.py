@@ -219,9 +219,16 @@ def _long_functions(sources: list[Source]) -> tuple[list[str], int]:
         f"{source.path}:{function.lineno}: {function.name}"
         for source in sources
         for function in source.functions()
-        if (function.end_lineno or function.lineno) - function.lineno >= _MAX_FUNCTION_LINES
+        if _code_lines(function) > _MAX_FUNCTION_LINES
     ]
     return counted, 1
+
+
+def _code_lines(function: _AnyFunction) -> int:
+    """Return the number of a function's lines, its docstring not counted."""
+    docstring = ast.get_docstring(function, clean=False)
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    return lines if docstring is None else lines - docstring.count("\n") - 1
 
 
 def _full_folders(sources: list[Source]) -> tuple[list[str], int]:

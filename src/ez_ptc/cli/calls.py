@@ -50,8 +50,12 @@ def outcome_text(call: Mapping[str, Any]) -> str:
     result: object = call["result"]
     if isinstance(result, Sequence) and not isinstance(result, (str, bytes)):
         items = cast("Sequence[object]", result)
-        noun = "record" if items and all(isinstance(item, Mapping) for item in items) else "item"
-        return f"1 {noun}" if len(items) == 1 else f"{len(items)} {noun}s"
+        noun = "item"
+        if items and all(isinstance(item, Mapping) for item in items):
+            noun = "record"
+        if len(items) == 1:
+            return f"1 {noun}"
+        return f"{len(items)} {noun}s"
     return safe_repr(result)
 
 

@@ -222,13 +222,17 @@ def _describe(call: ToolCall) -> str:
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:
-    return call.arguments if isinstance(call.arguments, dict) else {"arguments": call.arguments}
+    if isinstance(call.arguments, dict):
+        return call.arguments
+    return {"arguments": call.arguments}
 
 
 def _one_line(value: object) -> str:
     text = value if isinstance(value, str) else safe_repr(value)
     text = printable(" ".join(text.split()))
-    return text if len(text) <= _MAX_RESULT else f"{text[: _MAX_RESULT - 1]}…"
+    if len(text) <= _MAX_RESULT:
+        return text
+    return f"{text[: _MAX_RESULT - 1]}…"
 
 
 def _write(text: str) -> None:

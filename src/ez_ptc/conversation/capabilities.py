@@ -67,7 +67,9 @@ def _toolkit_of_all_tools(settings: Settings, provider: LLMProvider) -> Toolkit:
     if toolkit is None:
         return Toolkit(settings.tools)
     missing = [tool for tool in settings.tools if not any(_replaces(present, tool) for present in toolkit)]
-    return replace(toolkit, tools=(*toolkit, *missing)) if missing else toolkit
+    if missing:
+        return replace(toolkit, tools=(*toolkit, *missing))
+    return toolkit
 
 
 def _replaces(present: Tool[..., Any], tool: Tool[..., Any]) -> bool:

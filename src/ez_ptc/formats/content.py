@@ -67,7 +67,9 @@ def as_text(output: object) -> str:
     JSON form is its `str()`, and of what is too large there is a sentence that says so.
     """
     parts = result_parts(output)
-    return _text(as_json(output)) if parts is None else "\n".join(map(_text_of_part, parts))
+    if parts is None:
+        return _text(as_json(output))
+    return "\n".join(map(_text_of_part, parts))
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
@@ -102,7 +104,9 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
     What is neither text nor media in it is its text.
     """
     parts = parts_of_result(output)
-    return None if parts is None else tuple(map(_result_part, parts))
+    if parts is None:
+        return None
+    return tuple(map(_result_part, parts))
 
 
 def result_content(
@@ -164,7 +168,9 @@ def sendable(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(plain: object) -> str:
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(plain, str):
+        return plain
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def _cut(text: str, most: int) -> str:
@@ -173,11 +179,15 @@ def _cut(text: str, most: int) -> str:
 
 
 def _result_part(part: object) -> ResultPart:
-    return part if isinstance(part, MediaMessage | TextMessage) else TextMessage(as_text(part))
+    if isinstance(part, MediaMessage | TextMessage):
+        return part
+    return TextMessage(as_text(part))
 
 
 def _text_of_part(part: ResultPart) -> str:
-    return part_text(part) if isinstance(part, MediaMessage) else without_surrogates(part.text)
+    if isinstance(part, MediaMessage):
+        return part_text(part)
+    return without_surrogates(part.text)
 
 
 def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
@@ -219,13 +229,17 @@ class _Encoder:
             return self._number(value)
         if kind is dict:
             return self._object(value, depth)
-        return self._array(value, depth) if kind in _ARRAYS else self._other(value, depth)
+        if kind in _ARRAYS:
+            return self._array(value, depth)
+        return self._other(value, depth)
 
     def key(self, key: object) -> str:
         if type(key) is str:
             return key if key.isascii() else without_surrogates(key)
         plain = self.value(key, 0)
-        return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+        if isinstance(plain, str):
+            return plain
+        return json.dumps(plain, ensure_ascii=False)
 
     def _spend(self, elements: int, depth: int) -> None:
         self._elements_left -= elements
@@ -258,7 +272,9 @@ class _Encoder:
         # Python writes out no integer of more than a few thousand digits, and no model reads one.
         bits = cast("int", value).bit_length()
         self._spend_text(min(bits, _MAX_INT_BITS) // 3)
-        return value if bits <= _MAX_INT_BITS else f"<an integer of {bits} bits>"
+        if bits <= _MAX_INT_BITS:
+            return value
+        return f"<an integer of {bits} bits>"
 
     def _array(self, items: Iterable[object], depth: int) -> list[object]:
         values = [*items]

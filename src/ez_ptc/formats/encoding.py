@@ -125,9 +125,9 @@ def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
     if kind is complex or (plain := of_base(value, most)) is UNKNOWN:
         from pydantic_core import to_jsonable_python
 
-        return (
-            object_text(value) if issubclass(kind, type | Iterator) else to_jsonable_python(value, fallback=object_text)
-        )
+        if issubclass(kind, type | Iterator):
+            return object_text(value)
+        return to_jsonable_python(value, fallback=object_text)
     return plain
 
 

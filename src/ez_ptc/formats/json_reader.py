@@ -30,12 +30,16 @@ class JsonObject:
     def object(self, *keys: str) -> "JsonObject | None":
         """Return the object under the first of these keys, or None where none is there."""
         key, value = self.first(*keys)
-        return None if value is None else JsonObject(value, f"{self.where}.{key}")
+        if value is None:
+            return None
+        return JsonObject(value, f"{self.where}.{key}")
 
     def objects(self, *keys: str) -> "list[JsonObject]":
         """Return the objects of the list under the first of these keys; none where no key is there."""
         key, value = self.first(*keys)
-        return [] if value is None else objects(value, f"{self.where}.{key}")
+        if value is None:
+            return []
+        return objects(value, f"{self.where}.{key}")
 
     def text(self, *keys: str) -> str:
         """Return the text under the first of these keys, without halves of characters."""
@@ -65,7 +69,9 @@ class JsonObject:
     def identifier(self, otherwise: str, *keys: str) -> str:
         """Return the text under the first of these keys, or `otherwise` where there is none."""
         _, value = self.first(*keys)
-        return otherwise if value is None or value == "" else self.text(*keys)
+        if value is None or value == "":
+            return otherwise
+        return self.text(*keys)
 
 
 def read_body(body: object, where: str) -> JsonObject:
@@ -78,7 +84,9 @@ def read_body(body: object, where: str) -> JsonObject:
 
 def text_or_empty(value: object) -> str:
     """Return a text without halves of characters, and empty text for any other value."""
-    return encodable_text(value) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return encodable_text(value)
+    return ""
 
 
 def objects(value: object, where: str) -> list[JsonObject]:

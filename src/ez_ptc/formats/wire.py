@@ -75,10 +75,16 @@ def json_problem(value: object) -> str | None:
 
 def _scalar_problem(value: object) -> str | None:
     if isinstance(value, int):
-        return f"an integer of {value.bit_length()} bits" if value.bit_length() > _MAX_BITS else None
+        if value.bit_length() > _MAX_BITS:
+            return f"an integer of {value.bit_length()} bits"
+        return None
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"the number {value}"
-    return None if value is None or isinstance(value, str) else safe_repr(value)
+        if math.isfinite(value):
+            return None
+        return f"the number {value}"
+    if value is None or isinstance(value, str):
+        return None
+    return safe_repr(value)
 
 
 def encodable_body(body: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +131,9 @@ def one_line(said: object) -> str:
         return line
     written = repr(line)
     is_whole = len(text) <= _MAX_QUOTED and len(written) <= _MAX_QUOTED
-    return written if is_whole else f"{written[:-1][: _MAX_QUOTED - 2]}…{written[0]}"
+    if is_whole:
+        return written
+    return f"{written[:-1][: _MAX_QUOTED - 2]}…{written[0]}"
 
 
 class TextPieces:
@@ -138,7 +146,9 @@ class TextPieces:
         """Return the text that is complete after these pieces."""
         text = "".join((self._half, *pieces))
         self._half = text[-1:] if is_cut(text) else ""
-        return [TextDelta(encodable_text(whole))] if (whole := text.removesuffix(self._half)) else []
+        if whole := text.removesuffix(self._half):
+            return [TextDelta(encodable_text(whole))]
+        return []
 
     def end(self) -> list[TextDelta]:
         """Return what is left, which is half a character if anything."""

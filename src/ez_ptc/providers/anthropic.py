@@ -211,7 +211,9 @@ class _Connection:
 
 def _headers(body: Mapping[str, Any], betas: Sequence[str]) -> dict[str, str]:
     beta = {"anthropic-beta": ",".join(betas)} if betas else {}
-    return {**beta, "anthropic-version": _SAMPLING_VERSION} if body.keys() & _SAMPLING else beta
+    if body.keys() & _SAMPLING:
+        return {**beta, "anthropic-version": _SAMPLING_VERSION}
+    return beta
 
 
 async def _do_not_wait_long(response: Response) -> None:
@@ -242,7 +244,9 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
 
 
 def _fields(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return cast("Mapping[str, object]", value)
+    return {}
 
 
 def _seconds(response: Response) -> float | None:

@@ -274,11 +274,15 @@ def _wait(error: APIError) -> float | None:
 def _details(error: APIError) -> list[Mapping[str, Any]]:
     body = _object(cast("Any", error).details)
     details: object = _object(body.get("error")).get("details")
-    return [_object(detail) for detail in cast("list[object]", details)] if isinstance(details, list) else []
+    if isinstance(details, list):
+        return [_object(detail) for detail in cast("list[object]", details)]
+    return []
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return {}
 
 
 def _refuse(problem: str) -> NoReturn:

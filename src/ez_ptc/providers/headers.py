@@ -11,4 +11,6 @@ def seconds_in(header: str | None) -> float | None:
         seconds = float(header or "")
     except ValueError:
         return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    if math.isfinite(seconds) and seconds >= 0:
+        return seconds
+    return None

@@ -183,7 +183,9 @@ class OpenAIConnection:
         yield answer
 
     def _with_model(self, prompt: Prompt) -> Prompt:
-        return prompt if prompt.model else replace(prompt, model=self._model)
+        if prompt.model:
+            return prompt
+        return replace(prompt, model=self._model)
 
     def _whole(self, received: str | bytes, prompt: Prompt) -> Answer:
         """Read a whole answer."""

@@ -97,7 +97,9 @@ class Limits:
 
     def with_timeout(self, timeout: float | None) -> Limits:
         """Return these limits with another timeout, unless it is None."""
-        return self if timeout is None else replace(self, timeout=timeout)
+        if timeout is None:
+            return self
+        return replace(self, timeout=timeout)
 
 
 class CallRecord(dict[str, Any]):

@@ -97,4 +97,6 @@ def _plain(value: object) -> object:
 def _map_items(function: Callable[[object], object], items: Any) -> object:  # noqa: ANN401 - a tuple or a frozenset
     mapped = map(function, cast("Iterable[object]", items))
     names = values.names_of(items)
-    return type(items)(mapped) if names is None else values.Row(*names, mapped)
+    if names is None:
+        return type(items)(mapped)
+    return values.Row(*names, mapped)

@@ -18,7 +18,9 @@ def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
     body = {key: value for key, value in schema.items() if key != "$defs"}
     inliner = _Inliner(schema.get("$defs", {}))
     body = cast("dict[str, Any]", inliner.of(body))
-    return {**body, "$defs": inliner.kept} if inliner.kept else body
+    if inliner.kept:
+        return {**body, "$defs": inliner.kept}
+    return body
 
 
 def inline_single_uses(schema: dict[str, Any]) -> dict[str, Any]:
@@ -97,4 +99,6 @@ def _references(part: object) -> Iterator[str]:
 
 def _referenced_name(fields: Mapping[str, object]) -> str | None:
     ref = fields.get("$ref")
-    return ref.removeprefix(_PREFIX) if isinstance(ref, str) and ref.startswith(_PREFIX) else None
+    if isinstance(ref, str) and ref.startswith(_PREFIX):
+        return ref.removeprefix(_PREFIX)
+    return None

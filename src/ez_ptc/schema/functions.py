@@ -135,7 +135,9 @@ class _Input:
         if self.text is not None:
             schema = {**schema, "description": self.text}
         default = json_default(self.parameter.default)
-        return schema if default is NO_DEFAULT else {**schema, "default": default}
+        if default is NO_DEFAULT:
+            return schema
+        return {**schema, "default": default}
 
     def field(self, schema: Mapping[str, Any]) -> Field:
         annotation = self.parameter.annotation
@@ -199,7 +201,9 @@ class _Described:
         }
         if required:
             parameters["required"] = required
-        return {**parameters, "$defs": self.schema["$defs"]} if "$defs" in self.schema else parameters
+        if "$defs" in self.schema:
+            return {**parameters, "$defs": self.schema["$defs"]}
+        return parameters
 
 
 def _validation(tool: str, core: CoreSchema) -> Validation:
@@ -246,13 +250,17 @@ def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
 
 
 def _metadata(annotation: object) -> tuple[object, ...]:
-    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    if get_origin(annotation) is Annotated:
+        return get_args(annotation)[1:]
+    return ()
 
 
 def _field_default(info: FieldInfo) -> object:
     if info.is_required():
         return EMPTY
-    return object() if info.default_factory is not None else cast("object", info.default)
+    if info.default_factory is not None:
+        return object()
+    return cast("object", info.default)
 
 
 def _takes_many(schema: Mapping[str, Any]) -> bool:

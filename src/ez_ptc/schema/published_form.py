@@ -93,7 +93,9 @@ def type_to_json_schema(tp: object) -> dict[str, Any]:
     namespace: dict[str, Any] = {} if caller is None else {**caller.f_globals, **caller.f_locals}
     properties, definitions = _schemas({_VALUE: tp}, namespace)
     schema = {key: value for key, value in properties[_VALUE].items() if key != "description"}
-    return {**schema, "$defs": definitions} if definitions else schema
+    if definitions:
+        return {**schema, "$defs": definitions}
+    return schema
 
 
 def publish_schemas(
@@ -205,7 +207,9 @@ def _object_form(schema: JsonSchemaValue) -> JsonSchemaValue:
 
 def _property_form(schema: JsonSchemaValue) -> JsonSchemaValue:
     text = _without_null(schema).get("description")
-    return _form(schema) if text is None else {**_form(schema), "description": text}
+    if text is None:
+        return _form(schema)
+    return {**_form(schema), "description": text}
 
 
 # --- The texts of a function ------------------------------------------------------------------------------------------
@@ -213,12 +217,16 @@ def _property_form(schema: JsonSchemaValue) -> JsonSchemaValue:
 
 def _name(function: Callable[..., object]) -> str:
     name: str | None = getattr(function, "__name__", None) or getattr(innermost(function), "__name__", None)
-    return type(function).__name__ if name is None or name == "__call__" else name
+    if name is None or name == "__call__":
+        return type(function).__name__
+    return name
 
 
 def _is_required(parameter: Parameter) -> bool:
     default = parameter.default
-    return default.is_required() if isinstance(default, FieldInfo) else default is EMPTY
+    if isinstance(default, FieldInfo):
+        return default.is_required()
+    return default is EMPTY
 
 
 def _description(parameter: Parameter) -> str:

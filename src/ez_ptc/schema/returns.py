@@ -40,14 +40,18 @@ def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str,
     except REFUSALS:
         return None
     value: dict[str, Any] = schema["properties"][_VALUE]
-    return {**value, "$defs": schema["$defs"]} if "$defs" in schema else value
+    if "$defs" in schema:
+        return {**value, "$defs": schema["$defs"]}
+    return value
 
 
 def _collect_items(annotation: object) -> object:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in _AWAITED and arguments:
         return _collect_items(arguments[-1])
-    return list[arguments[0]] if origin in _STREAMS and arguments else annotation
+    if origin in _STREAMS and arguments:
+        return list[arguments[0]]
+    return annotation
 
 
 def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:

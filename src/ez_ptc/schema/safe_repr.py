@@ -41,7 +41,9 @@ def safe_repr_with_type(value: object) -> str:
 
 def safe_name(name: object) -> str:
     """Write a name as it is where it is an identifier that is not too long, and else as `safe_repr` does."""
-    return name if type(name) is str and name.isidentifier() and len(name) <= _WIDTH else safe_repr(name)
+    if type(name) is str and name.isidentifier() and len(name) <= _WIDTH:
+        return name
+    return safe_repr(name)
 
 
 def safe_names(names: Collection[object]) -> str:
@@ -54,11 +56,15 @@ def safe_names(names: Collection[object]) -> str:
 def safe_line(text: str, most: int = _SENTENCE) -> str:
     """Return what somebody else says, in at most so many characters and with none in it that cannot be seen."""
     text = text if len(text) <= most else f"{text[: most - 1]}…"
-    return text if text.isprintable() else "".join(map(_visible, text))
+    if text.isprintable():
+        return text
+    return "".join(map(_visible, text))
 
 
 def _visible(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]
+    if character.isprintable():
+        return character
+    return repr(character)[1:-1]
 
 
 def _repr(value: object, depth: int) -> str:
@@ -95,4 +101,6 @@ def _pairs(values: dict[object, object], depth: int) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    if len(text) <= _WIDTH:
+        return text
+    return f"{text[: _WIDTH - 1]}…"

@@ -88,7 +88,9 @@ class _Writer:
             return self._array(schema)
         if kind == "string":
             return _string(schema)
-        return _PRIMITIVES.get(kind, "Any") if isinstance(kind, str) else "Any"
+        if isinstance(kind, str):
+            return _PRIMITIVES.get(kind, "Any")
+        return "Any"
 
     def _object(self, schema: _Schema) -> str:
         if isinstance(properties := schema.get("properties"), Mapping) and properties:
@@ -128,7 +130,9 @@ class _Writer:
 
 
 def _entry(part: object, key: str) -> object:
-    return cast("_Schema", part).get(key) if isinstance(part, Mapping) else None
+    if isinstance(part, Mapping):
+        return cast("_Schema", part).get(key)
+    return None
 
 
 def _choices(schema: _Schema, most: int) -> str | None:
@@ -151,7 +155,9 @@ def _string(schema: _Schema) -> str:
     if schema.get("contentEncoding") == "base64":
         return "bytes"
     form = schema.get("format")
-    return _FORMATS.get(form, "str") if isinstance(form, str) else "str"
+    if isinstance(form, str):
+        return _FORMATS.get(form, "str")
+    return "str"
 
 
 def _is_cut(key: object) -> bool:
@@ -163,4 +169,6 @@ def _key(name: object, required: list[object] | None) -> str:
     text = str(name)
     if not is_writable(text):
         text = repr(f"{text[: _LONGEST - 1]}…" if _is_cut(text) else text)
-    return text if required is None or name in required else f"{text}?"
+    if required is None or name in required:
+        return text
+    return f"{text}?"

@@ -106,7 +106,9 @@ class NativeJsonSchema(GenerateJsonSchema):
             texts = (described.get("description"), f"A sum of {sum_of}")
             return {**listed, "description": "\n\n".join(text for text in texts if text)}
         listed = _enumeration(described["enum"])
-        return {**listed, "description": described["description"]} if "description" in described else listed
+        if "description" in described:
+            return {**listed, "description": described["description"]}
+        return listed
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         """Refuse a class as a value: no JSON is one."""
@@ -122,7 +124,9 @@ class NativeJsonSchema(GenerateJsonSchema):
             key: value for key, value in described.items() if key != "additionalProperties" or value is not True
         }
         has_values = bool(described.keys() & {"additionalProperties", "patternProperties"})
-        return described if says_nothing or has_values else {**described, "additionalProperties": True}
+        if says_nothing or has_values:
+            return described
+        return {**described, "additionalProperties": True}
 
     def arguments_schema(self, schema: core_schema.ArgumentsSchema) -> JsonSchemaValue:
         """Say which item of a named tuple is which field."""
@@ -130,12 +134,16 @@ class NativeJsonSchema(GenerateJsonSchema):
         names = [argument["name"] for argument in schema["arguments_schema"]]
         items = described.get("prefixItems", [])
         named = [{"description": name, **item} for name, item in zip(names, items, strict=False)]
-        return {**described, "prefixItems": named} if named else described
+        if named:
+            return {**described, "prefixItems": named}
+        return described
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         """Describe a discriminated union as any other: each branch says which values its tag has."""
         described = super().tagged_union_schema(schema)
-        return {"anyOf": described["oneOf"]} if "oneOf" in described else described
+        if "oneOf" in described:
+            return {"anyOf": described["oneOf"]}
+        return described
 
     def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
         """Leave out of what goes in the fields that the class fills itself."""
@@ -147,8 +155,12 @@ class NativeJsonSchema(GenerateJsonSchema):
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """Emit a default of what goes in, and only where it is plain JSON."""
         described = self.generate_inner(schema["schema"])
-        default = json_default(schema.get("default", NO_DEFAULT)) if self.mode == "validation" else NO_DEFAULT
-        return described if default is NO_DEFAULT else {**described, "default": default}
+        default = NO_DEFAULT
+        if self.mode == "validation":
+            default = json_default(schema.get("default", NO_DEFAULT))
+        if default is NO_DEFAULT:
+            return described
+        return {**described, "default": default}
 
     def field_is_required(self, field: _Field, total: bool) -> bool:  # noqa: FBT001 - pydantic declares it so
         """Count on every field of a class that comes out, also those that need not go in."""
@@ -210,7 +222,9 @@ def _is_json(value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    return cast("object", value.value) if isinstance(value, Enum) else value
+    if isinstance(value, Enum):
+        return cast("object", value.value)
+    return value
 
 
 def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
@@ -232,7 +246,9 @@ def _enumeration(values: list[object]) -> JsonSchemaValue:
     kinds = {_KINDS.get(type(value)) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else None
     unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
-    return {"enum": unique} if kind is None else {"type": kind, "enum": unique}
+    if kind is None:
+        return {"enum": unique}
+    return {"type": kind, "enum": unique}
 
 
 def _pair(value: object) -> tuple[type, object]:
@@ -257,4 +273,6 @@ def _tidy(schema: JsonSchemaValue) -> JsonSchemaValue:
 
 
 def _tidy_part(schema: object) -> object:
-    return _tidy(cast("JsonSchemaValue", schema)) if isinstance(schema, dict) else schema
+    if isinstance(schema, dict):
+        return _tidy(cast("JsonSchemaValue", schema))
+    return schema

@@ -143,4 +143,6 @@ def _record(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         return {}
     pairs = _pairs(cast("dict[object, object]", value))
-    return {key: pair for key, pair in pairs if type(key) is str} if len(pairs) <= _MOST_KEYS else {}
+    if len(pairs) <= _MOST_KEYS:
+        return {key: pair for key, pair in pairs if type(key) is str}
+    return {}

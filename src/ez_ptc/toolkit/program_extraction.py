@@ -99,7 +99,9 @@ def _end(text: str, closing: tuple[int, int] | None) -> tuple[int, int]:
     line_end = text.find("\n", after)
     rest = text[after : line_end if line_end >= 0 else len(text)]
     # Words behind a fence at the start of its line make it the next block's opening one: the closing one was forgotten.
-    return (end, end) if rest.strip() and _starts_line(text, end) else (end, after)
+    if rest.strip() and _starts_line(text, end):
+        return (end, end)
+    return (end, after)
 
 
 def _closes(found: re.Match[str], fence: str) -> bool:
@@ -134,7 +136,9 @@ def _dedent(block: str) -> str:
     """Take away the blank lines around a block, and its first line's indentation from every line."""
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", block).rstrip()
     indent = len(code) - len(code.lstrip(" \t"))
-    return re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE) if indent else code
+    if indent:
+        return re.sub(rf"^[ \t]{{1,{indent}}}", "", code, flags=re.MULTILINE)
+    return code
 
 
 def _bare_program(text: str) -> str | None:

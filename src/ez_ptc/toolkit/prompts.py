@@ -163,7 +163,9 @@ class PromptWriter:
         )
         code = code.rstrip()
         kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
-        return told + self._program_to_copy(f"{code}\nprint({kept[1]})") if kept else told
+        if kept:
+            return told + self._program_to_copy(f"{code}\nprint({kept[1]})")
+        return told
 
     def _unmet(self, code: str, result: ExecutionResult) -> str:
         """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
@@ -176,7 +178,9 @@ class PromptWriter:
             empty = (call["name"] for call in result.tool_calls if _is_empty_search(call))
             name = next(empty, "")
             return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "") if name else ""
-        proposed = self._program_to_copy(found.program.strip()) if has_only_read and found.program else ""
+        proposed = ""
+        if has_only_read and found.program:
+            proposed = self._program_to_copy(found.program.strip())
         if not proposed:
             return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
         return _MEANT.format(why=found.why) + proposed
@@ -198,7 +202,9 @@ class PromptWriter:
 
     @property
     def _hint(self) -> str:
-        return _ERROR_HINT if self.error_hint is None else self.error_hint
+        if self.error_hint is None:
+            return _ERROR_HINT
+        return self.error_hint
 
     @property
     def _rules(self) -> str:
@@ -263,7 +269,9 @@ class PromptWriter:
 
 
 def _nothing(code: str) -> str:
-    return _NOTHING_MET if _CONDITION.search(code) else _PRINTED_NOTHING
+    if _CONDITION.search(code):
+        return _NOTHING_MET
+    return _PRINTED_NOTHING
 
 
 def _is_empty_search(call: Mapping[str, Any]) -> bool:
@@ -293,7 +301,9 @@ def _documentation(tool: Tool[..., Any]) -> str:
         for name in tool.parameter_names
         if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
     ]
-    return "\n".join([*([text, ""] if text else []), "Args:", *missing]) if missing else text
+    if missing:
+        return "\n".join([*([text, ""] if text else []), "Args:", *missing])
+    return text
 
 
 def _takes(tool: Tool[..., Any]) -> Iterator[str]:

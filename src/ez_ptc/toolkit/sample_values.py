@@ -65,7 +65,9 @@ def is_plain(text: object) -> bool:
 def mapping(value: object) -> _Schema:
     """Return a schema as one, and anything else as the schema that says nothing."""
     # What it nearly always is, without asking for an abstract class.
-    return cast("_Schema", value) if type(value) is dict or isinstance(value, Mapping) else {}
+    if type(value) is dict or isinstance(value, Mapping):
+        return cast("_Schema", value)
+    return {}
 
 
 def resolve(schema: _Schema, root: _Schema) -> _Schema:
@@ -82,7 +84,9 @@ def resolve(schema: _Schema, root: _Schema) -> _Schema:
 
 
 def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []
 
 
 def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
@@ -158,7 +162,9 @@ def _number(schema: _Schema, usual: float) -> float:
 def _read_bound(schema: _Schema, keyword: str, otherwise: float) -> float:
     bound = schema.get(keyword)
     # An imported schema may have numbers that no float can hold.
-    return bound if isinstance(bound, int | float) and abs(bound) <= _LARGEST else otherwise
+    if isinstance(bound, int | float) and abs(bound) <= _LARGEST:
+        return bound
+    return otherwise
 
 
 def _string(name: str, schema: _Schema, about: object) -> str:

@@ -61,7 +61,9 @@ class _Shape:
         own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
         if own not in keys or (own == self.argument and not own.endswith(_REFERENCES)):
             own = self.argument if self.argument.endswith(_REFERENCES) else ""
-        return own if own in keys and self._takes(mapping(keys[own])) else ""
+        if own in keys and self._takes(mapping(keys[own])):
+            return own
+        return ""
 
     def _takes(self, key: _Schema) -> bool:
         """Whether the argument is of the type of a key, as far as they say."""
@@ -179,7 +181,9 @@ def _shapes(tools: Sequence[Tool[..., Any]]) -> Iterator[_Shape]:
 def _singular(noun: str) -> str:
     if noun.endswith("ies"):
         return noun.removesuffix("ies") + "y"
-    return noun.removesuffix("s") if noun.endswith("s") else "item"
+    if noun.endswith("s"):
+        return noun.removesuffix("s")
+    return "item"
 
 
 def _free(noun: str, taken: set[str]) -> str:

@@ -138,4 +138,6 @@ class _Decorator:
         definition = define(function, self._options, stacklevel=self._stacklevel)
         new_tool = cast("Tool[P, R_co]", Tool.from_definition(definition))
         registered = None if self._registry is None else self._registry.register(new_tool)
-        return cast("Tool[P, R_co]", registered) if isinstance(registered, Tool) else new_tool
+        if isinstance(registered, Tool):
+            return cast("Tool[P, R_co]", registered)
+        return new_tool

@@ -69,4 +69,6 @@ def error_text(error: BaseException) -> str:
         message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
     if not message.strip():
         return name
-    return f"{name}: {message}" if isinstance(error, KeyError) else message
+    if isinstance(error, KeyError):
+        return f"{name}: {message}"
+    return message

@@ -126,12 +126,16 @@ class ToolRegistry:
     def run(self, call: ToolCall) -> ToolResult:
         """Run a call from a provider's answer and return its result; never raises."""
         tool = self.get(call.name)
-        return self._fail_unknown(call.name) if tool is None else tool.run(call)
+        if tool is None:
+            return self._fail_unknown(call.name)
+        return tool.run(call)
 
     async def arun(self, call: ToolCall) -> ToolResult:
         """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
         tool = self.get(call.name)
-        return self._fail_unknown(call.name) if tool is None else await tool.arun(call)
+        if tool is None:
+            return self._fail_unknown(call.name)
+        return await tool.arun(call)
 
     def _fail_unknown(self, name: str) -> ToolResult:
         return failure(str(name), ToolNotFoundError(unknown_tool_text(name, self._tools)))

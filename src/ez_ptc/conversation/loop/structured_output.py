@@ -157,7 +157,9 @@ def _field_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
         del field["$ref"]
     if field.get("type") != "object" or not field.get("properties"):
         return None
-    return {**field, "$defs": definitions} if definitions else field
+    if definitions:
+        return {**field, "$defs": definitions}
+    return field
 
 
 class _TypedGoal(Goal):

@@ -368,4 +368,6 @@ def _default_title(entries: Sequence[Entry]) -> str:
     """Return the beginning of the user's first message."""
     texts = [entry.text for entry in entries if isinstance(entry, TextMessage) and entry.role is MessageRole.USER]
     line = " ".join(next((text for text in texts if text.strip()), _UNTITLED).split())
-    return line if len(line) <= _MAX_TITLE else f"{line[: _MAX_TITLE - 1]}…"
+    if len(line) <= _MAX_TITLE:
+        return line
+    return f"{line[: _MAX_TITLE - 1]}…"

@@ -142,7 +142,9 @@ def _entry(entry: _Object) -> Entry:
     if (problem := json_problem(entry.fields)) is not None:
         message = f"invalid conversation file: there is {problem} in {entry.path}"
         raise HistoryError(message)
-    return _answer(entry) if entry.fields.get("type") == "answer" else _message(entry)
+    if entry.fields.get("type") == "answer":
+        return _answer(entry)
+    return _message(entry)
 
 
 def _answer(entry: _Object) -> Answer:

@@ -35,7 +35,9 @@ def original_blocks(answer: Answer) -> Sequence[_Json]:
         return ()
     blocks = cast("Sequence[_Json]", elements)
     call_ids = [text_or_empty(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
-    return blocks if call_ids == [call.id for call in answer.calls] else ()
+    if call_ids == [call.id for call in answer.calls]:
+        return blocks
+    return ()
 
 
 def sendable_block(block: _Json) -> _Json:

@@ -55,4 +55,6 @@ def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None
         sent = deliverable_result(call.name, result)
         content = result_content(sent, text_part, media_part)
         blocks.append({"type": "tool_result", "tool_use_id": call.id, "content": content, "is_error": not sent.success})
-    return [{"role": "user", "content": blocks}] if blocks else []
+    if blocks:
+        return [{"role": "user", "content": blocks}]
+    return []

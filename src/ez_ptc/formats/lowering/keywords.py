@@ -98,7 +98,9 @@ def _inner(key: str, value: object, change: Callable[[Schema], Schema]) -> objec
 
 
 def _one(schema: object, change: Callable[[Schema], Schema]) -> object:
-    return rebuilt(cast("Schema", schema), change) if isinstance(schema, dict) else schema
+    if isinstance(schema, dict):
+        return rebuilt(cast("Schema", schema), change)
+    return schema
 
 
 def json_type(value: object) -> str | None:

@@ -46,7 +46,9 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
             both[key] = _COMBINED[key](both[key], value)
         elif both[key] != value and key not in _FIRST:
             lost[key] = value
-    return with_sentences(both, sentences(lost)) if lost else both
+    if lost:
+        return with_sentences(both, sentences(lost))
+    return both
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:

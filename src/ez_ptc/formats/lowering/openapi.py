@@ -96,7 +96,9 @@ class _Writer:
         if nullable:
             branches = [{**branch, "nullable": True} for branch in branches]
         # Nothing may stand beside anyOf, so that the union's description is its first member's.
-        return branches[0] if len(branches) == 1 else {"anyOf": branches}
+        if len(branches) == 1:
+            return branches[0]
+        return {"anyOf": branches}
 
     def _convert_typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         kind = plain["type"]
@@ -107,7 +109,9 @@ class _Writer:
             made["enum"] = texts
         if kind == "array":
             made["items"] = self._convert(plain["items"], inside)
-        return {**made, **self._object(plain, inside)} if kind == "object" else made
+        if kind == "object":
+            return {**made, **self._object(plain, inside)}
+        return made
 
     def _object(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         properties: dict[str, Schema] = plain["properties"]
@@ -130,7 +134,9 @@ def _null(plain: Schema) -> Schema:
 def _texts(plain: Schema) -> list[object]:
     """Return the values of an enum, where all are texts that Gemini takes: none of them empty."""
     values: list[object] = plain.get("enum", [])
-    return values if all(isinstance(value, str) and value for value in values) else []
+    if all(isinstance(value, str) and value for value in values):
+        return values
+    return []
 
 
 def _describe(made: Schema, plain: Schema, own: str) -> Schema:

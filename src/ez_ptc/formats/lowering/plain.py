@@ -106,7 +106,9 @@ class Plain:
         typed = with_sentences(typed, *_leftover(schema, (_FURTHER & BY_TYPE[kind]) | _ANY_TYPE))
         if kind == "array":
             return self._array(typed, schema, path, inside)
-        return self._object(typed, schema, path, inside) if kind == "object" else typed
+        if kind == "object":
+            return self._object(typed, schema, path, inside)
+        return typed
 
     def _array(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         prefix: list[Schema] = schema.get("prefixItems", [])
@@ -144,7 +146,9 @@ def _reference(schema: Mapping[str, Any]) -> Schema | None:
     notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
     if beside == {"allOf"} and len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"}:
         return {**schema["allOf"][0], **notes}
-    return {"$ref": schema["$ref"], **notes} if beside == {"$ref"} else None
+    if beside == {"$ref"}:
+        return {"$ref": schema["$ref"], **notes}
+    return None
 
 
 def _only_reference(name: str, schema: Mapping[str, Any]) -> Schema:
@@ -172,7 +176,9 @@ def _without_integer(kinds: list[str]) -> list[str]:
 
 
 def _values(schema: Mapping[str, Any]) -> list[object] | None:
-    return [schema["const"]] if "const" in schema else schema.get("enum")
+    if "const" in schema:
+        return [schema["const"]]
+    return schema.get("enum")
 
 
 def _is_of(kind: str, value: object) -> bool:
@@ -190,7 +196,9 @@ def _agree(base: Schema, branch: Schema) -> bool:
 def _additional(schema: Schema) -> object:
     patterns: dict[str, Schema] = schema.get("patternProperties", {})
     if patterns:
-        return next(iter(patterns.values())) if len(patterns) == 1 else True
+        if len(patterns) == 1:
+            return next(iter(patterns.values()))
+        return True
     return schema.get("additionalProperties", True)
 
 

@@ -38,8 +38,6 @@ def _with_any_of(schema: Schema) -> Schema:
         return schema
     branches = schema["oneOf"]
     rest = {key: value for key, value in schema.items() if key != "oneOf"}
-    return (
-        {**rest, "allOf": [*rest.get("allOf", ()), {"anyOf": branches}]}
-        if "anyOf" in rest
-        else {**rest, "anyOf": branches}
-    )
+    if "anyOf" in rest:
+        return {**rest, "allOf": [*rest.get("allOf", ()), {"anyOf": branches}]}
+    return {**rest, "anyOf": branches}

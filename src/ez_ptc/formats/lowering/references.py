@@ -92,14 +92,18 @@ def _only_reference(part: object) -> str | None:
         return None
     fields = cast("Mapping[str, object]", part)
     ref = fields.get("$ref")
-    return ref if len(fields) == 1 and isinstance(ref, str) else None
+    if len(fields) == 1 and isinstance(ref, str):
+        return ref
+    return None
 
 
 def _child(part: object, key: str) -> object:
     if isinstance(part, Mapping):
         return cast("Mapping[str, object]", part).get(key, _NOTHING)
     items = cast("list[object]", part) if isinstance(part, list) else []
-    return items[int(key)] if key.isascii() and key.isdecimal() and int(key) < len(items) else _NOTHING
+    if key.isascii() and key.isdecimal() and int(key) < len(items):
+        return items[int(key)]
+    return _NOTHING
 
 
 def _unescape(segment: str) -> str:

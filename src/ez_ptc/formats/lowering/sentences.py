@@ -55,7 +55,9 @@ def with_sentences(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
     for text in texts:
         if text and text not in description:
             description = f"{description} {text}" if description else text
-    return {**schema, "description": description} if description else dict(schema)
+    if description:
+        return {**schema, "description": description}
+    return dict(schema)
 
 
 def without_surrogates(text: str) -> str:
@@ -80,4 +82,6 @@ def _json(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - 1]}…"

@@ -47,7 +47,9 @@ class _Upgrade:
         while (waiting := self._references.next()) is not None:
             name, target = waiting
             definitions[name] = self._schema(target, f"$defs.{name}", 0)
-        return {**body, "$defs": definitions} if definitions else body
+        if definitions:
+            return {**body, "$defs": definitions}
+        return body
 
     def _schema(self, part: object, path: str, depth: int) -> Schema:
         if isinstance(part, bool):
@@ -63,7 +65,9 @@ class _Upgrade:
         for key, value in modern.items():
             if key in KEYWORDS and key != "$defs":
                 done |= self._keyword(key, value, f"{path}.{key}" if path else key, depth + 1)
-        return _nullable(done) if modern.get("nullable") is True else done
+        if modern.get("nullable") is True:
+            return _nullable(done)
+        return done
 
     def _keyword(self, key: str, value: object, path: str, depth: int) -> Schema:
         if key == "$ref":
@@ -167,9 +171,13 @@ def _nullable(schema: Schema) -> Schema:
     kind = schema.get("type")
     if isinstance(kind, str) and "anyOf" not in schema and "const" not in schema:
         choices = {"enum": [*(item for item in schema["enum"] if item is not None), None]} if "enum" in schema else {}
-        return {**schema, "type": [kind, "null"], **choices} if kind != "null" else schema
+        if kind != "null":
+            return {**schema, "type": [kind, "null"], **choices}
+        return schema
     beside = {key: schema.pop(key) for key in ("description", "default", "examples") if key in schema}
-    return {"anyOf": [schema, {"type": "null"}], **beside} if schema else beside
+    if schema:
+        return {"anyOf": [schema, {"type": "null"}], **beside}
+    return beside
 
 
 # Spellings of older drafts, one function each -------------------------------------------------------------------------

@@ -42,7 +42,9 @@ class Keys:
         """Return the parameters with the keys as the provider takes them; the description of each says its own."""
         if not self.sent:
             return self.schema
-        return rebuilt(self.schema, self._rename_schema) if self.everywhere else self._rename_schema(self.schema)
+        if self.everywhere:
+            return rebuilt(self.schema, self._rename_schema)
+        return self._rename_schema(self.schema)
 
     def to_own(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the keys that the tool knows, given those that the provider does."""

@@ -48,11 +48,15 @@ class Names:
 
     def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the parameters' own names, given those that the provider knows."""
-        return self.keys[tool].to_own(arguments) if tool in self.keys else dict(arguments)
+        if tool in self.keys:
+            return self.keys[tool].to_own(arguments)
+        return dict(arguments)
 
     def to_sent(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with the names that the provider knows, given the parameters' own."""
-        return self.keys[tool].to_sent(arguments) if tool in self.keys else dict(arguments)
+        if tool in self.keys:
+            return self.keys[tool].to_sent(arguments)
+        return dict(arguments)
 
 
 def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules | None = None) -> Names:

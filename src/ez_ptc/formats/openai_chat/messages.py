@@ -254,7 +254,9 @@ def _original_message(answer: Answer) -> Mapping[str, Any] | None:
         if isinstance(call, Mapping)
     ]
     is_function_call = not call_ids and bool(_function_call(message)) and len(answer.calls) == 1
-    return message if is_function_call or call_ids == [call.id for call in answer.calls] else None
+    if is_function_call or call_ids == [call.id for call in answer.calls]:
+        return message
+    return None
 
 
 def _sendable_message(original: Mapping[str, Any]) -> _Json:

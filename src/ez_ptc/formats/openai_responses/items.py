@@ -36,7 +36,9 @@ def original_items(answer: Answer, server: str) -> list[_Json] | None:
         return None
     items = cast("list[_Json]", elements)
     call_ids = [text_or_empty(item.get("call_id")) for item in items if item.get("type") == CALL]
-    return items if call_ids == [call.id for call in answer.calls] else None
+    if call_ids == [call.id for call in answer.calls]:
+        return items
+    return None
 
 
 def count_stored(entries: Sequence[Entry], server: str, lost: frozenset[str]) -> int:

@@ -40,7 +40,9 @@ class AnswerStream:
             raise_reported_error(received.fields.get("error") or received.fields)
         if event_type in _TEXT_EVENTS:
             text = received.fields.get("delta")
-            return self._text.deltas(text) if isinstance(text, str) else []
+            if isinstance(text, str):
+                return self._text.deltas(text)
+            return []
         if event_type == _ITEM_EVENT and (item := received.object("item")) is not None:
             index = received.fields.get("output_index")
             self._items[index if isinstance(index, int) else len(self._items)] = item.fields

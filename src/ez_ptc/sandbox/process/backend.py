@@ -166,7 +166,9 @@ class ProcessSandbox:
         return exchange
 
     def _pool_for(self, limits: Limits) -> Pool:
-        return self._pool if limits.seed is None else self._deterministic_pool
+        if limits.seed is None:
+            return self._pool
+        return self._deterministic_pool
 
     def session(self) -> ProcessSession:
         """Return a place for programs that share their names; it is the caller's to close."""
@@ -213,7 +215,9 @@ def _limit_running(running: int) -> int:
         # Nothing can run at all where there is none, which is said when something is to run.
         return running
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return running if descriptors < 0 else max(1, min(running, descriptors // _DESCRIPTORS_EACH))
+    if descriptors < 0:
+        return running
+    return max(1, min(running, descriptors // _DESCRIPTORS_EACH))
 
 
 def _boot(settings: Settings) -> ZygoteProcess:

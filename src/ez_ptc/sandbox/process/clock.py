@@ -31,7 +31,9 @@ class Clock:
 
     def nap(self) -> float:
         """Return how many seconds may pass until the time has to be looked at again."""
-        return max(self.left(), _MIN_NAP) if self._stopped_at else self.left()
+        if self._stopped_at:
+            return max(self.left(), _MIN_NAP)
+        return self.left()
 
     @contextlib.contextmanager
     def pausing(self) -> Generator[None]:

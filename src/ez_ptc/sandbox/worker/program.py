@@ -39,7 +39,9 @@ class _Tolerant(ast.NodeTransformer):
 
 def file_name(number: int) -> str:
     """Return the file name of a program's code."""
-    return f"{_FILENAME}>" if number == 1 else f"{_FILENAME} {number}>"
+    if number == 1:
+        return f"{_FILENAME}>"
+    return f"{_FILENAME} {number}>"
 
 
 def is_program(filename: str) -> bool:

@@ -58,7 +58,9 @@ def quoted(value: object) -> str:
         return _cut(repr(value))
     if kind is tuple:
         return _cut(f"({', '.join(map(quoted, islice(cast('tuple[object, ...]', value), 5)))})")
-    return _cut(repr(value)) if kind in _PLAIN else f"<{name_text(_CLASS_NAME(kind))}>"
+    if kind in _PLAIN:
+        return _cut(repr(value))
+    return f"<{name_text(_CLASS_NAME(kind))}>"
 
 
 def literal(text: str) -> str:
@@ -68,7 +70,9 @@ def literal(text: str) -> str:
 
 def item_text(of: str, key: str) -> str:
     """Return the text that reads a key: `row["city"]`."""
-    return f'{of}["{key}"]' if key.isidentifier() else f"{of}[{literal(key)}]"
+    if key.isidentifier():
+        return f'{of}["{key}"]'
+    return f"{of}[{literal(key)}]"
 
 
 def name_text(name: object) -> str:
@@ -92,7 +96,9 @@ def name_list(names: Iterable[object], wanted: object = "") -> str:
         if length > _MAX_LIST:
             break
     more = len(found) - len(listed)
-    return f"{', '.join(listed)}, and {more} more" if more else ", ".join(listed)
+    if more:
+        return f"{', '.join(listed)}, and {more} more"
+    return ", ".join(listed)
 
 
 def on_one_line(text: str, most: int | None = None) -> str:
@@ -100,7 +106,9 @@ def on_one_line(text: str, most: int | None = None) -> str:
     text = _without_fences(text if most is None else text[: most + 1])
     if not text.isprintable():
         text = "".join([item if item.isprintable() else repr(item)[1:-1] for item in text])
-    return text if most is None or len(text) <= most else f"{text[:most]}…"
+    if most is None or len(text) <= most:
+        return text
+    return f"{text[:most]}…"
 
 
 def indent_rest(text: str) -> str:
@@ -118,4 +126,6 @@ def _without_fences(text: str) -> str:
 def _cut(written: str) -> str:
     """Return what was written, or so much of it that it is a bit longer than a name, with its quote at the end."""
     most = MAX_QUOTED + 2
-    return written if len(written) <= most else f"{written[:MAX_QUOTED]}…{written[-1]}"
+    if len(written) <= most:
+        return written
+    return f"{written[:MAX_QUOTED]}…{written[-1]}"

@@ -85,7 +85,9 @@ def _is_alias(kind: object) -> bool:
 
 def context_default(annotation: object, default: object) -> object:
     """Return what a context parameter gets where the host passes no context; `Parameter.empty` where it must."""
-    return None if default is _EMPTY and takes_none(annotation) else default
+    if default is _EMPTY and takes_none(annotation):
+        return None
+    return default
 
 
 def context_names(function: Callable[..., object]) -> dict[str, object]:

@@ -128,7 +128,9 @@ class _Simplifier:
         given = dict(zip(definition.__type_params__, typing.get_args(alias), strict=False))
         plain = self.plain_type(substitute(value, given))
         # An alias that contains itself has to stay: only by its name can it be referred to.
-        return alias if self._open.pop(alias) and self._is_usable(alias) else plain
+        if self._open.pop(alias) and self._is_usable(alias):
+            return alias
+        return plain
 
     def _class(self, annotation: object, cls: Any, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - any form of type
         if cls in _LEAVES:
@@ -157,7 +159,9 @@ class _Simplifier:
             return dict[str, self.plain_type(second)]
         if cls in _SETS:
             return set[self.plain_type(first)]
-        return list[self.plain_type(first)] if cls in _ARRAYS else str
+        if cls in _ARRAYS:
+            return list[self.plain_type(first)]
+        return str
 
     def _record(self, annotation: object, cls: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation not in self._records:

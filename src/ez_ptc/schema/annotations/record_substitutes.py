@@ -122,7 +122,9 @@ def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - a
     default = json_default(field.default)
     if isinstance(field.default, FieldInfo):
         entry = Annotated[entry, field.default]
-        return Required[entry] if field.default.is_required() else NotRequired[entry]
+        if field.default.is_required():
+            return Required[entry]
+        return NotRequired[entry]
     extra = {"default": default}
     return NotRequired[
         entry if default is NO_DEFAULT else Annotated[entry, Field(json_schema_extra=cast("dict[str, Any]", extra))]
@@ -131,7 +133,9 @@ def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - a
 
 def _entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
     changed = change(field.hint)
-    return Annotated[changed, WrapValidator(_validate)] if field.converts else changed
+    if field.converts:
+        return Annotated[changed, WrapValidator(_validate)]
+    return changed
 
 
 def _validate(value: object, validate: Callable[[object], object]) -> object:

@@ -196,7 +196,9 @@ def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a c
         hints = typing.get_type_hints(cls.__init__, include_extras=True)
     except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
         return field
-    return replace(field, hint=hints[field.argument], converts=False) if field.argument in hints else field
+    if field.argument in hints:
+        return replace(field, hint=hints[field.argument], converts=False)
+    return field
 
 
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass

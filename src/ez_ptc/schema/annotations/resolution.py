@@ -112,7 +112,9 @@ class _StandIn(type):
 
 
 def _stand_in(name: str, known: dict[str, Any]) -> Any:  # noqa: ANN401 - what a name stands for
-    return known[name] if name in known else _StandIn(name, (), {"known": known})
+    if name in known:
+        return known[name]
+    return _StandIn(name, (), {"known": known})
 
 
 def _classes_within(owner: object) -> dict[str, Any]:

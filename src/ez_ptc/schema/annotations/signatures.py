@@ -210,7 +210,9 @@ def _name_text(annotation: object) -> str:
         text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
         return _MODULE_PREFIX.sub("", text)
     name = getattr(annotation, "__name__", None)
-    return name if isinstance(name, str) else _MODULE_PREFIX.sub("", repr(annotation))
+    if isinstance(name, str):
+        return name
+    return _MODULE_PREFIX.sub("", repr(annotation))
 
 
 def literal_text(value: object) -> str:

@@ -115,7 +115,9 @@ def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
         return Annotated[list[item], AfterValidator(iter)]
     if kind is typing.Final or kind in READ_ONLY:
         return item
-    return _SUBSTITUTES.get(kind) if not arguments and is_hashable(kind) else None
+    if not arguments and is_hashable(kind):
+        return _SUBSTITUTES.get(kind)
+    return None
 
 
 class _Twins:
@@ -132,7 +134,9 @@ class _Twins:
         if is_alias(kind):
             return self._of_alias(annotation, kind)
         instead = _substitute(annotation)
-        return self._of_parts(annotation) if instead is None else self.of(instead)
+        if instead is None:
+            return self._of_parts(annotation)
+        return self.of(instead)
 
     def _of_parts(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
         arguments = typing.get_args(annotation)
@@ -141,7 +145,9 @@ class _Twins:
             return self.of(Union[left])  # noqa: UP007 - the members are known at run time only
         changed = _convert_constraints(rebuilt(annotation, self.of))
         text = own_text(annotation)
-        return changed if text is None or _is_said(annotation) else Annotated[changed, Field(description=text)]
+        if text is None or _is_said(annotation):
+            return changed
+        return Annotated[changed, Field(description=text)]
 
     def _has_fields(self, kind: object) -> bool:
         return has_fields(kind) and not (self._records and is_foreign(kind))
@@ -175,7 +181,9 @@ class _Twins:
     def _entry(self, cls: Any, name: str, hint: Any) -> Any:  # noqa: ANN401 - any form of type
         inner, is_required = typed_dict_entry(cls, name, hint)
         changed = self.of(inner)
-        return Required[changed] if is_required else NotRequired[changed]
+        if is_required:
+            return Required[changed]
+        return NotRequired[changed]
 
     def _reaches(self, annotation: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
         """Whether there is something in a type that has a twin."""
@@ -245,4 +253,6 @@ def _is_said(annotation: object) -> bool:
 
 
 def _field_names(cls: Any) -> list[str]:  # noqa: ANN401 - a dataclass or a named tuple
-    return [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else list(cls._fields)
+    if dataclasses.is_dataclass(cls):
+        return [field.name for field in dataclasses.fields(cls)]
+    return list(cls._fields)

@@ -76,7 +76,9 @@ class ArgumentBinder:
             values.setdefault(name, None)
         if self.contexts:
             values.update(context_arguments(self.tool, self.contexts, context))
-        return self._bind_values(values, sentences) if self.by_position_only else BoundCall((), values, sentences)
+        if self.by_position_only:
+            return self._bind_values(values, sentences)
+        return BoundCall((), values, sentences)
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
@@ -85,7 +87,9 @@ class ArgumentBinder:
     def _by_name(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
         """Return all arguments by name; None where there are too many, or one is given twice."""
         joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
-        return joined if len(joined) == len(args) + len(kwargs) else None
+        if len(joined) == len(args) + len(kwargs):
+            return joined
+        return None
 
     def _bind_values(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
         last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)

@@ -97,7 +97,9 @@ def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
 
 def _fields_by_name(schema: _Schema) -> list[tuple[str, _Schema]]:
     fields: Any = schema.get("fields", schema.get("arguments_schema", ())) if schema["type"] in _FIELDS else ()
-    return [*fields.items()] if isinstance(fields, Mapping) else [(item["name"], item) for item in fields]
+    if isinstance(fields, Mapping):
+        return [*fields.items()]
+    return [(item["name"], item) for item in fields]
 
 
 def _is_field(schema: _Schema) -> bool:

@@ -26,14 +26,18 @@ def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN40
     if isinstance(part, dict):
         fields = cast("Node", part)
         instead = change(fields) if isinstance(fields.get("type"), str) else None
-        return map_inner_schemas(fields, change) if instead is None else instead
+        if instead is None:
+            return map_inner_schemas(fields, change)
+        return instead
     if not isinstance(part, list | tuple):
         return part
     items = cast("Sequence[object]", part)
     changed = [map_schemas(item, change) for item in items]
     if all(new is old for new, old in zip(changed, items, strict=True)):
         return items
-    return tuple(changed) if isinstance(items, tuple) else changed
+    if isinstance(items, tuple):
+        return tuple(changed)
+    return changed
 
 
 def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:

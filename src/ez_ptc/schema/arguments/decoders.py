@@ -120,11 +120,15 @@ def choice_decoder(expected: list[object], error: Literal["literal_error", "enum
     if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
         return None
     has_numbers = any(type(_value_of(item)) in (int, float) for item in expected)
-    return Chosen(expected, error if has_numbers else None) if members or has_numbers else None
+    if members or has_numbers:
+        return Chosen(expected, error if has_numbers else None)
+    return None
 
 
 def _value_of(expected: object) -> object:
-    return cast("object", expected.value) if isinstance(expected, Enum) else expected
+    if isinstance(expected, Enum):
+        return cast("object", expected.value)
+    return expected
 
 
 class Chosen:
@@ -156,7 +160,9 @@ class Chosen:
         except TypeError:  # it has no hash
             others = (member for form, member in self._others if type(form) is type(value) and form == value)
             return next(others, value)
-        return self._number(value) if self._error is not None and type(value) in (bool, int, float) else value
+        if self._error is not None and type(value) in (bool, int, float):
+            return self._number(value)
+        return value
 
     def _number(self, value: object) -> object:
         """Return the member that another spelling of a number stands for; leave it to pydantic where there is none."""

@@ -152,7 +152,9 @@ class _Change:
             return {"min_length": 0, **self._with_linear_pattern(node)}
         if kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
             return {**node, "allow_inf_nan": False}
-        return {**node, "type": "list"} if kind == "generator" else node
+        if kind == "generator":
+            return {**node, "type": "list"}
+        return node
 
     def _of_class(self, node: Node) -> Node:
         """Return a schema with those in it changed by the settings of its class, if it is one of a class."""
@@ -215,7 +217,9 @@ def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None
     if isinstance(cls, type) and issubclass(cls, Flag):
         return Sum(cls)
     members = cast("list[object]", node["members"])
-    return Chosen(members, "enum") if is_strict else choice_decoder(members, "enum")
+    if is_strict:
+        return Chosen(members, "enum")
+    return choice_decoder(members, "enum")
 
 
 def _is_closed_enumeration(node: Node) -> bool:
@@ -238,7 +242,9 @@ def _name_repair(node: Node) -> Renamed | None:
     made: set[str] = {item.get("alias", item["property_name"]) for item in computed}
     made |= {name for name, field in named if field.get("init", True) is False}
     names = _other_names([(name, field) for name, field in named if name not in made])
-    return Renamed(names, frozenset(made) - names.keys()) if names or made else None
+    if names or made:
+        return Renamed(names, frozenset(made) - names.keys())
+    return None
 
 
 def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
@@ -289,5 +295,7 @@ def _rank(choice: object) -> int:
 
 def _decodes_itself(node: Node) -> bool:
     function = node.get("function")
-    called = cast("dict[str, object]", function).get("function") if isinstance(function, dict) else None
+    called = None
+    if isinstance(function, dict):
+        called = cast("dict[str, object]", function).get("function")
     return isinstance(getattr(called, "__self__", None), EncodedBytes)

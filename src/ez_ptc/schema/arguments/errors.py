@@ -197,9 +197,9 @@ class Complaints:
         )
         if near:
             return f"did you mean {near[0]!r}?"
-        return (
-            f"it takes {safe_names([*map(self._spelling, self._fields)])}" if self._fields else "it takes no arguments"
-        )
+        if self._fields:
+            return f"it takes {safe_names([*map(self._spelling, self._fields)])}"
+        return "it takes no arguments"
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
         place = self._where(path)

@@ -128,7 +128,9 @@ def _check_depth(value: object) -> None:
 def _children(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(cast("dict[str, object]", value).values())
-    return cast("list[object]", value) if isinstance(value, list) else []
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []
 
 
 def _has_surrogate(value: object) -> bool:

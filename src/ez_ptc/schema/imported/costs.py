@@ -50,6 +50,6 @@ def _parts(fields: _Fields) -> Iterator[tuple[str, object]]:
 
 def _enum_size(fields: _Fields) -> int:
     values = fields.get("enum")
-    return (
-        sum(not isinstance(value, _PLAIN) for value in cast("list[object]", values)) if isinstance(values, list) else 0
-    )
+    if isinstance(values, list):
+        return sum(not isinstance(value, _PLAIN) for value in cast("list[object]", values))
+    return 0

@@ -272,11 +272,15 @@ def _shallow(schema: _Schema) -> dict[str, Any]:
 
 
 def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    return []
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return {}
 
 
 def _escape(key: str) -> str:

@@ -168,7 +168,9 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
 def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
     """Return what validates by a schema, and what finds out where something is not valid."""
     schema = _without_nullable(parameters)
-    drafts = [(jsonschema_rs.validator_cls_for(schema), "")] if "$schema" in schema else _DRAFTS
+    drafts = _DRAFTS
+    if "$schema" in schema:
+        drafts = [(jsonschema_rs.validator_cls_for(schema), "")]
     refusal: ValueError | None = None
     for draft, uri in drafts:
         for engine in _ENGINES:
@@ -227,9 +229,13 @@ def _parameter(name: str, text: str, schema: object, *, is_required: bool) -> Pa
 
 
 def _filler(schema: object) -> object:
-    return cast("dict[str, object]", schema).get("default") if isinstance(schema, dict) else None
+    if isinstance(schema, dict):
+        return cast("dict[str, object]", schema).get("default")
+    return None
 
 
 def _type_text(root: Mapping[str, Any], schema: object) -> str:
     definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
-    return type_text({**definitions, **cast("dict[str, Any]", schema)}) if isinstance(schema, dict) else "Any"
+    if isinstance(schema, dict):
+        return type_text({**definitions, **cast("dict[str, Any]", schema)})
+    return "Any"

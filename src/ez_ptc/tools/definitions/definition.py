@@ -302,10 +302,14 @@ def _true_false_or_none(tool: str, option: str, value: object) -> bool | None:
 def _compose_docstring(description: str, properties: Mapping[str, Any], spellings: Mapping[str, str]) -> str:
     lines: list[str] = []
     for name, schema in properties.items():
-        text = cast("dict[str, object]", schema).get("description") if isinstance(schema, dict) else None
+        text = None
+        if isinstance(schema, dict):
+            text = cast("dict[str, object]", schema).get("description")
         if text:
             lines.append(f"    {spellings.get(name, name)}: {' '.join(str(text).split())}")
-    return "\n".join([description, "", "Args:", *lines]) if lines else description
+    if lines:
+        return "\n".join([description, "", "Args:", *lines])
+    return description
 
 
 def _drop_from_required(parameters: dict[str, Any], names: Sequence[str]) -> None:

@@ -188,8 +188,12 @@ def _parameter_type(schema: Mapping[str, object]) -> ParameterType | None:
 
 
 def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value)
+    return {}
 
 
 def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    if isinstance(value, list):
+        return cast("list[object]", value)
+    return []

@@ -62,4 +62,6 @@ def _json_type(schema: object) -> Any:  # noqa: ANN401 - any form of type
     if not isinstance(schema, Mapping):
         return Any
     name = cast("Mapping[str, object]", schema).get("type")
-    return _TYPES.get(name, Any) if isinstance(name, str) else Any
+    if isinstance(name, str):
+        return _TYPES.get(name, Any)
+    return Any

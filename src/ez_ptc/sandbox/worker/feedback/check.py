@@ -212,7 +212,9 @@ class _Check:
             before = [item for item, line in self._names_bound_by.items() if line < node.lineno]
             hint = which_names(name, before, self._shapes)
             passed = self._passed.get(id(node))
-            begin = beginning(*passed, self._shapes, dict(_constants(self._nodes))) if passed else ""
+            begin = ""
+            if passed:
+                begin = beginning(*passed, self._shapes, dict(_constants(self._nodes)))
             self._add(
                 node, f"NameError: name {quoted(name)} is not defined", hint, self._instead_of(node, before), begin
             )
@@ -225,10 +227,14 @@ class _Check:
             return fix(call, lookup)
         everything = "" if call else all_of(node.id, before, self._shapes)
         near = "" if everything else likely_name(node.id, before, self._shapes)
-        text = list_of(node.id, self._shapes) if not near and call and not call.args and not call.keywords else ""
+        text = ""
+        if not near and call and not call.args and not call.keywords:
+            text = list_of(node.id, self._shapes)
         if call and text:
             return fix(call, text)
-        return fix(node, everything or near) if everything or near else None
+        if everything or near:
+            return fix(node, everything or near)
+        return None
 
     def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
         if self._asks_first or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):

@@ -133,13 +133,17 @@ def _program_to_copy(introduction: str, program: str, shapes: Shapes, taken: Col
         return ""
     readers = shapes.readers
     names = {name for name in taken if name not in readers and not name.startswith("__")}
-    return f"{introduction}\n```python\n{program}\n```\n" if reads_only(program, readers, names) else ""
+    if reads_only(program, readers, names):
+        return f"{introduction}\n```python\n{program}\n```\n"
+    return ""
 
 
 def _unfold_program(error: SyntaxError) -> str:
     """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
     filename = error.filename or ""
-    return unfold_statements("".join(linecache.getlines(filename))) if is_program(filename) else ""
+    if is_program(filename):
+        return unfold_statements("".join(linecache.getlines(filename)))
+    return ""
 
 
 def install(packages: Sequence[str]) -> None:
@@ -168,7 +172,9 @@ def install(packages: Sequence[str]) -> None:
 
 def _cut(text: str, most: int) -> str:
     # On the same line: no part of what an exception says begins one.
-    return text if len(text) <= most else f"{text[: most // 2]} [...] {text[-most // 2 :]}"
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]} [...] {text[-most // 2 :]}"
 
 
 class _Apart(traceback.TracebackException):
@@ -359,17 +365,17 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
         return f"the tool is {tool.signature}"
     if str(error).startswith("string indices must be integers"):
         found = _subscript_owner(error.__traceback__)
-        return f"this is the str {quoted(found)}, which has no keys" if isinstance(found, str) else ""
+        if isinstance(found, str):
+            return f"this is the str {quoted(found)}, which has no keys"
+        return ""
     if "unhashable type: 'Record'" in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     match = _CALL_PROBLEM.match(str(error))
     name = match[1].rpartition(".")[2] if match else ""
     function = namespace.get(name)
-    return (
-        f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
-        if callable(function)
-        else ""
-    )
+    if callable(function):
+        return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
+    return ""
 
 
 # The first that fits: an error of a tool is of a built-in kind too.

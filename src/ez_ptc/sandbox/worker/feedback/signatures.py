@@ -139,7 +139,9 @@ def singular(noun: str) -> str:
     """Return what one of `noun` is called; "" where it is no plural."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
-    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else ""
+    if noun.endswith("s") and not noun.endswith("ss"):
+        return noun[:-1]
+    return ""
 
 
 def read_shape(tool: str, described: Described) -> Shape | None:
@@ -147,7 +149,9 @@ def read_shape(tool: str, described: Described) -> Shape | None:
     signature, returned, read_only = described
     try:
         head = ast.parse(f"def {signature}: ...").body[0]
-        shown = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body if returned else None
+        shown = None
+        if returned:
+            shown = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
@@ -191,7 +195,9 @@ def _type(node: ast.expr | None, tool: str) -> Type:
         return Type("record", keys=keys, tool=tool)
     if isinstance(node, ast.Constant) and type(node.value) in {str, int}:
         return Type(type(node.value).__name__, choices=(node.value,), tool=tool)
-    return _parse_subscript(node, tool) if isinstance(node, ast.Subscript) else UNKNOWN
+    if isinstance(node, ast.Subscript):
+        return _parse_subscript(node, tool)
+    return UNKNOWN
 
 
 def _plain(name: str) -> str:

@@ -82,7 +82,9 @@ def _search_expression(shape: Shape, own: str, identity: str, value: str) -> str
     row = _free(value)
     wanted = item_text(row, own) if own else row
     condition = f"{item_text(row, identity)} == {value}"
-    return f"next({wanted} for {row} in {shape.tool}() if {condition})" if _is_plain(value) else ""
+    if _is_plain(value):
+        return f"next({wanted} for {row} in {shape.tool}() if {condition})"
+    return ""
 
 
 def _is_plain(text: str) -> bool:
@@ -187,7 +189,9 @@ def _parse_filter_name(name: str) -> tuple[str, str]:
     key, _, end = name.rpartition("_")
     if begin in {"min", "max"}:
         return rest, _SIGNS[begin]
-    return (key.rstrip("_"), _SIGNS[end]) if end in _SIGNS else (name, "==")
+    if end in _SIGNS:
+        return (key.rstrip("_"), _SIGNS[end])
+    return (name, "==")
 
 
 def identity(record: Type) -> str:
@@ -237,7 +241,9 @@ def _argument_text(value: ast.expr, known: Mapping[str, str]) -> str:
     """Return an argument as another program can write it; "" where it is not known what it is."""
     if isinstance(value, ast.Name):
         return known.get(value.id, "")
-    return ast.unparse(value) if isinstance(value, ast.Constant) else ""
+    if isinstance(value, ast.Constant):
+        return ast.unparse(value)
+    return ""
 
 
 def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
@@ -245,13 +251,17 @@ def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
 
 
 def _record(kind: Type) -> Type:
-    return kind.item if kind.kind == "list" and kind.item is not None else kind
+    if kind.kind == "list" and kind.item is not None:
+        return kind.item
+    return kind
 
 
 def name_of(node: ast.expr) -> str:
     """Return what a value is called: the name it has, or the key it is read by."""
     if isinstance(node, ast.Subscript):
-        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
+        if isinstance(node.slice, ast.Constant):
+            return str(node.slice.value)
+        return ""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
@@ -271,7 +281,9 @@ def _reads_one(tool: Shape) -> bool:
 
 def _row_of(shape: Shape) -> str:
     name = singular(shape.tool.rpartition("_")[2])
-    return name if name.isidentifier() and not keyword.iskeyword(name) else "item"
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    return "item"
 
 
 def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:

@@ -115,14 +115,18 @@ class _Files:
 
         def get_data(loader: SourceFileLoader, path: str) -> bytes:
             where = self._find(path)
-            return self._get_data(loader, path) if where is None else bytes(self._shelf.get(where))
+            if where is None:
+                return self._get_data(loader, path)
+            return bytes(self._shelf.get(where))
 
         return get_data
 
     def _find(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
         with contextlib.suppress(TypeError, ValueError):
             place = cast("object", os.fspath(path))
-            return self._kept.get(os.path.normpath(place).lstrip("/")) if isinstance(place, str) else None
+            if isinstance(place, str):
+                return self._kept.get(os.path.normpath(place).lstrip("/"))
+            return None
         return None
 
     def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it

@@ -136,7 +136,9 @@ def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
         os.close(receive)
         _, status = os.waitpid(pid, 0)
     if not answer:
-        name = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "an error"
+        name = "an error"
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
         return [f"confine a worker at all: the probe ended with {name}"]
     return json.loads(answer)
 

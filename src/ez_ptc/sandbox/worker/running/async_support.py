@@ -37,7 +37,9 @@ class _Settled:
 
 def settle(value: object) -> Awaitable[object]:
     """Return ``value`` if it can be awaited, else an awaitable of it."""
-    return value if inspect.isawaitable(value) else _Settled(value)
+    if inspect.isawaitable(value):
+        return value
+    return _Settled(value)
 
 
 def install() -> None:

@@ -166,7 +166,9 @@ def _pictures_in(value: object) -> list[object]:
     kinds = _kinds()
     items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
     found = [*items] if kinds else []
-    return found if all(isinstance(item, kinds) for item in found) else []
+    if all(isinstance(item, kinds) for item in found):
+        return found
+    return []
 
 
 def _is_of_figures(value: object) -> bool:
@@ -182,7 +184,9 @@ def _kinds() -> tuple[type, ...]:
 
 def _open_figures() -> list[Any]:
     plots: Any = sys.modules.get("matplotlib.pyplot")
-    return [] if plots is None else [plots.figure(number) for number in plots.get_fignums()]
+    if plots is None:
+        return []
+    return [plots.figure(number) for number in plots.get_fignums()]
 
 
 def _close_figures() -> None:

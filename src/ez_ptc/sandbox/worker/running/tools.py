@@ -33,7 +33,9 @@ _BRANCH_THREADS = 16
 def _error_class(name: str, base: str) -> type[ToolError]:
     found = getattr(builtins, base, None)
     if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
-        return ToolError if name == "ToolError" else type(name, (ToolError,), {"__module__": "builtins"})
+        if name == "ToolError":
+            return ToolError
+        return type(name, (ToolError,), {"__module__": "builtins"})
     try:
         return type(name, (ToolError, found), {"__module__": "builtins"})
     except TypeError:
@@ -156,7 +158,9 @@ class Tools:
         encode, most = values.encode, self._elements
         try:
             positional = values.text([encode(value, most=most) for value in args])
-            named = values.text({key: encode(value, most=most) for key, value in kwargs.items()}) if kwargs else "{}"
+            named = "{}"
+            if kwargs:
+                named = values.text({key: encode(value, most=most) for key, value in kwargs.items()})
         except values.CannotCrossError as error:
             message = f"an argument of {name}: {on_one_line(str(error), MAX_LINE)}"
             raise TypeError(message) from None
@@ -223,7 +227,9 @@ def _is_row(branches: object) -> bool:
 
 
 def _parts(branch: object) -> tuple[object, ...]:
-    return tuple(cast("Iterable[object]", branch)) if isinstance(branch, (tuple, list)) else ()
+    if isinstance(branch, (tuple, list)):
+        return tuple(cast("Iterable[object]", branch))
+    return ()
 
 
 def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:

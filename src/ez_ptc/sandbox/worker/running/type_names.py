@@ -49,7 +49,9 @@ def type_names(
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in every(tree):
-        part = node.returns if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        part = None
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            part = node.returns
         if isinstance(node, ast.arg | ast.AnnAssign):
             part = node.annotation
         if part is not None:

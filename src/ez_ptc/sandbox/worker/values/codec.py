@@ -151,7 +151,9 @@ def loads(data: bytes, elements: int = MAX_NODES) -> object:
             them all.
     """
     text = data.decode("utf-8", "surrogatepass")
-    return JSONDecoder(object_hook=_Bounded(elements).unmark).decode(text) if b'"$"' in data else _plain(text)
+    if b'"$"' in data:
+        return JSONDecoder(object_hook=_Bounded(elements).unmark).decode(text)
+    return _plain(text)
 
 
 def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True) -> Callable[[bytes], object]:

@@ -81,5 +81,7 @@ def names_of(value: object) -> tuple[str, tuple[str, ...]] | None:
         for attribute in wanted:
             names = cast("tuple[str, ...]", vars(base).get(attribute))
             if type(names) is tuple and len(names) == tuple[object, ...].__len__(cast("tuple[object, ...]", value)):
-                return (kind.__name__, names) if all(map(_is_name, (kind.__name__, *names))) else None
+                if all(map(_is_name, (kind.__name__, *names))):
+                    return (kind.__name__, names)
+                return None
     return None

@@ -27,7 +27,9 @@ def of_special(value: object, most: int) -> object:
 
     Raises TooManyError where that would have more than `most` elements.
     """
-    return cast("Enum", value).value if issubclass(type(value), Enum) else of_package(value, most)
+    if issubclass(type(value), Enum):
+        return cast("Enum", value).value
+    return of_package(value, most)
 
 
 def of_base(value: object, most: int) -> object:
@@ -46,7 +48,9 @@ def of_base(value: object, most: int) -> object:
     for interface, number in _NUMBERS.items():
         if issubclass(kind, interface):
             return number(value)
-    return list(islice(cast("Iterable[object]", value), most + 1)) if issubclass(kind, _COLLECTIONS) else UNKNOWN
+    if issubclass(kind, _COLLECTIONS):
+        return list(islice(cast("Iterable[object]", value), most + 1))
+    return UNKNOWN
 
 
 # datetime comes before date, being a subclass of it.

@@ -59,7 +59,9 @@ def _of_numpy(value: Any, most: int) -> object:  # noqa: ANN401 - an array or a 
     if value.dtype.kind in _TIMES:
         return _times(value)
     plain = value.tolist()
-    return _wide_float(value) if type(plain) is type(value) else plain
+    if type(plain) is type(value):
+        return _wide_float(value)
+    return plain
 
 
 def _wide_float(value: Any) -> object:  # noqa: ANN401 - a number that Python's may be too narrow for
@@ -77,7 +79,9 @@ def _times(value: Any) -> object:  # noqa: ANN401 - an array or a number of mome
         is_same = (narrow.astype(value.dtype) == value) | (value != value)  # noqa: PLR0124 - no time is not itself
         if bool(is_same.all()) and not _has_int(plain := narrow.tolist()):
             return plain
-    return [_times(item) for item in value] if value.shape else _text(value)
+    if value.shape:
+        return [_times(item) for item in value]
+    return _text(value)
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401 - a moment or a duration
@@ -85,7 +89,9 @@ def _text(value: Any) -> str | None:  # noqa: ANN401 - a moment or a duration
 
 
 def _has_int(plain: object) -> bool:
-    return any(map(_has_int, cast("list[object]", plain))) if isinstance(plain, list) else isinstance(plain, int)
+    if isinstance(plain, list):
+        return any(map(_has_int, cast("list[object]", plain)))
+    return isinstance(plain, int)
 
 
 # pandas ---------------------------------------------------------------------------------------------------------------
@@ -105,7 +111,9 @@ def _moment(value: Any, _most: int) -> object:  # noqa: ANN401 - a Timestamp
 
 
 def _duration(value: Any, _most: int) -> object:  # noqa: ANN401 - a Timedelta
-    return value.isoformat() if value.nanoseconds else timedelta(value.days, value.seconds, value.microseconds)
+    if value.nanoseconds:
+        return value.isoformat()
+    return timedelta(value.days, value.seconds, value.microseconds)
 
 
 def _list(value: Any, most: int) -> list[object]:  # noqa: ANN401 - an Index or an array
@@ -129,7 +137,9 @@ def _frame(value: Any, most: int) -> object:  # noqa: ANN401 - a DataFrame
     names = value.columns.tolist()
     _check(len(value), 1 + len(labels) + len(names), most, value)
     cells = [(name, _cells(value.iloc[:, number])) for number, name in enumerate(names)]
-    return _records([*labels, *cells]) if labels or cells else [dict[object, object]() for _ in range(len(value))]
+    if labels or cells:
+        return _records([*labels, *cells])
+    return [dict[object, object]() for _ in range(len(value))]
 
 
 def _check(rows: int, width: int, most: int, value: Any) -> None:  # noqa: ANN401 - anything of pandas'
@@ -154,7 +164,9 @@ def _labels(index: Any) -> list[tuple[object, list[object]]]:  # noqa: ANN401 - 
             for level, name in enumerate(index.names)
         ]
     if index.name is None:
-        return [] if index.dtype.kind in "iu" else [("index", index.tolist())]
+        if index.dtype.kind in "iu":
+            return []
+        return [("index", index.tolist())]
     return [(index.name, index.tolist())]
 
 

@@ -104,7 +104,9 @@ def _advice(kind: type[object]) -> str:
     for method in _TO_RECORDS:
         if hasattr(kind, method):
             return f" (make it a list of records: .{method}())"
-    return " (make it a list: list(...))" if hasattr(kind, "__next__") else ""
+    if hasattr(kind, "__next__"):
+        return " (make it a list: list(...))"
+    return ""
 
 
 class _Encoder:
@@ -308,7 +310,9 @@ def cannot_cross(value: object) -> CannotCrossError:
 def _fields(kind: type[object]) -> tuple[str, ...] | None:
     """Return the field names of a dataclass, which travels as a record."""
     is_record = hasattr(kind, "__dataclass_fields__")
-    return tuple(field.name for field in dataclasses.fields(cast("Any", kind))) if is_record else None
+    if is_record:
+        return tuple(field.name for field in dataclasses.fields(cast("Any", kind)))
+    return None
 
 
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
