@@ -1,4 +1,4 @@
-"""Driving one execution from an event loop (asyncio or trio): nothing blocks, many run side by side."""
+"""The asynchronous driver: runs one exchange from an event loop (asyncio or trio) without blocking it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["AwaitingDriver"]
 
 _CHUNK = 1 << 16
 _LARGE = 100_000
-"""Bytes of frames that are read in another thread."""
+"""Frames of more bytes are read in a worker thread."""
 
 
 def _read(reader: FrameReader, data: bytes) -> Callable[[], Iterator[Frame]]:
-    """Read frames up to the last one of a program or up to an error, and return what gives them again."""
+    """Read frames up to the end of a program or an error, and return a function that yields them again."""
     frames: list[Frame] = []
     problem: ProtocolError | None = None
     try:
@@ -54,7 +54,7 @@ def _read(reader: FrameReader, data: bytes) -> Callable[[], Iterator[Frame]]:
 
 
 class AwaitingDriver:
-    """Runs one exchange over one worker."""
+    """Runs one exchange with one worker."""
 
     def __init__(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         self._exchange = exchange
@@ -68,15 +68,15 @@ class AwaitingDriver:
         self._left = 0.0
 
     async def run(self) -> None:
-        """Return when the program has ended or been stopped, or its worker is gone; cancelling is fine at any point.
+        """Return when the program ends or is stopped, or its worker is lost. It may be cancelled at any point.
 
-        Raises what a listener raised, or a tool that is no Exception.
+        Raises exceptions of listeners, and those of tools that are not an Exception.
         """
         async with anyio.create_task_group() as group:
-            # OSError: the worker is gone, and the backend asks the zygote how it ended.
+            # OSError: the worker is lost, and the backend asks the zygote for its exit code.
             with contextlib.suppress(OSError):
                 await self._within_limits(group)
-            # Calls that still run have nobody to answer to.
+            # No one needs the results of calls that are still running.
             group.cancel_scope.cancel()
         if self._failure is not None:
             raise self._failure
@@ -121,7 +121,7 @@ class AwaitingDriver:
         exchange = self._exchange
         if exchange.reader.unread_bytes + len(data) <= _LARGE:
             return exchange.receive(data)
-        # Not on the event loop. To its end, because what is half read cannot be read by another: a second at most.
+        # In a thread, and to the end: another reader could not continue a partly read frame. It takes a second at most.
         read: Callable[[], Iterable[Frame]] = tuple
         with anyio.CancelScope(shield=True):
             read = await to_thread(_read, exchange.reader, data)
@@ -129,7 +129,7 @@ class AwaitingDriver:
 
     @contextlib.contextmanager
     def _pausing(self) -> Generator[None]:
-        """Let the program's time stand still while a person is asked."""
+        """Stop the program's clock during an approval."""
         scope, self._questions = self._scope, self._questions + 1
         if self._questions == 1:
             self._left = scope.deadline - anyio.current_time()
@@ -146,7 +146,7 @@ class AwaitingDriver:
         try:
             life = ProgramCall(exchange, self._pausing)
             result = await self._channel.acall(call.name, call.args, call.kwargs, life)
-            # What looks into the objects of a tool, or into many, does not hold up the event loop.
+            # Encoding runs foreign code and may be slow, so it stays off the event loop.
             encode = partial(exchange.encode, call, result)
             is_quick = not result.success or is_little(result.output, most=MAX_WRITTEN)
             encoded = encode() if is_quick else await to_thread(encode)
@@ -155,7 +155,7 @@ class AwaitingDriver:
             await self._send(frame)
             exchange.mark_sent(call)
         except OSError:
-            # The worker is gone; whoever reads from it finds out.
+            # The worker is lost; the reader notices.
             return
         except anyio.get_cancelled_exc_class():
             raise
@@ -166,7 +166,7 @@ class AwaitingDriver:
     async def _send(self, frame: bytes) -> None:
         left = memoryview(frame)
         async with self._sending:
-            # A torn frame would end the program: once begun, it is sent, or the worker is lost with it.
+            # A partial frame would break the protocol: once begun, it is sent whole, or the worker is lost.
             while left:
                 try:
                     left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]

@@ -1,4 +1,4 @@
-"""The default backend: CPython workers, one a program, forked ahead of need from a confined zygote."""
+"""The default backend: one CPython worker per program, forked in advance by an isolated zygote."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _ZYGOTE = "ez_ptc.sandbox.process.zygote"
 
 
 class ProcessSandbox:
-    """Runs each program in a process of its own, from any thread and any event loop, also after the host has forked.
+    """Runs each program in its own process, from any thread and event loop, even after the host has forked.
 
-    Use it as a context manager, or call `close()`, to end its processes. They also end, with a ResourceWarning, when it
+    Use it as a context manager or call `close()` to end its processes. They also end, with a ResourceWarning, when it
     is dropped, and with the host in any case.
     """
 
@@ -55,20 +55,20 @@ class ProcessSandbox:
         allow_imports: Iterable[str] = (),
         python: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Start nothing yet: the zygote boots with the first program.
+        """Create a sandbox. Its zygote boots with the first program.
 
         Args:
-            ready: How many workers (1.6 MB each) are kept waiting; more for a while when more are asked for.
-            running: How many programs run at one time, as far as there are descriptors (four for each); others wait.
-            waiting: How many may wait; the next one raises Overloaded.
-            patience: Seconds that one waits at most; then it raises Overloaded.
-            allow_imports: Packages that programs may import besides the standard library, as in `["numpy"]`.
-            python: The interpreter that runs programs, instead of the one of this process: CPython 3.11 or later, and
-                the same minor version as here if `allow_imports` names packages. A frozen application must name one.
+            ready: Workers (1.6 MB each) to keep ready; more for a while after bursts.
+            running: Programs that may run at a time, limited by file descriptors (four for each); others wait.
+            waiting: Programs that may wait; further ones raise Overloaded.
+            patience: Maximum seconds to wait; then the program raises Overloaded.
+            allow_imports: Packages programs may import besides the standard library, such as `["numpy"]`.
+            python: The interpreter for programs, by default this process's: CPython 3.11 or later, and with
+                `allow_imports` the same minor version as this process. Required in a frozen application.
 
         Raises:
-            MissingExtraError: One of these packages is not installed.
-            ValueError: There is room for nothing, or a time without end.
+            MissingExtraError: A package in `allow_imports` is not installed.
+            ValueError: A number is out of range.
         """
         self._threads = threads = Threads()
         capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
@@ -78,15 +78,15 @@ class ProcessSandbox:
         self._deterministic_pool = Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads)
         self._runner = Runner(threads)
         if report_platform() is None:
-            # Not with the first program, when there may be no descriptor left to read a file with.
+            # Imported now, because with the first program there may be no file descriptor left.
             importlib.import_module(_ZYGOTE)
         on_fork(self, ProcessSandbox._after_fork)
         self._dropped = weakref.finalize(self, _close_dropped, self._pool, self._deterministic_pool)
-        # At the interpreter's end the zygotes end themselves, and nobody is told: nothing was forgotten.
+        # Silently: at exit the zygotes end by themselves.
         self._dropped.atexit = False
 
     def _after_fork(self) -> None:
-        """Leave everything to the parent, in a fork of the host: its zygotes, its threads and who waits."""
+        """Drop the parent's zygotes, threads and queue, in a fork of the host."""
         self._threads.forget()
         self._pool.after_fork()
         self._deterministic_pool.after_fork()
@@ -94,32 +94,32 @@ class ProcessSandbox:
 
     @property
     def isolation(self) -> Report:
-        """What the kernel enforces around programs here, found by trying. Boots the zygote if need be.
+        """The isolation that is enforced, found by probing it. Boots the zygote if necessary.
 
-        Raises IsolationUnavailableError when what is required is missing.
+        Raises IsolationUnavailableError if a required layer is missing.
         """
         return self._pool.zygote().report
 
     def warm_up(self) -> None:
-        """Boot now, and have workers ready, instead of with the first program."""
+        """Boot the zygote and prepare workers now, instead of with the first program."""
         self._pool.warm_up()
 
     def cool_down(self) -> None:
-        """End the workers that are kept beyond `ready`, as after a burst; return when as many are ready.
+        """End the workers in excess of `ready` after a burst, and return when that many are ready.
 
-        They are let go one after the other in any case. No program must run meanwhile.
+        They end gradually in any case. No program must be running.
         """
         self._pool.cool_down()
         self._deterministic_pool.cool_down()
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Run `code` to its end and return how it ended.
+        """Run a program to completion and return its result.
 
         Raises:
-            IsolationUnavailableError: The kernel does not give what is required.
-            Overloaded: Too many programs wait, or one waited too long.
-            WorkerDiedError: The sandbox's processes were killed under a program that had called tools.
-            SandboxError: The sandbox, not the program, failed.
+            IsolationUnavailableError: The kernel lacks a required isolation feature.
+            Overloaded: Too many programs are waiting, or this one waited too long.
+            WorkerDiedError: The sandbox's processes were killed after the program had called tools.
+            SandboxError: The sandbox failed, not the program.
         """
         problem = problem_of(code, limits)
         if problem:
@@ -144,7 +144,7 @@ class ProcessSandbox:
         return exchange
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Do the same as `execute`, but await; cancelling it kills the program."""
+        """Same as `execute`, but awaits; cancelling it kills the program."""
         problem = problem_of(code, limits)
         if problem:
             return rejected_result(problem)
@@ -171,7 +171,7 @@ class ProcessSandbox:
         return self._deterministic_pool
 
     def session(self) -> ProcessSession:
-        """Return a place for programs that share their names; it is the caller's to close."""
+        """Return a session, whose programs share their variables. The caller closes it."""
         return ProcessSession(self, self._pool, self._runner)
 
     def __enter__(self) -> Self:
@@ -183,9 +183,9 @@ class ProcessSandbox:
         self.close()
 
     def close(self) -> None:
-        """End every process of this sandbox; it cannot be used any more.
+        """End every process of this sandbox; it must not be used afterwards.
 
-        The caller of a running program gets a SandboxError. Closing twice is fine; so is closing in a signal handler.
+        The callers of running programs get a SandboxError. Closing twice is harmless, in a signal handler too.
         """
         self._dropped.detach()
         self._pool.close()
@@ -208,11 +208,11 @@ def _result(exchange: Exchange) -> ExecutionResult:
 
 
 def _limit_running(running: int) -> int:
-    """Return how many programs may run here: each holds two descriptors, and others of the host need some."""
+    """Return how many programs may run: each needs two descriptors, and the host some others."""
     try:
         import resource
     except ImportError:
-        # Nothing can run at all where there is none, which is said when something is to run.
+        # If nothing can run at all, the first program says so.
         return running
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if descriptors < 0:
@@ -221,8 +221,8 @@ def _limit_running(running: int) -> int:
 
 
 def _boot(settings: Settings) -> ZygoteProcess:
-    """Boot a zygote; try again when it is killed before it is there."""
-    # It needs what only Linux has.
+    """Boot a zygote, and retry if it is killed during its boot."""
+    # This module needs Linux.
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
     for _ in range(_BOOTS - 1):

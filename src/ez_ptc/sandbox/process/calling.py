@@ -1,4 +1,4 @@
-"""A program's calls, as their tools see who waits for them."""
+"""The calls of a running program, as their tools see them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ProgramCall"]
 
 
 class ProgramCall(CallLife):
-    """One call of a program: wanted as long as the program runs, whose time stands still while a person is asked."""
+    """One call of a program: wanted while the program runs. During an approval, the program's clock stands still."""
 
     __slots__ = ("_exchange", "_pausing")
 
@@ -32,9 +32,9 @@ class ProgramCall(CallLife):
 
     @property
     def approval_seconds(self) -> float:
-        """Seconds that a person has to answer."""
+        """Seconds the approver has to answer."""
         return self._exchange.limits.approval_timeout
 
     def pausing(self) -> AbstractContextManager[None]:
-        """Return what a person is asked in: the time until the answer is not the program's."""
+        """Return a context in which the program's clock stands still."""
         return self._pausing()

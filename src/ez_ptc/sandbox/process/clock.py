@@ -1,4 +1,4 @@
-"""The time that one program has: it stands still while a person is asked about a call."""
+"""The clock of one program, which stands still during approvals."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _MIN_NAP = 0.05
 
 
 class Clock:
-    """Counts down to the end of a program's time, for several threads."""
+    """Counts down to the end of a program's time. Threads may share it."""
 
     def __init__(self, deadline: float) -> None:
-        """End at `deadline`, on the clock of `time.perf_counter`."""
+        """Count down to `deadline`, on the clock of `time.perf_counter`."""
         self._deadline = deadline
         self._lock = threading.Lock()
         self._questions = 0
         self._stopped_at = 0.0
 
     def left(self) -> float:
-        """Return how many seconds are left, 0 where none are."""
+        """Return the remaining seconds, at least 0."""
         return max(self._deadline - (self._stopped_at or time.perf_counter()), 0.0)
 
     def nap(self) -> float:
-        """Return how many seconds may pass until the time has to be looked at again."""
+        """Return how many seconds to wait before checking the clock again."""
         if self._stopped_at:
             return max(self.left(), _MIN_NAP)
         return self.left()
 
     @contextlib.contextmanager
     def pausing(self) -> Generator[None]:
-        """Let the time stand still; it goes on when the last of those who stopped it has done."""
+        """Stop the clock; it continues when the last of several pauses ends."""
         with self._lock:
             self._questions += 1
             if self._questions == 1:
@@ -52,8 +52,8 @@ class Clock:
                     self._stopped_at = 0.0
 
     def restart(self, seconds: float) -> None:
-        """End in so many seconds from now, whoever is asked meanwhile."""
+        """Set the deadline `seconds` from now, even during a pause."""
         with self._lock:
             self._deadline = time.perf_counter() + seconds
             self._stopped_at = 0.0
-            self._questions += 1  # nobody stops it again
+            self._questions += 1  # so that no later pause stops it

@@ -1,4 +1,4 @@
-"""Looking at what the kernel enforces here, without running a program."""
+"""Probing the kernel's isolation without running a program."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check"]
 
 
 def check() -> Report:
-    """Start a sandbox, look at what holds in it, and end it again.
+    """Boot a sandbox, probe its isolation, and end it.
 
-    What is required and missing is in the report, and raises nothing here.
+    A missing required layer is in the report and raises nothing.
 
     Raises:
-        SandboxError: It could not even start.
+        SandboxError: The sandbox could not start.
     """
     report = report_platform()
     if report is not None:

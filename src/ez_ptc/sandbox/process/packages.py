@@ -1,4 +1,4 @@
-"""Finding the packages that programs may import besides the standard library."""
+"""Finding the installed packages programs may import."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME: Final = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """Names to import, and the folders to look for them in."""
+    """The names of packages, and the folders they are in."""
 
     names: tuple[str, ...]
     places: tuple[str, ...]
@@ -32,12 +32,12 @@ NO_PACKAGES = Packages((), ())
 
 
 def find_packages(names: Iterable[str]) -> Packages:
-    """Return where packages are.
+    """Return the folders of installed packages.
 
     Raises:
-        TypeError: Not several names, but one text.
-        ValueError: That is no name of a package.
-        MissingExtraError: It is not installed.
+        TypeError: `names` is one str instead of several.
+        ValueError: A name is not the name of a package.
+        MissingExtraError: A package is not installed.
     """
     if isinstance(names, str):
         message = f"allow_imports takes a list of packages: write [{names!r}]"
@@ -45,7 +45,7 @@ def find_packages(names: Iterable[str]) -> Packages:
     found = tuple(sorted({*names}))
     if not found:
         return NO_PACKAGES
-    # A package that is linked into the environment may be in no folder of sys.path.
+    # The folder of an editable installation may be missing in sys.path.
     places = dict.fromkeys(_place(name) for name in found if name not in sys.stdlib_module_names)
     standard = str(Path(importlib.util.__file__).parent.parent)
     for entry in sys.path:
@@ -56,10 +56,10 @@ def find_packages(names: Iterable[str]) -> Packages:
 
 @functools.cache
 def dependencies_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the modules of all that packages say they depend on, as far as it is installed, without their own."""
+    """Return the modules of the packages' installed dependencies, without those of the packages themselves."""
     from importlib import metadata
 
-    # What an interrupted installation has left has no name.
+    # A distribution left by an interrupted installation has no name.
     owned = cast("Mapping[str, list[str | None]]", metadata.packages_distributions())
     owners = {module: [name for name in named if name] for module, named in owned.items()}
     pending = [distribution for name in names for distribution in owners.get(name, ())]
@@ -70,7 +70,7 @@ def dependencies_of(names: tuple[str, ...]) -> tuple[str, ...]:
             continue
         try:
             requirements = metadata.requires(name) or ()
-        except metadata.PackageNotFoundError:  # for another system or version, say
+        except metadata.PackageNotFoundError:  # such as one for another platform
             continue
         distributions.add(name)
         pending += [

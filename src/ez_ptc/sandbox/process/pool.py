@@ -53,20 +53,20 @@ __all__ = ["Lease", "Pool"]
 
 _PAUSE_SECONDS = 0.02
 _MAX_REFUSALS = 50
-"""In a row, with pauses between them: whoever waits while nothing runs that could make room waits no longer."""
+"""Consecutive fork failures, with pauses between, after which queued callers get an error if nothing is running."""
 _CLOSED = "the sandbox was closed"
 
 
 class Pool:
-    """Gives out workers. Any thread and any event loop may ask."""
+    """Allocates workers to callers in any thread and event loop."""
 
     def __init__(self, capacity: Capacity, boot: Callable[[], ZygoteProcess], threads: Threads) -> None:
-        """Start nothing yet.
+        """Create a pool without processes.
 
         Args:
-            capacity: How much it may hold.
-            boot: Makes a zygote; called when there is none.
-            threads: Where the dispatcher runs.
+            capacity: Its limits.
+            boot: Boots a zygote; called if there is none.
+            threads: Runs the dispatcher.
         """
         self._capacity = capacity
         self._boot = boot
@@ -86,7 +86,7 @@ class Pool:
         self._stock = Stock(self._capacity.ready, self._threads, self._closing)
 
     def after_fork(self) -> None:
-        """Leave everything to the parent, in a fork of the host: its zygote, its workers and who waits."""
+        """Drop the parent's zygote, workers and queue, in a fork of the host."""
         zygote, self._zygote = self._zygote, None
         if zygote is not None:
             zygote.disown()
@@ -100,7 +100,7 @@ class Pool:
     # Taking and releasing -----------------------------------------------------------------------------------------
 
     def take_ready(self) -> Lease | None:
-        """Return a worker if one is ready and nobody was here before."""
+        """Return a ready worker if there is one and no caller is queued."""
         zygote = self._zygote
         if zygote is None or self._queue:
             return None
@@ -110,11 +110,11 @@ class Pool:
             return None
 
     def take(self) -> Lease:
-        """Return a worker; wait for one if need be.
+        """Return a worker, after waiting for one if necessary.
 
         Raises:
-            Overloaded: Too many wait, or it took too long.
-            SandboxError: There can be none: the pool is closed, or no zygote can be had.
+            Overloaded: The queue is full, or the wait took too long.
+            SandboxError: The pool is closed, or no zygote can be started.
         """
         found = self.take_ready()
         if found is not None:
@@ -130,7 +130,7 @@ class Pool:
             raise
 
     async def atake(self) -> Lease:
-        """Do the same as `take`, but await; a cancelled caller takes nothing."""
+        """Same as `take`, but awaits; a cancelled caller takes nothing."""
         found = self.take_ready()
         if found is not None:
             return found
@@ -147,7 +147,7 @@ class Pool:
             raise
 
     def release(self, worker: WorkerHandle) -> bool:
-        """End a worker that was taken, and order another for whoever comes next; return whether it was taken still."""
+        """End a leased worker and order another one. Return whether it was still leased."""
         its_zygote = self._running.pop(worker, None)
         if its_zygote is None:
             return False
@@ -155,7 +155,7 @@ class Pool:
         self._killed.append(worker)
         zygote = self._zygote
         if its_zygote is zygote:
-            # Where it is gone, whoever needs a worker finds out.
+            # If the zygote is gone, the next caller that needs a worker notices.
             with contextlib.suppress(ZygoteGoneError):
                 self._serve_queue(its_zygote)
                 if not self._queue:
@@ -166,7 +166,7 @@ class Pool:
         return True
 
     def _lease(self, zygote: ZygoteProcess) -> Lease | None:
-        """Return a worker if one is ready and one more program may run. Raises ZygoteGoneError."""
+        """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
         if self._is_full:
             return None
         worker = zygote.pop() or self._receive(zygote)
@@ -189,14 +189,14 @@ class Pool:
         return zygote.pop()
 
     def _put_back(self, lease: Lease) -> None:
-        """Leave a worker to others that nothing has been sent to."""
+        """Return an unused worker to the ready ones."""
         lease.forget()
         zygote = self._running.pop(lease.worker, None)
         if zygote is not None:
             zygote.put_back(lease.worker)
 
     def _close_killed(self) -> None:
-        """Close what is left of killed workers: several at one go take little longer than one."""
+        """Close the handles of killed workers, several at a time, which takes little longer than one."""
         with contextlib.suppress(IndexError):
             while True:
                 self._killed.pop().disown()
@@ -219,11 +219,11 @@ class Pool:
         return place
 
     def _require_place(self, place: Place) -> None:
-        """Raise Overloaded if so many were here before that this one may not wait."""
+        """Raise Overloaded if the queue is too long for this caller."""
         try:
             before = self._queue.index(place)
         except ValueError:
-            # It was served already.
+            # It has been served already.
             return
         if before < self._capacity.waiting:
             return
@@ -240,13 +240,13 @@ class Pool:
         return given
 
     def _leave(self, place: Place) -> None:
-        """Give up a place in the queue, and what came too late for whoever waited there."""
+        """Leave the queue, and release a lease that arrives too late."""
         with contextlib.suppress(ValueError):
             self._queue.remove(place)
         place.leave()
 
     def _serve_queue(self, zygote: ZygoteProcess) -> None:
-        """Give those in front the workers that are there, and order what is missing. Raises ZygoteGoneError."""
+        """Lease ready workers to the front of the queue, and order the missing ones. Raises ZygoteGoneError."""
         while self._queue and not self._is_full:
             lease = self._lease(zygote)
             if lease is None:
@@ -277,7 +277,7 @@ class Pool:
     # The dispatcher -----------------------------------------------------------------------------------------------
 
     def _dispatch(self) -> None:
-        """See that somebody serves the queue."""
+        """Make sure that a dispatcher serves the queue."""
         if self._queue and not self._is_full and not self._dispatching.locked():
             try:
                 self._threads.start(self._serve)
@@ -285,7 +285,7 @@ class Pool:
                 self._refuse(SandboxError(f"{error}: {LIMITS_OF_PROCESSES}"))
 
     def _serve(self) -> None:
-        """Be the dispatcher, unless there is one, until nobody waits or nobody more may run."""
+        """Act as the dispatcher, unless there is one, until the queue is empty or no further program may run."""
         turn = self._dispatching
         while self._queue and not self._is_full and turn.acquire(blocking=False):
             try:
@@ -301,12 +301,12 @@ class Pool:
             try:
                 self._serve_queue(zygote)
                 if self._is_full:
-                    # Whoever releases a worker calls again.
+                    # The release of a worker calls this again.
                     return
                 if self._queue:
                     zygote.wait()
                 if zygote.refusals:
-                    # Not at once again: what is lacking may come with time, and asking takes time from what runs.
+                    # Not at once: the lack may be temporary, and each attempt takes time from running programs.
                     self._closing.wait(_PAUSE_SECONDS)
             except ZygoteGoneError:
                 self._forget(zygote)
@@ -314,11 +314,11 @@ class Pool:
     # The zygote ---------------------------------------------------------------------------------------------------
 
     def zygote(self) -> ZygoteProcess:
-        """Return the zygote; boot one if there is none. Raises what `boot` raises, and SandboxError after `close`."""
+        """Return the zygote, after booting one if necessary. Raises as `boot` does, and SandboxError after `close`."""
         found = self._find_living()
         if found is None:
             require_host()
-            # Not in this thread: a signal handler that interrupts it may need the zygote as well.
+            # Not in this thread: a signal handler that interrupts it may need the zygote too.
             found = call_within(threading.TIMEOUT_MAX, self._boot_once)
         return found
 
@@ -328,7 +328,7 @@ class Pool:
         return self._zygote is not None
 
     def _boot_once(self) -> ZygoteProcess:
-        """Return the zygote; boot one if there is none. Called in threads of ours only."""
+        """Return the zygote, after booting one if necessary. Called in the pool's own threads only."""
         with self._booting:
             found = self._find_living()
             if found is not None:
@@ -345,19 +345,19 @@ class Pool:
         return self._zygote
 
     def _forget(self, zygote: ZygoteProcess) -> None:
-        """Let the next caller boot a new zygote instead of this one, which has ended."""
+        """Drop a zygote that has ended, so that the next caller boots another."""
         if self._zygote is zygote:
             self._zygote = None
         zygote.close()
 
     def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of a worker (negative: the signal) whose socket has ended; None when nobody knows."""
+        """Return the exit code of a worker (negative: the signal) after its socket ended, or None if unknown."""
         zygote = self._running.get(worker)
         if zygote is None:
             return None
         try:
             zygote.ask(worker)
-            # What has ended one that nobody asked to end may have ended others.
+            # The cause of this worker's end may have ended others too.
             for ended in zygote.take_ended():
                 ended.close()
             while (code := zygote.exit_code(worker)) is None:
@@ -368,7 +368,7 @@ class Pool:
         return code
 
     def close(self) -> None:
-        """End every process; nothing can be taken any more."""
+        """End every process; no worker can be taken afterwards."""
         self.closed = _CLOSED
         zygote, self._zygote = self._zygote, None
         self._refuse(SandboxError("the sandbox was closed before this program could start"))
@@ -380,18 +380,18 @@ class Pool:
     # How many are kept ready --------------------------------------------------------------------------------------
 
     def warm_up(self) -> None:
-        """Order as many workers as should be ready; does not wait for them."""
+        """Order the workers that should be ready, without waiting for them."""
         self._stock.refill(self.zygote())
 
     def order_ready(self) -> None:
-        """Do the same, but only where there is a zygote to make them."""
+        """Same as `warm_up`, but only if there is a zygote."""
         zygote = self._zygote
         if zygote is not None:
             with contextlib.suppress(ZygoteGoneError):
                 self._stock.refill(zygote)
 
     def cool_down(self) -> None:
-        """Let go of what is kept beyond `ready`; return when as many are ready, and nothing is on its way."""
+        """End the workers in excess of `ready`; return when that many are ready and none is on its way."""
         self._close_killed()
         zygote = self._zygote
         if zygote is not None:

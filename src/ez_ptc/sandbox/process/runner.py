@@ -1,4 +1,4 @@
-"""Running one program in a worker that somebody has taken, and explaining the worker's end."""
+"""Running one program in a leased worker, and explaining why a worker ended."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["MOST_REPEATS", "Runner", "problem_of"]
 
 MOST_REPEATS = 2
-"""How often a program is run again that was lost untouched: with its worker first, and then with the zygote as well."""
+"""Attempts after the first for a program lost without effect: its worker may be lost first, and then the zygote."""
 
-# By name: Windows, where conversations work, has few of them.
+# By name, because Windows, where conversations work, has few of these signals.
 _CRASHES = {
     "SIGSEGV": "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
     "SIGABRT": "the program made the interpreter abort (SIGABRT)",
-    # Where abort may not signal itself it runs an instruction that cannot be run: on aarch64 a breakpoint.
+    # If abort cannot signal itself, it executes an invalid instruction: on aarch64 a breakpoint.
     "SIGTRAP": "the program made the interpreter abort (SIGTRAP)",
     "SIGSYS": "the program made a system call that is not allowed (SIGSYS)",
     "SIGXCPU": "the program used up its CPU time",
@@ -35,30 +35,30 @@ _CRASHES = {
 
 
 class Runner:
-    """Runs programs in workers."""
+    """Runs programs in leased workers."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
         self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        # A set, because adding to it and taking from it needs no lock.
+        # Adding to a set and discarding from it are atomic, so there is no lock.
         self._running: set[Exchange] = set()
 
     def after_fork(self) -> None:
-        """Count nothing of what the parent runs, in a fork of the host."""
+        """Forget the parent's programs, in a fork of the host."""
         self._running = set()
 
     def _begin(self, exchange: Exchange) -> None:
-        """Count a program, and give it patience where it runs alone and there is a second core.
+        """Count a program, and let both sides spin if it is the only one and there is a second core.
 
-        Between two processes that both sleep while they wait, half of the time of a tool call is waking up. Where
-        several programs run, whoever waits leaves the cores to the others.
+        Waking a sleeping process takes half of a tool call's time. With several programs, spinning would take the cores
+        from the others.
         """
         self._running.add(exchange)
         if self._cores > 1 and len(self._running) == 1:
             exchange.may_spin = True
 
     def run(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
-        """Return when the program has ended or was stopped, or its worker is gone and the exchange knows why."""
+        """Return when the program ends or is stopped, or its worker is lost and the exchange knows why."""
         self._begin(exchange)
         try:
             calls = None if exchange.in_session else ask(exchange, lease.worker.socket)
@@ -71,7 +71,7 @@ class Runner:
             self._running.discard(exchange)
 
     async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
-        """Do the same as `run`, but await."""
+        """Same as `run`, but awaits."""
         from ez_ptc.sandbox.process.async_driver import AwaitingDriver
 
         self._begin(exchange)
@@ -84,13 +84,13 @@ class Runner:
             self._running.discard(exchange)
 
     def _explain(self, exchange: Exchange, lease: Lease) -> None:
-        """Say how a worker ended that did not say it itself. Raises SandboxError where it was taken away."""
+        """Record why a lost worker ended. Raises SandboxError if the lease was withdrawn."""
         if lease.withdrawn:
             raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
         lease.worker.kill()
         code = lease.exit_code()
         if lease.withdrawn:
-            # Meanwhile, and that is how the zygote has ended.
+            # Withdrawn in the meantime, which is why the zygote ended.
             raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
         if code is None:
             exchange.end(ZYGOTE_GONE)
@@ -109,7 +109,7 @@ def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
 
 
 def problem_of(code: object, limits: Limits) -> str:
-    """Return why `code` is not even sent to a worker, or an empty text."""
+    """Return why `code` is not sent to a worker at all, or an empty text."""
     if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= limits.frame:
         return ""
     if not isinstance(code, str):

@@ -1,4 +1,4 @@
-"""Programs that share one worker, and so the names that they define."""
+"""Sessions: programs that share one worker, and so their variables."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _GONE = "the names of this session are gone: define again what is needed"
 
 
 class ProcessSession:
-    """One worker for one program after the other; where it is lost, the next program begins in a new one.
+    """Runs programs one after another in one worker; if it is lost, the next program begins in a new one.
 
-    The loss is told once: by the result of the program that caused it or found it or, where nobody got one, by the
-    next program's, which is not run.
+    The loss is reported once: in the result of the program that caused or met it, or, if no one got that result, in
+    that of the next program, which is not run.
 
-    Who holds `_busy` owns the worker. Nobody waits for it: who closes the session meanwhile takes the worker away, and
-    leaves it to the owner, who looks for that after having released `_busy`, to give it back.
+    The holder of `_busy` owns the worker. No one waits for `_busy`: `close` withdraws the lease instead, and the owner,
+    which checks for that after releasing `_busy`, gives the worker back.
     """
 
     def __init__(self, sandbox: object, pool: Pool, runner: Runner) -> None:
-        """Start nothing yet: the first program takes a worker. `sandbox` lives as long as the session does."""
+        """Create a session; the first program takes a worker. Keeps `sandbox` alive."""
         self._sandbox = sandbox
         self._pool = pool
         self._runner = runner
@@ -47,11 +47,12 @@ class ProcessSession:
         self._is_closed = False
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Run `code` to its end, after the programs before it, and return how it ended.
+        """Run a program to completion and return its result.
 
         Raises:
-            SandboxError: The sandbox, not the program, failed; or the session runs a program already, is closed, or was
-                closed meanwhile.
+            SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
+            or
+                was closed meanwhile.
         """
         busy = self._begin()
         try:
@@ -69,7 +70,7 @@ class ProcessSession:
             self._end_if_closed()
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Do the same as `execute`, but await; cancelling it ends the program, and the names with it."""
+        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
         busy = self._begin()
         try:
             problem = self._problem(code, limits)
@@ -132,7 +133,7 @@ class ProcessSession:
         try:
             await self._runner.arun(exchange, lease, channel)
         except BaseException:
-            # What is in a worker whose program was left in the middle is not known.
+            # A program was interrupted halfway, so the worker's state is unknown.
             self._end(_CUT_OFF)
             raise
         return exchange
@@ -140,24 +141,24 @@ class ProcessSession:
     def _keep(self, lease: Lease) -> Lease:
         self._lease = lease
         self._dropped = weakref.finalize(self, _release_dropped, lease)
-        # At the interpreter's end the worker ends itself, and nobody is told: nothing was forgotten.
+        # Silently: at exit the worker ends by itself.
         self._dropped.atexit = False
         if self._is_closed or self._pool.closed:
-            # Meanwhile, by somebody who has seen no worker.
+            # Closed meanwhile, by a thread that saw no worker.
             self._end("")
             self._require_open()
         self._pool.order_ready()
         return lease
 
     def _may_repeat(self, exchange: Exchange) -> bool:
-        """Return whether the worker was lost before the first program had done anything: a new one runs it."""
+        """Return whether the worker was lost before the session's first program had any effect."""
         if not exchange.is_repeatable or self._state.limits:
             return False
         self._end("")
         return True
 
     def _finish(self, exchange: Exchange) -> ExecutionResult:
-        """Return the result of a program and, where the worker cannot be used any more, say so in it."""
+        """Return a program's result; if the worker cannot be used again, the result says so."""
         result = exchange.result()
         if exchange.is_reusable:
             self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
@@ -172,7 +173,7 @@ class ProcessSession:
         return result
 
     def _end(self, reason: str) -> None:
-        """Give the worker back, and have the next program told why the names are gone; called by the owner."""
+        """Release the worker, and tell the next program why the variables are lost. Called by the owner."""
         lease, self._lease = self._lease, None
         if self._dropped is not None:
             self._dropped.detach()
@@ -190,9 +191,9 @@ class ProcessSession:
                 busy.release()
 
     def close(self) -> None:
-        """End the session's process. Closing twice is fine, in another thread and in a signal handler, too.
+        """End the session's process. If a program is running, its caller gets a SandboxError.
 
-        A program that still runs raises SandboxError where it was called.
+        Closing twice is harmless, in another thread and in a signal handler too.
         """
         self._is_closed = True
         lease = self._lease

@@ -1,4 +1,4 @@
-"""How many workers are kept ready: more while more are asked for, and fewer again after a while."""
+"""The stock of ready workers: it grows with demand, and shrinks again after a while."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Stock"]
 
 _MAX_READY = 16
 _CALM_SECONDS = 2.0
-"""After so long without a queue, half of the workers that were kept ready for it are let go."""
+"""Seconds without a queue after which half of the additional workers are ended."""
 
 
 class Stock:
-    """The workers of one pool that nobody has taken. As in the pool, nobody waits for a lock here."""
+    """The ready workers of one pool. As in the pool, no code here waits for a lock."""
 
     def __init__(self, ready: int, threads: Threads, closing: Closing) -> None:
-        """Keep so many ready at the least, and wait in `threads` for the time after which there are no more again."""
+        """Keep at least `ready` workers. `threads` run the timer that shrinks the stock."""
         self._ready = ready
         self._threads = threads
         self._closing = closing
@@ -35,7 +35,7 @@ class Stock:
         self._is_shrinking = False
 
     def grow(self, waiting: int, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
-        """Keep more ready from now on, because so many callers had to wait; fewer again when nobody has for a while."""
+        """Keep more workers ready, because callers had to wait; shrink again when no one has waited for a while."""
         self._busy_at = time.monotonic()
         self._wanted = min(max(self._wanted, waiting + self._ready), max(_MAX_READY, self._ready))
         if self._wanted > self._ready and not self._is_shrinking:
@@ -43,22 +43,22 @@ class Stock:
             try:
                 self._threads.start(lambda: self._shrink(find_zygote))
             except RuntimeError:
-                # Where no thread can be started, they stay.
+                # No thread can be started, so the stock stays large.
                 self._is_shrinking = False
 
     def refill(self, zygote: ZygoteProcess) -> None:
-        """Order as many as should be ready; does not wait for them. Raises ZygoteGoneError."""
+        """Order the workers that should be ready, without waiting for them. Raises ZygoteGoneError."""
         missing = self._missing(zygote)
-        # Several at one go: the zygote is woken up less often.
+        # Several at a time, to wake the zygote less often.
         if missing > self._wanted // 4:
-            # Few left: they are needed sooner than a rehearsal takes.
+            # Few are left, so they are needed sooner than a warm-up run takes.
             zygote.order(missing, hurry=2 * missing > self._wanted)
 
     def cool_down(self, zygote: ZygoteProcess) -> None:
-        """Let go of all beyond the least; return when as many are ready, and none is on its way.
+        """End the workers in excess of the minimum; return when that many are ready and none is on its way.
 
         Raises:
-            ZygoteGoneError: There is none any more.
+            ZygoteGoneError: The zygote has ended.
         """
         self._wanted = self._ready
         while not zygote.refusals:
@@ -82,7 +82,7 @@ class Stock:
             self._wanted = max(self._ready, self._wanted // 2)
             zygote = find_zygote()
             if zygote is not None:
-                # Where it is gone, whoever needs a worker finds out.
+                # If the zygote is gone, the next caller that needs a worker notices.
                 with contextlib.suppress(ZygoteGoneError):
                     zygote.receive()
                 for worker in zygote.take_spare(self._wanted):

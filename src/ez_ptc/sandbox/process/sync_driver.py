@@ -1,8 +1,17 @@
-"""Driving one execution from a thread.
+"""The blocking driver: runs one exchange from a thread.
 
-The calling thread talks to the worker until the first tool call. Then it hands the conversation to another thread, in
-which that call and every later one that comes alone runs at once, and only watches the clock: a tool that hangs keeps
-its thread, never its caller.
+Theory of operation. The calling thread talks to the worker until the first tool call. From then on a second thread
+converses: it runs each call that comes alone and reads on. The calling thread only watches the clock, so a tool that
+hangs keeps its thread but never its caller. If the second thread is stuck at the deadline, the calling thread takes
+over the socket, asks the program to stop, and reads until the end of the grace period. Calls that arrive together run
+in threads of their own.
+
+Spinning. If the program is the only one and there is a second core, the reader polls the socket for some microseconds
+before it sleeps, because waking up takes half of a call's time. After a few misses in a row it sleeps at once, and
+tries again at every fiftieth read. A hit so late that the core was evidently taken away counts as a miss.
+
+Locks. `_sending` is held while a reply is sent, and no other lock is: a large reply waits for the worker, which may
+itself wait for a reader.
 """
 
 from __future__ import annotations
@@ -31,22 +40,22 @@ __all__ = ["BlockingDriver", "ask"]
 
 _CHUNK = 1 << 16
 _LITTLE = 1 << 12
-"""Bytes that a first answer mostly is shorter than: room for more would be fresh memory."""
+"""Bytes; most first answers are shorter, and a larger buffer would be fresh memory."""
 _LONGEST_WAIT = 1e6
-"""Seconds: the kernel takes no more than 2**31 milliseconds at a time, and a program may have a year."""
+"""Seconds: the kernel accepts 2**31 milliseconds at most, and a program may run for a year."""
 _MOST_MISSES = 3
-"""So often may the worker be looked for in vain; then who waits sleeps at once, and looks again now and then."""
+"""Failed polls in a row after which the reader sleeps at once."""
 _TRY_AGAIN = 50
 _SLACK = 0.05
-"""Seconds after the deadline in which the other thread, if it is not stuck, notices by itself."""
+"""Seconds after the deadline for the other thread to notice by itself, if it is not stuck."""
 
 
 def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
-    """Send a program to a worker that is new to it, and take the first of its answer, which mostly is all of it.
+    """Send a program to a new worker and receive its first answer, usually the only one.
 
-    Return the calls to run now, none where there is more to read, or None when no more will come. What few programs
-    need is not made ready here, and nobody looks for the answer: the kernel lets a worker that it wakes run on the core
-    of who woke it, once that one sleeps.
+    Returns the calls to run, an empty list if there is more to read, or None if no more will come. This does not spin
+    and prepares nothing that few programs need: the kernel schedules the woken worker on the caller's core as soon as
+    the caller blocks.
     """
     frame = exchange.opening()
     try:
@@ -80,7 +89,7 @@ def _send_rest(link: _socket.socket, left: memoryview, clock: Clock) -> None:
 
 
 def _wait(link: _socket.socket, event: int, clock: Clock) -> None:
-    """Return when the socket is ready; raise TimeoutError when the time is over."""
+    """Return when the socket is ready. Raises TimeoutError at the end of the time."""
     poll = select.poll()
     poll.register(link, event)
     while not poll.poll(math.ceil(min(clock.nap(), _LONGEST_WAIT) * 1e3)):
@@ -89,7 +98,7 @@ def _wait(link: _socket.socket, event: int, clock: Clock) -> None:
 
 
 class BlockingDriver:
-    """Runs one exchange over one worker."""
+    """Runs one exchange with one worker."""
 
     def __init__(self, exchange: Exchange, lease: Lease, channel: Channel, threads: Threads) -> None:
         self._exchange = exchange
@@ -107,10 +116,10 @@ class BlockingDriver:
         self._clock = Clock(exchange.deadline)
 
     def run(self, calls: list[CallFrame] | None) -> None:
-        """Return when the program has ended or been stopped, or its worker is gone.
+        """Return when the program ends or is stopped, or its worker is lost.
 
-        `calls` are those that its first answer brought, and None where it has not been sent yet. Raises what a tool
-        raised that is no Exception (KeyboardInterrupt, SystemExit).
+        `calls` are those of its first answer, or None if it was not sent yet. Raises exceptions of tools that are not
+        an Exception (KeyboardInterrupt, SystemExit).
         """
         try:
             if calls is None:
@@ -119,7 +128,7 @@ class BlockingDriver:
         except TimeoutError:
             self._stop()
         except OSError:
-            # The worker is gone; the backend asks the zygote how it ended.
+            # The worker is lost; the backend asks the zygote for its exit code.
             return
         else:
             if calls:
@@ -139,7 +148,7 @@ class BlockingDriver:
             raise
 
     def _receive(self, patience: float) -> bytes:
-        """Return what the worker sends next; look for it for some time before sleeping, where that has helped."""
+        """Return what the worker sends next; poll for `patience` seconds first, if that has been successful."""
         receive = self._socket.recv
         if patience and self._looking_helps():
             until = time.perf_counter() + patience
@@ -148,7 +157,7 @@ class BlockingDriver:
                     data = receive(_CHUNK)
                 except BlockingIOError:
                     continue
-                # Found so late, it was found by chance: somebody else had this core in between.
+                # A hit so late was luck: another process had this core in between.
                 self._misses = 0 if time.perf_counter() < until + patience else _MOST_MISSES
                 return data
         while True:
@@ -164,7 +173,7 @@ class BlockingDriver:
         return self._misses <= _MOST_MISSES
 
     def _read_until_call(self, reader: int, patience: float) -> list[CallFrame]:
-        """Return the next calls; none when the program has ended or another reader has taken over."""
+        """Return the next calls; none if the program has ended or another reader has taken over."""
         while reader == self._reader and not self._exchange.is_over:
             data = self._receive(patience)
             with self._turn:
@@ -187,7 +196,7 @@ class BlockingDriver:
             if not self._reader:
                 self._stop()
         except OSError:
-            # The worker is gone; the backend asks the zygote how it ended.
+            # The worker is lost; the backend asks the zygote for its exit code.
             pass
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
@@ -211,7 +220,7 @@ class BlockingDriver:
         encoded = exchange.encode(call, result)
         with self._turn:
             if self._reader or exchange.closed:
-                # The time was over, or the program, and the caller has gone on without this one.
+                # The time or the program is over, and the caller has gone on without this thread.
                 return
             frame = exchange.answer(call, result, encoded)
         exchange.report_call(call)
@@ -221,14 +230,14 @@ class BlockingDriver:
         try:
             self._run(call)
         except OSError:
-            # The worker is gone; whoever reads from it finds out.
+            # The worker is lost; the reader notices.
             return
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
             over.set()
 
     def _send(self, frame: bytes, answered: CallFrame | None = None) -> None:
-        # Not under the other lock: who sends much waits for the worker, which may wait for whoever reads.
+        # Not under the other lock: the sender of a large reply waits for the worker, which may wait for a reader.
         with self._sending:
             try:
                 sent = self._socket.send(frame, socket.MSG_NOSIGNAL)
@@ -240,7 +249,7 @@ class BlockingDriver:
                 self._exchange.mark_sent(answered)
 
     def _watch(self, over: threading.Event) -> None:
-        """Wait for the other thread; when it is stuck in a tool at the end of the time, take over from it."""
+        """Wait for the other thread; if it is stuck in a tool at the deadline, take over the socket."""
         while not over.wait(self._clock.nap() + _SLACK):
             if self._in_tool and not self._clock.left():
                 self._stop()
@@ -249,12 +258,12 @@ class BlockingDriver:
             raise self._failure
 
     def _settle(self) -> None:
-        """Wait for who sends a reply that the worker has read already: the worker may be used again then."""
+        """Wait for the sender of a reply the worker has read already: then the worker may be used again."""
         if self._exchange.has_unsent and self._sending.acquire(timeout=_SLACK):
             self._sending.release()
 
     def _stop(self) -> None:
-        """Ask the program to stop, its time being over, and take what it says within the grace."""
+        """Ask the program to stop at its deadline, and read until the end of the grace period."""
         exchange = self._exchange
         with self._turn:
             self._reader += 1
@@ -269,5 +278,5 @@ class BlockingDriver:
                 for call in calls:
                     self._send(exchange.refuse(call, exchange.timeout_message))
         except OSError:
-            # Gone, or (TimeoutError) deaf to the request: the backend kills it.
+            # Lost, or (TimeoutError) deaf to the request: the backend kills it.
             return

@@ -1,4 +1,11 @@
-"""The host's side of the zygote: starting it, taking workers from it, asking how one ended.
+"""The host's side of the zygote: starting it, taking workers from it, asking for exit codes.
+
+Theory of operation. The control socket carries one message per packet (`ez_ptc.sandbox.worker.lifecycle.zygote` is the
+other end). At boot, the zygote reports what isolation it found, and becomes ready or fails. Then the host sends orders:
+fork so many workers, fork them in a hurry (without a warm-up run), or tell the exit code of a worker. The zygote
+answers each order: a new worker with the descriptors of its socket and its pidfd, a refusal if it cannot fork, or an
+exit code. If the host's end of the socket closes, the zygote and all its workers end; if the zygote dies, every method
+raises ZygoteGoneError, and the pool boots another.
 
 Nothing here waits for a lock, so any thread, signal handler or finalizer may use it, whatever it has interrupted: each
 message is received whole by one of them, and its contents are added to a deque or a dict in one step.
@@ -44,27 +51,27 @@ if TYPE_CHECKING:
 __all__ = ["ZygoteProcess"]
 
 _log = logging.getLogger("ez_ptc.sandbox")
-# A library that nobody configured logging for keeps quiet.
+# Without it, Python would print warnings to stderr when the application has not configured logging.
 _log.addHandler(logging.NullHandler())
 _LIMITED = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
-# -I and -E would ignore PYTHONHASHSEED; -S keeps site-packages out, -P the folder of the script.
+# -I and -E would ignore PYTHONHASHSEED; -S omits site-packages, -P the script's folder.
 _FLAGS = ("-P", "-s", "-S", "-X", "utf8")
-# With LD_BIND_NOW, functions of libraries are looked up once at boot, not by every worker in copied pages.
+# LD_BIND_NOW resolves library functions once at boot, instead of in each worker's copied pages.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHON_JIT": "0", "TZ": "UTC", "LD_BIND_NOW": "1", MARK: "1"}
-# A library that computes in threads would start them at its import, and a fork has none of them.
+# A numeric library would start its threads at import, and they do not survive a fork.
 _ONE_THREAD = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "BLIS", "RAYON")},
     "POLARS_MAX_THREADS": "1",
-    # What is compiled while a program runs would have to be in executable memory, which there is none of.
+    # Compiling at run time needs executable memory, which workers cannot get.
     "NUMBA_DISABLE_JIT": "1",
-    # The allocators of Arrow, which pandas imports where it is installed, and of polars would give memory back in them.
+    # The allocators of Arrow, which pandas imports if installed, and of polars would free memory in threads.
     **dict.fromkeys(("JE_ARROW_MALLOC_CONF", "_RJEM_MALLOC_CONF"), "background_thread:false"),
 }
-# A host without standard streams gives their numbers to its sockets, and the zygote has streams there.
+# A host without standard streams uses their numbers for its sockets, but the zygote has streams there.
 _FIRST_FD = 3
-# A boot that fails is noticed when it ends; this is for one that hangs, and many at once on a small board are slow.
+# For a boot that hangs; one that fails is noticed at once. Many boots at a time on a small board are slow.
 _BOOT_SECONDS = 120.0
-# Packages may take seconds to import: a person who waits longer than this reads why.
+# Importing packages may take seconds; after this long, a log message says why.
 _QUIET_SECONDS = 1.0
 _ANSWER_SECONDS = 10.0
 _LATE_SECONDS = 2.0
@@ -72,22 +79,22 @@ _MOMENT_MS = 20
 _END_SECONDS = 2.0
 _FACTS = 1 << 16
 _MESSAGE = 256
-# Not socket.recv_fds: it ignores its flags, and what it receives would be inherited by other processes.
+# Not socket.recv_fds, which ignores its flags: other processes would inherit the descriptors.
 _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 _FDS_EACH = 2
 _FDS_SPACE = socket.CMSG_LEN(_FDS_EACH * array.array("i").itemsize)
 
 
 class ZygoteProcess:
-    """One zygote and the workers that it has made and nobody has taken; it ends when it is closed, or dropped."""
+    """One zygote and its ready workers. It ends when it is closed or dropped."""
 
     def __init__(self, settings: Settings, *, require: bool = True) -> None:
-        """Boot and wait until it is ready. Refuse to exist where `require`d isolation is missing.
+        """Boot, and wait until the zygote is ready. With `require`, fail if required isolation is missing.
 
         Raises:
-            IsolationUnavailableError: The kernel does not give what is required.
-            ZygoteGoneError: It was killed before it was ready.
-            SandboxError: There is no interpreter, it cannot be started, or it is not ready in 120 s.
+            IsolationUnavailableError: The kernel lacks a required isolation feature.
+            ZygoteGoneError: The zygote was killed before it was ready.
+            SandboxError: There is no interpreter, it cannot be started, or it is not ready within 120 s.
         """
         self._deterministic = settings.deterministic
         self._ready: deque[WorkerHandle] = deque()
@@ -99,7 +106,8 @@ class ZygoteProcess:
         self._interpreter = find_interpreter(settings.python, same_version=bool(settings.packages.names))
         with boot_file() as boot:
             self._control, self._process = _start(settings, self._interpreter, boot)
-            # A fork of the host must not hold the socket whose end tells the zygote that the host is gone.
+            # The end of this socket tells the zygote that the host is gone, so a fork of the host must not keep it
+            # open.
             on_fork(self, ZygoteProcess.disown)
             self._end = weakref.finalize(self, _end, self._control, self._process, self._ready)
             try:
@@ -107,17 +115,17 @@ class ZygoteProcess:
                 if require:
                     self.report.require()
             except BaseException:
-                # Whatever went wrong, also an interrupt: no half-started process stays behind.
+                # On any failure, even an interrupt, no partly started process is left.
                 self.close()
                 raise
 
     @property
     def pid(self) -> int:
-        """The id of the process that was started; the workers' own parent is its child."""
+        """The id of the started process, a child of which is the parent of all workers."""
         return self._process.pid
 
     def _boot(self, packages: Sequence[str]) -> Report:
-        # While it boots.
+        # Imported while the zygote boots.
         from ez_ptc.sandbox.process.boot.report import judge, nothing_holds
 
         message = self._hear_first(_QUIET_SECONDS) if packages else None
@@ -145,7 +153,7 @@ class ZygoteProcess:
         raise SandboxError(problem)
 
     def _hear_first(self, seconds: float) -> bytes | None:
-        """Return what the zygote says when it is there; None where it says nothing in time."""
+        """Return the zygote's boot message, or None if it sends none in time."""
         self._control.settimeout(seconds)
         try:
             return self._control.recv(_FACTS)
@@ -154,18 +162,18 @@ class ZygoteProcess:
 
     @property
     def ready(self) -> int:
-        """How many workers are known to be ready."""
+        """The number of workers known to be ready."""
         return len(self._ready)
 
     @property
     def ordered(self) -> int:
-        """How many workers are on their way."""
+        """The number of workers ordered and not received yet."""
         return len(self._ordered)
 
     def pop(self) -> WorkerHandle | None:
-        """Return a worker if one is known to be ready; it is the caller's to close.
+        """Return a ready worker for the caller to close, or None.
 
-        It may have been killed while it waited: whoever sends it a program finds out.
+        It may have been killed since; the caller notices when it sends a program.
         """
         try:
             return self._ready.popleft()
@@ -173,49 +181,49 @@ class ZygoteProcess:
             return None
 
     def put_back(self, worker: WorkerHandle) -> None:
-        """Take a worker again that was not needed."""
+        """Return an unused worker to the ready ones."""
         self._ready.appendleft(worker)
 
     def take_ended(self) -> list[WorkerHandle]:
-        """Return those that are ready no more, because something has ended them; they are the caller's to close."""
+        """Remove and return the ready workers that have ended, for the caller to close."""
         return [worker for worker in tuple(self._ready) if worker.ended and self._remove(worker)]
 
     def _remove(self, worker: WorkerHandle) -> bool:
         try:
             self._ready.remove(worker)
         except ValueError:
-            # Somebody has taken it.
+            # Another thread has taken it.
             return False
         return True
 
     def take_spare(self, wanted: int) -> list[WorkerHandle]:
-        """Return the workers that are ready beyond ``wanted``; they are the caller's to close."""
+        """Remove and return the ready workers in excess of `wanted`, for the caller to close."""
         spare = (self.pop() for _ in range(len(self._ready) - wanted))
         return [worker for worker in spare if worker is not None]
 
     def order(self, number: int, *, hurry: bool) -> None:
-        """Order so many workers. Raises ZygoteGoneError.
+        """Order workers. Raises ZygoteGoneError.
 
-        One that is ordered in a hurry comes without a rehearsal: it is there sooner, and its program takes longer.
+        With `hurry`, they come without a warm-up run: sooner, but their programs take longer.
         """
-        # Counted first: sending lets other threads run, and they would order the same ones again.
+        # Counted before sending, which lets other threads run: they would order the same workers again.
         self._ordered.extend(repeat(None, number))
         self._send(b"%b%d" % (b"H" if hurry and not self._deterministic else b"F", number))
 
     def expect_nothing_late(self) -> None:
-        """Forget what was ordered and has not come for long.
+        """Forget orders that have not been answered for long.
 
-        An exception that a signal handler raised may have lost it on the way; if it comes after all, there is one more.
+        An exception from a signal handler may have lost an answer. If it arrives after all, there is one worker more.
         """
         if time.monotonic() - self._heard_at > _LATE_SECONDS:
             self._ordered.clear()
 
     def ask(self, worker: WorkerHandle) -> None:
-        """Ask how ``worker`` ended. Raises ZygoteGoneError."""
+        """Ask for the exit code of `worker`. Raises ZygoteGoneError."""
         self._send(b"S%d" % worker.pid)
 
     def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of a worker that was asked for (negative: the signal), if it is known by now."""
+        """Return the exit code (negative: the signal) of a worker asked for with `ask`, or None if unknown yet."""
         self.receive()
         return self._ended.pop(worker.pid, None)
 
@@ -238,12 +246,12 @@ class ZygoteProcess:
         self._heard_at = time.monotonic()
 
     def receive(self) -> None:
-        """Take what the zygote has sent: workers that are ready now, and how others ended. Raises ZygoteGoneError."""
+        """Receive the zygote's messages: new workers and exit codes. Raises ZygoteGoneError."""
         while self._receive_message():
             pass
 
     def _receive_message(self) -> bool:
-        """Take one message; return whether there was one."""
+        """Receive one message. Return whether there was one."""
         try:
             message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
         except BlockingIOError:
@@ -269,7 +277,7 @@ class ZygoteProcess:
             self._ready.append(WorkerHandle(pid, *fds))
             self._expect_one_less()
             return
-        # The kernel leaves out what this process has no room for; and a worker that nobody holds ends by itself.
+        # The kernel drops descriptors this process has no room for; a worker without a holder ends by itself.
         for fd in fds:
             os.close(fd)
         self._take_refusal(str(OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
@@ -284,26 +292,26 @@ class ZygoteProcess:
             self._ordered.pop()
 
     def disown(self) -> None:
-        """Forget the zygote in a fork of the host: it belongs to the parent."""
+        """Forget the zygote in a fork of the host, since it belongs to the parent."""
         self._end.detach()
         self._control.close()
         _close_stderr(self._process)
-        # Only its parent can wait for it, and here nobody should complain that nobody does.
+        # Only the parent can wait for it, so subprocess must not warn about that here.
         self._process.returncode = 0
         while (worker := self.pop()) is not None:
             worker.disown()
 
     def close(self) -> None:
-        """End the zygote and with it every worker; returns when it is gone, or after 2 s and a kill.
+        """End the zygote and all its workers; returns when it has ended, or after 2 s and a kill.
 
-        Closing twice is fine: the second time it returns at once, also where it interrupts the first.
+        Closing twice is harmless: the second call returns at once, even if it interrupts the first.
         """
         self._end()
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: deque[WorkerHandle]) -> None:
     with contextlib.suppress(OSError):
-        # Whoever waits in `wait` would not see it being closed.
+        # `wait` in another thread would not notice a plain close.
         control.shutdown(socket.SHUT_RDWR)
     control.close()
     with contextlib.suppress(IndexError):
@@ -323,7 +331,7 @@ def _close_stderr(process: subprocess.Popen[bytes]) -> None:
 
 
 def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    """Return the host's end of the control socket, and the process that has the other end."""
+    """Return the host's end of the control socket, and the process with the other end."""
     with contextlib.ExitStack() as on_failure:
         try:
             control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

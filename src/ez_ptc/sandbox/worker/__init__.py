@@ -1,1 +1,1 @@
-"""The program inside the sandbox: standard library only, nothing of ours, started by path."""
+"""The program's side of the sandbox: standard library only, independent of ez_ptc, started by path."""

@@ -1,4 +1,7 @@
-"""What programs lack of the standard library, and why: for the hint of a failed import, and for the documentation."""
+"""The absent modules of the standard library, with reasons: for the hint of a failed import.
+
+And for the documentation.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ ABSENT = {
     "it is a part of CPython's own tests, or a joke": "__hello__ __phello__ antigravity test this",
     "it wraps OpenSSL; hashlib works without it": "_hashlib",
 }
-"""Names of modules of all versions, private ones too, by why programs do not have them."""
+"""The absent modules of all Python versions, private ones too, by the reason."""
 
 
 def reason_of(name: str) -> str | None:
-    """Return why programs do not have a module, or None where it is no absent module of the standard library."""
+    """Return why programs lack a module of the standard library, or None if it is not an absent one."""
     return next((reason for reason, names in ABSENT.items() if name in names.split()), None)

@@ -1,8 +1,8 @@
-"""The first file of the zygote, started by path with an environment of its own.
+"""The zygote's first file, started by path with an environment of its own.
 
-It makes its own folder importable as a package, called ``ez_worker``, without making the folders above visible: nothing
-of ez_ptc outside this folder is ever imported here. Its arguments are the descriptor of the control socket, as JSON the
-packages that programs may import and where they are, and ``fix`` if every boot shall have the same addresses.
+It makes its own folder importable as the package `ez_worker`, and not the folders above: no other part of ez_ptc is
+ever imported here. Its arguments are the descriptor of the control socket, the packages for programs with their folders
+as JSON, and `fix` to have the same addresses at every boot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .stdlib import Modules
 else:
-    # The module of this name reads others, and nothing is to be read before it can be kept.
+    # The module `signal` imports others, and nothing may be imported before it can be kept.
     import _signal as signal
 
 __all__ = ["describe", "end_with_host", "fix_addresses", "load_package", "lowest", "reset_signals"]
@@ -34,7 +34,7 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def reset_signals() -> None:
-    """Forget which signals the host blocks and ignores: both are inherited, and programs are stopped by signals."""
+    """Reset the signals the host blocks and ignores: both are inherited, and signals stop programs."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in signal.valid_signals():
         if number not in _IGNORED_BY_PYTHON and signal.getsignal(number) == signal.SIG_IGN:
@@ -43,12 +43,12 @@ def reset_signals() -> None:
 
 
 def load_package() -> Modules:
-    """Make this folder's package and the standard library importable, both from memory; return what keeps them."""
+    """Make this folder's package and the standard library importable from memory; return the finder that keeps them."""
     folder, home = os.path.dirname(os.path.abspath(sys.argv[0])), os.path.dirname(os.__file__)
     module = type(sys)(f"{_PACKAGE}.stdlib")
     external.SourceFileLoader(module.__name__, f"{folder}/stdlib.py").exec_module(module)
     sys.modules[module.__name__] = module
-    # Whatever is loaded already knows where it came from.
+    # Modules loaded already have recorded their paths.
     for found in gc.get_objects():
         if type(found) is type(load_package):
             place = found.__code__.co_filename
@@ -62,17 +62,17 @@ def load_package() -> Modules:
 
 
 def end_with_host(control_fd: int, *, now: bool) -> None:
-    """Let the kernel end this process if the host ends while it boots; later it sees for itself."""
+    """Let the kernel kill this process if the host ends during the boot; later, the zygote notices itself."""
     flags = fcntl.fcntl(control_fd, fcntl.F_GETFL) & ~os.O_ASYNC
     fcntl.fcntl(control_fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(control_fd, fcntl.F_SETFL, flags | (os.O_ASYNC if now else 0))
 
 
 def lowest(fd: int) -> int:
-    """Move a descriptor to the lowest number there is, and return that.
+    """Move a descriptor to the lowest free number, and return that.
 
-    It comes with the number that it has in the host, which may have thousands open; workers close the low ones, and
-    must not be left with this one.
+    It arrives with its number in the host, which may have thousands open; workers close the low ones, and must not keep
+    this one.
     """
     low = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)
     os.close(max(fd, low))
@@ -80,7 +80,7 @@ def lowest(fd: int) -> int:
 
 
 def fix_addresses() -> None:
-    """Start once more, with everything at the same addresses each time; go on where the kernel refuses it."""
+    """Start again without address randomization; continue with it if the kernel refuses."""
     import ctypes
 
     if ctypes.CDLL(None).personality(_NOT_RANDOM) != -1:
@@ -88,7 +88,7 @@ def fix_addresses() -> None:
 
 
 def describe(error: OSError) -> str:
-    """Say why the standard library could not be read."""
+    """Return why the standard library could not be read."""
     if error.errno == errno.EFBIG:
         return f"the standard library is kept in a file in memory, and RLIMIT_FSIZE allows none of {_SHELF_SIZE}"
     return f"the standard library cannot be read: {error}"
@@ -100,7 +100,7 @@ if __name__ == "__main__":
     if sys.argv[3] == "fix":
         fix_addresses()
     control_fd = lowest(int(sys.argv[1]))
-    # What is made from here on is never given back: no use in looking for what might be.
+    # Nothing allocated from here on is freed, so garbage collection only costs time.
     gc.disable()
     try:
         kept = load_package()

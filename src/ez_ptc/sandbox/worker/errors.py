@@ -1,10 +1,10 @@
-"""The exceptions that programs see."""
+"""The exceptions programs see."""
 
 __all__ = ["ToolError"]
 
 
 class ToolError(Exception):
-    """A tool failed. What a program catches is also an instance of the built-in exception that the tool raised."""
+    """A tool failed. What programs catch is also an instance of the built-in exception the tool raised."""
 
     __module__ = "builtins"  # where programs find it
 

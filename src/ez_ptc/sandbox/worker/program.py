@@ -1,4 +1,4 @@
-"""A program's text, compiled: its last expression kept, ``await`` allowed anywhere, its lines known to tracebacks."""
+"""Compiling a program: its last expression is kept, `await` is allowed anywhere, and tracebacks know its lines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SETTLE = "__ez_settle__"
 
 
 class EmptyProgramError(ValueError):
-    """There is nothing to run."""
+    """The program has no statement."""
 
 
 class _Tolerant(ast.NodeTransformer):
-    """``await x`` becomes ``await __ez_settle__(x)``; every node keeps its place in the source."""
+    """Replaces `await x` by ``await __ez_settle__(x)``; every node keeps its position in the source."""
 
     def visit_Await(self, node: ast.Await) -> ast.Await:
         self.generic_visit(node)
@@ -45,24 +45,24 @@ def file_name(number: int) -> str:
 
 
 def is_program(filename: str) -> bool:
-    """Return whether code of this file is a program's."""
+    """Return whether a file name is that of a program."""
     return filename.startswith(_FILENAME)
 
 
 def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
-    """Return a program and its tree; its lines are known to tracebacks from now on.
+    """Return a program and its syntax tree, and register its lines for tracebacks.
 
-    What Python does not understand may be a program in another form: in a fence, say.
+    Text that Python cannot parse may be a program in another form, such as in a fence.
 
     Args:
         text: The program.
-        number: Which program of its process it is: each has a file name of its own, for the lines in tracebacks.
+        number: The program's number in its process: each has its own file name, for the lines in tracebacks.
 
     Raises:
-        EmptyProgramError: Nothing but white space and comments.
-        SyntaxError: And whatever else CPython's parser raises: ValueError, MemoryError, RecursionError.
+        EmptyProgramError: There is only white space and comments.
+        SyntaxError: The program is invalid; CPython's parser may also raise ValueError, MemoryError and RecursionError.
     """
-    # As CPython reads a file.
+    # As CPython does with a file.
     text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         return text, _parse(text, number)
@@ -74,8 +74,8 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
 
 def _parse(text: str, number: int) -> ast.Module:
     filename = file_name(number)
-    # Each line with its end, as linecache has them: tracebacks count on it when they point at a column. A text has more
-    # ends of lines than a program.
+    # Each line with its end, as in linecache: tracebacks rely on it to mark columns. Text has more kinds of line ends
+    # than Python source.
     lines = io.StringIO(text if text.endswith("\n") else text + "\n", newline=None).readlines()
     linecache.cache[filename] = (len(text), None, lines, filename)
     tree = compile(text, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
@@ -85,9 +85,9 @@ def _parse(text: str, number: int) -> ast.Module:
 
 
 def compile_program(tree: ast.Module, number: int = 1, *, awaits: bool) -> CodeType:
-    """Return the code of a program; running it leaves its last expression's value under :data:`RESULT`.
+    """Return the code of a program; running it stores the last expression's value as :data:`RESULT`.
 
-    `awaits` says whether there is an ``await`` in it, perhaps.
+    `awaits` says whether the program may contain `await`.
     """
     if awaits:
         tree = _Tolerant().visit(tree)
@@ -104,7 +104,7 @@ def compile_program(tree: ast.Module, number: int = 1, *, awaits: bool) -> CodeT
 
 
 def run_compiled(code: CodeType, namespace: dict[str, object]) -> object:
-    """Run ``code`` in ``namespace``; return the value of its last expression, or None."""
+    """Run `code` in `namespace`, and return the value of its last expression, or None."""
     if code.co_flags & inspect.CO_COROUTINE:
         asyncio.run(types.FunctionType(code, namespace)())
     else:

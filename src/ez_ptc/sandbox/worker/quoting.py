@@ -1,7 +1,7 @@
-"""Foreign text in a sentence of ours: identifiers bare, everything else in quotes, on one line and bounded.
+"""Quoting foreign text in our sentences: identifiers bare, everything else quoted, on one line and bounded.
 
-Keys, values and names come from third parties through tools, and none may pose as a sentence of ours. Longer text, such
-as that of an exception, is indented: only our own text begins a line.
+Keys, values and names come from third parties through tools, and none may pass for a sentence of ours. Longer text,
+such as an exception's, is indented: only our own text begins a line.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ __all__ = [
 ]
 
 MAX_LINE = 300
-"""Characters of a line that is ours but for what is in it."""
+"""The maximum characters of a line of ours with foreign text in it."""
 MAX_QUOTED = 60
-"""Characters of a value in a sentence, without its quotes."""
+"""The maximum characters of a quoted value, without its quotes."""
 _MAX_NAMES = 40
 _MAX_LIST = 1_000
 _MAX_COMPARED = 1_000
-"""Names that are compared with a wanted one: each takes its time, and the program's time runs."""
+"""The maximum number of names compared with a wanted one, since comparing takes the program's time."""
 _MAX_BITS = 512
 _FENCES = ("```", "~~~")
 _MARGIN = "    "
-# A class derived from one of these may have a `__repr__` of its own, which is not to run.
+# Exact types only: a subclass may have its own `__repr__`, which must not run.
 _PLAIN = frozenset({bool, type(None), float, complex, date, datetime, time, timedelta, UUID, Decimal})
 _CLASS_NAME = vars(type)["__name__"].__get__
 
 
 def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut to 60 characters and its quotes.
+    """Return the `repr` of a value, cut to 60 characters between its quotes.
 
-    None of a value's own code runs: what is of no built-in type is the name of its class.
+    No code of the value runs: a value of another than the built-in types is written as its class name.
     """
     kind = type(value)
     if issubclass(kind, str):
@@ -64,26 +64,26 @@ def quoted(value: object) -> str:
 
 
 def literal(text: str) -> str:
-    """Return text as a program writes it, whole: on one line, printable, and with nothing in it that ends a block."""
+    """Return text as a complete Python literal: on one line, printable, and without anything that ends a code block."""
     return _without_fences(repr(str.__str__(text)))
 
 
 def item_text(of: str, key: str) -> str:
-    """Return the text that reads a key: `row["city"]`."""
+    """Return an expression that reads a key: `row["city"]`."""
     if key.isidentifier():
         return f'{of}["{key}"]'
     return f"{of}[{literal(key)}]"
 
 
 def name_text(name: object) -> str:
-    """Return a name as it stands in a sentence: bare where Python could write it so."""
+    """Return a name for a sentence: bare if it is an identifier, quoted otherwise."""
     if type(name) is str and len(name) <= MAX_QUOTED and name.isidentifier():
         return name
     return quoted(name)
 
 
 def name_list(names: Iterable[object], wanted: object = "") -> str:
-    """Return names with commas between them, those first that are like `wanted`, and how many more there are."""
+    """Return names separated by commas, those similar to `wanted` first, and the number of those left out."""
     found = list(names)
     if type(wanted) is str and wanted:
         texts = [name for name in found[:_MAX_COMPARED] if type(name) is str and len(name) <= MAX_QUOTED]
@@ -102,7 +102,7 @@ def name_list(names: Iterable[object], wanted: object = "") -> str:
 
 
 def on_one_line(text: str, most: int | None = None) -> str:
-    """Return text that is ours but for what is in it, as a signature or an expression: on one line, cut to `most`."""
+    """Return text of ours with foreign text in it, such as a signature, on one line and cut to `most` characters."""
     text = _without_fences(text if most is None else text[: most + 1])
     if not text.isprintable():
         text = "".join([item if item.isprintable() else repr(item)[1:-1] for item in text])
@@ -112,19 +112,19 @@ def on_one_line(text: str, most: int | None = None) -> str:
 
 
 def indent_rest(text: str) -> str:
-    """Return text all of whose lines but the first are indented, whatever ends them."""
+    """Return text with all lines except the first indented, whatever the line ends."""
     return f"\n{_MARGIN}".join(str.splitlines(text))
 
 
 def _without_fences(text: str) -> str:
-    """Return text whose fences are written as a string can have them: they would end the block around it."""
+    """Return text with its fences escaped as in a string, since they would end the block around it."""
     for fence in _FENCES if "```" in text or "~~~" in text else ():
         text = text.replace(fence, f"\\x{ord(fence[0]):x}" * len(fence))
     return text
 
 
 def _cut(written: str) -> str:
-    """Return what was written, or so much of it that it is a bit longer than a name, with its quote at the end."""
+    """Return a literal cut to slightly more than a name's length, with its closing quote."""
     most = MAX_QUOTED + 2
     if len(written) <= most:
         return written

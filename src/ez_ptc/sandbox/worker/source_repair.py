@@ -1,7 +1,7 @@
-"""Programs as models write them into JSON: in a fence, indented as a whole, with the ends of their lines escaped.
+"""Repairing the form of programs that models write into JSON: in a fence, indented, with escaped line ends.
 
-Nothing is changed that Python understands. What it does not is tried in these forms, and the first that it understands
-is the program.
+A program that Python can parse is never changed. Otherwise these forms are tried, and the first one that parses is the
+program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["repair_source"]
 
 _MOST = 100_000
-"""Characters of a program of which other forms are tried."""
+"""The maximum characters of a program whose other forms are tried."""
 _MOST_BLOCKS = 8
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
 _ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)
@@ -31,7 +31,7 @@ _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Imp
 
 
 def repair_source(text: str) -> str:
-    """Return the program that a text means which Python does not understand as it is, or "" where there is none."""
+    """Return the program that unparsable text stands for, or "" if there is none."""
     if len(text) > _MOST:
         return ""
     for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
@@ -40,7 +40,7 @@ def repair_source(text: str) -> str:
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
-                # It has a mistake. What comes after it is no program of its own.
+                # The program has a mistake; text after it is not another program.
                 return ""
     return ""
 
@@ -48,13 +48,13 @@ def repair_source(text: str) -> str:
 def _is_program(text: str) -> bool:
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what the parser raises
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser
         return False
     return any(isinstance(node, _DOES_SOMETHING) for node in ast.walk(tree))
 
 
 def _unescape_newlines(text: str) -> str:
-    r"""Return a text on one line with the ends of lines that are written as ``\n`` in it."""
+    r"""Return one-line text with its escaped line ends (``\n``) as real ones."""
     text = text.strip()
     if "\n" in text or "\\n" not in text:
         return text
@@ -65,7 +65,7 @@ def _unescape_newlines(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield what stands between fences: all between the first and the last, then the blocks, Python's before others."""
+    """Yield the text between fences: first from the first to the last, then each block, Python's before others."""
     if on_one_line := _ON_ONE_LINE.fullmatch(text):
         yield on_one_line[1].strip()
     fences = list(_FENCE.finditer(text))
@@ -94,12 +94,12 @@ def _is_python(language: str) -> bool:
 
 
 def _is_in_string(before: str) -> bool:
-    """Tell whether what follows a text is in a long string: a program may hold a fence."""
+    """Return whether text ends inside a triple-quoted string, in which a program may hold a fence."""
     return (before.count('"""') + before.count("'''")) % 2 == 1
 
 
 def _is_code(block: str) -> bool:
-    """Tell whether a block that is no program was to be one, and is no error that is repeated."""
+    """Return whether an unparsable block was meant to be a program, and is not a repeated error message."""
     return bool(block.strip()) and not _ERROR.search(block) and bool(_CODE.search(block))
 
 
@@ -109,6 +109,6 @@ def _dedent(text: str) -> str:
 
 def _dedent_rest(text: str) -> str:
     first, _, rest = text.strip("\n").partition("\n")
-    if first.lstrip().startswith("#"):  # what was indented under it may have been its condition
+    if first.lstrip().startswith("#"):  # the line above may have been its condition
         return text
     return f"{first.lstrip()}\n{textwrap.dedent(rest)}"

@@ -1,8 +1,8 @@
-"""The standard library as programs have it: read while files can be read, and run when it is first imported.
+"""The standard library for programs: read while files can be read, and run on first import.
 
-After the lockdown nothing can be opened, so what is not kept here does not exist for programs: no GUI, no packaging, no
-servers, no network clients, no OpenSSL. This module is loaded first and by hand, so it imports only what every
-interpreter has at its start.
+After the lockdown no file can be opened, so a module not kept here does not exist for programs: no GUI, packaging,
+servers, network clients or OpenSSL. This module is loaded first and by hand, so it imports only what every interpreter
+has at its start.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _LEFT_OUT = (
 )
 _NOT_KEPT = frozenset({"__pycache__", "conftest", "test", "tests"})
 _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
-"""OpenSSL is a large piece of C that no program needs; hashlib falls back to CPython's own functions."""
+"""OpenSSL is a large C library no program needs; hashlib falls back to CPython's own functions."""
 
 _SETTINGS = "_sysconfigdata_"
 _CACHED = f".{sys.implementation.cache_tag}.pyc"
 _HEADER = 16
 _OF_PACKAGE = ".__init__"
-# What follows is the time and the size of the source, or its hash, which nobody is to check.
+# After this header come the time and size of the source, or its hash; neither is checked.
 _TIMED, _UNCHECKED = (external.MAGIC_NUMBER + flags.to_bytes(4, "little") for flags in (0, 1))
 
 
 rename: Callable[[CodeType, str], None] = vars(_imp)["_fix_co_filename"]
-"""What importlib does to a module whose cached bytecode has moved; nested code follows."""
+"""importlib's own function for cached bytecode that has moved; nested code objects are included."""
 
 
 class Shelf:
-    """Bytes in memory that a fork does not copy and nobody can change: a file that has no name any more."""
+    """Bytes in read-only shared memory (an anonymous file), which forks do not copy."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -58,31 +58,31 @@ class Shelf:
         self._seen: memoryview | None = None
 
     def put(self, data: bytes) -> slice:
-        """Add ``data``; return where it is."""
+        """Add `data`, and return its position."""
         start = self._size
         self._size += os.write(self._fd, data)
         if self._size != start + len(data):
-            # A limit on files lets a part of it through.
+            # A file size limit lets a part of it through.
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return slice(start, self._size)
 
     def get(self, where: slice) -> bytes | memoryview:
-        """Return what was put there."""
+        """Return the bytes at a position."""
         if self._seen is None:
             return os.pread(self._fd, where.stop - where.start, where.start)
         return self._seen[where]
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Make the shelf read-only."""
         import mmap
 
-        # Private and read-only: a worker that makes it writable writes into pages of its own.
+        # Private and read-only: a worker that makes it writable writes into its own pages.
         self._seen = memoryview(mmap.mmap(self._fd, self._size, mmap.MAP_PRIVATE, mmap.PROT_READ))
         os.close(self._fd)
 
 
 class _Kept:
-    """A module that has been read and not run: what importlib calls a loader."""
+    """A loader (in importlib's terms) of a module that has been read and not run yet."""
 
     __slots__ = ("_package", "_place", "_shelf", "_stem", "_where")
 
@@ -94,7 +94,7 @@ class _Kept:
         self._where = shelf.put(data)
 
     def spec(self, name: str) -> ModuleSpec:
-        """Return what importlib wants to know of the module."""
+        """Return the module's spec for importlib."""
         is_package = self.is_package(name)
         spec = bootstrap.ModuleSpec(name, None, origin=self._origin(), is_package=is_package)
         spec.loader = self  # pyright: ignore[reportAttributeAccessIssue] - it has what importlib calls, and no base class
@@ -107,14 +107,14 @@ class _Kept:
         return f"{self._place}/{self._stem}.py"
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let importlib make the module."""
+        """Let importlib create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
         exec(self.get_code(), vars(module))
 
     def get_code(self, name: str = "") -> CodeType:
-        """Return the module's code, with no place of this machine in it."""
+        """Return the module's code, without paths of this machine."""
         del name
         data = self._shelf.get(self._where)
         if data[: len(external.MAGIC_NUMBER)] != external.MAGIC_NUMBER:
@@ -124,38 +124,38 @@ class _Kept:
         return code
 
     def get_source(self, name: str) -> None:
-        """Return nothing: programs see no files."""
+        """Return None: programs see no source files."""
 
     @property
     def path(self) -> str:
-        """Where the module is from, as programs see it."""
+        """The module's file, as programs see it."""
         return self._origin()
 
     def get_data(self, path: str) -> bytes:
-        """Return what is in a file. Raises OSError where it is none that came with a package."""
+        """Return the contents of a data file. Raises OSError unless it came with a package."""
         with open(path, "rb") as file:
             return file.read()
 
     def get_resource_reader(self, name: str) -> object:
-        """Return what :mod:`importlib.resources` reads files with."""
+        """Return the reader for :mod:`importlib.resources`."""
         from importlib.readers import FileReader
 
         del name
         return FileReader(self)  # pyright: ignore[reportArgumentType] - it wants a path, and this has one
 
     def is_package(self, name: str) -> bool:
-        """Return whether other modules are in it under this name."""
+        """Return whether the module is a package."""
         return self._package and not name.endswith(_OF_PACKAGE)
 
 
-# Warnings that a module gives while it is loaded are about the import: they look for the first frame outside importlib.
+# A warning during an import points at the first frame outside importlib, so this function poses as one of importlib.
 rename(_Kept.exec_module.__code__, "<frozen importlib._bootstrap_external>")
 
 
 def _bytecode(folder: str, stem: str) -> bytes:
-    """Return the code of a file, marshalled: from its cache where that is fresh, as an import would take it.
+    """Return the marshalled code of a file, from its cache if that is fresh, as an import would.
 
-    Where there is none, return the source: to compile all that nobody may ever import would take seconds.
+    Without a cache, return the source: compiling modules that may never be imported would take seconds.
     """
     source = f"{folder}/{stem}.py"
     try:
@@ -168,7 +168,7 @@ def _bytecode(folder: str, stem: str) -> bytes:
 
 
 def _without_places(source: bytes) -> bytes:
-    """Return the settings that CPython was built with, as source, without those that name places of this machine."""
+    """Return CPython's build settings as source, without those that contain paths of this machine."""
     found: dict[str, dict[str, object]] = {}
     exec(source, found)
     settings = {name: value for name, value in found["build_time_vars"].items() if "/" not in str(value)}
@@ -189,19 +189,19 @@ def _age(path: str) -> bytes:
 
 
 class Modules:
-    """Finds what it has read, under the names that importlib asks for."""
+    """The finder of the kept modules, under the names importlib asks for."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
         self.absent = _ABSENT
-        """What is not to be found, though others would find it while files can be read."""
+        """Names that must not be found, although other finders would find them while files can be read."""
         self.shelf = Shelf()
         self._settings: dict[str, str] = {}
 
     def keep(self, folder: str, package: str, place: str) -> None:
-        """Read the modules in a folder, to be known as of ``package``, and those of the packages in it.
+        """Read the modules in a folder, and of the packages in it, to be importable from `package`.
 
-        At the top of the standard library, and of nothing else, they are picked.
+        Only at the top of the standard library is there a selection.
         """
         packages, left_out = map(str.split, (_PACKAGES, _LEFT_OUT))
         for entry in os.listdir(folder):
@@ -217,22 +217,22 @@ class Modules:
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
     def keep_file(self, folder: str, name: str, place: str) -> None:
-        """Read one module that is a file in a folder."""
+        """Read one module from a file."""
         self._kept[name] = _Kept(self.shelf, _bytecode(folder, name), name, place)
 
     def close(self) -> None:
-        """Keep nothing more; who asks for the settings of CPython gets those that name no place of this machine."""
+        """Keep nothing more, and hide this machine's paths in CPython's build settings."""
         for name, folder in self._settings.items():
             self._kept[name] = _Kept(self.shelf, _without_places(_read(f"{folder}/{name}.py")), name, "<stdlib>")
         self._settings.clear()
         self.shelf.close()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a module that is kept; importlib asks others for the rest."""
+        """Return the spec of a kept module; importlib asks other finders for the rest."""
         del path, target
-        # A package's own code is a module in it as well, as it is where it is a file.
+        # A package's own code is also a module in it, as it is as a file.
         found = self._kept.get(name.removesuffix(_OF_PACKAGE))
-        # What is frozen is there already, unless somebody has turned that off.
+        # Frozen modules are available already, unless that was turned off.
         if found is not None and not _imp.is_frozen(name):
             return found.spec(name)
         if name in self.absent:

@@ -139,7 +139,7 @@ def test_a_grant_that_cannot_be_is_refused_at_once(names: list[str], error: type
 def test_a_sandbox_of_its_own_is_told_itself() -> None:
     with ProcessSandbox(allow_imports=["attr"]) as sandbox:
         assert Toolkit(TOOLS, sandbox=sandbox).execute("import attr\n3").return_value == 3
-        with pytest.raises(ValueError, match="give them to ProcessSandbox"):
+        with pytest.raises(ValueError, match="pass them to ProcessSandbox"):
             Toolkit(TOOLS, allow_imports=["attr"], sandbox=sandbox)
 
 

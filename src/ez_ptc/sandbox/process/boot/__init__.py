@@ -1,1 +1,1 @@
-"""Before the first worker: which process can be a host, which interpreter is started, and what holds in it."""
+"""Booting a zygote: checking the host process, finding an interpreter, judging the isolation."""

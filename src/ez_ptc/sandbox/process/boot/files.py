@@ -1,4 +1,4 @@
-"""The worker's files, which another interpreter reads, as files on disk."""
+"""The worker's source files as files on disk, for another interpreter."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _KINDS = (".py", ".bpf")
 
 @contextlib.contextmanager
 def boot_file() -> Generator[Path]:
-    """Yield the path of the file that the zygote starts with; it is needed until the zygote is ready.
+    """Yield the path of the zygote's first file; it is needed until the zygote is ready.
 
-    Where this library is inside of an archive, as in a zipapp, the files are unpacked into a private folder, which is
-    removed at the end: the zygote keeps in memory what it has read.
+    If this library is in an archive, such as a zipapp, the files are unpacked into a temporary private folder. The
+    zygote keeps in memory what it has read.
 
     Raises:
-        SandboxError: There are no such files, or no place to unpack them in.
+        SandboxError: The files are missing, or there is no folder to unpack them into.
     """
     if (_FOLDER / _BOOT).is_file():
         yield _FOLDER / _BOOT
         return
-    # Few need them.
+    # Rarely needed.
     import tempfile
     from importlib import resources
 
@@ -44,7 +44,7 @@ def boot_file() -> Generator[Path]:
                 f"expected a folder for temporary files, to unpack the sandbox's files in, got {error}: set TMPDIR"
             )
             raise SandboxError(message) from error
-        # A packer that leaves the folder out leaves no trace of it.
+        # A packer that omits the folder leaves no trace of it.
         with contextlib.suppress(FileNotFoundError):
             _unpack(resources.files("ez_ptc.sandbox.worker"), folder)
         if not (folder / _BOOT).is_file():

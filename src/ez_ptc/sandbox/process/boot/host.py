@@ -1,4 +1,4 @@
-"""Processes that cannot be hosts of programs, found out before anything is started in them."""
+"""Detecting processes that cannot host a sandbox, before anything is started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "report_platform", "require_host"]
 
 MARK = "EZ_PTC_SANDBOX"
-"""An environment variable that only the interpreter of a sandbox has."""
+"""An environment variable set only in a sandbox's interpreter."""
 
 _SYSTEMS = {"darwin": "macOS", "win32": "Windows", "cygwin": "Cygwin", "emscripten": "a web browser", "wasi": "WASI"}
 _IN_LINUX = (
@@ -42,11 +42,11 @@ _UNPATCHED = ("_thread", "threading", "thread", "queue", "socket", "select", "su
 
 
 def require_host() -> None:
-    """Return if a sandbox can be started from this process.
+    """Return if this process can start a sandbox.
 
     Raises:
         IsolationUnavailableError: The operating system is not Linux, or this Python lacks a part of its interface.
-        SandboxError: gevent or eventlet has patched this process, or a sandbox has started it as its interpreter.
+        SandboxError: gevent or eventlet has patched this process, or it is itself a sandbox's interpreter.
     """
     for patcher, parts in _patching_libraries():
         message = (
@@ -66,7 +66,7 @@ def require_host() -> None:
 
 
 def report_platform() -> Report | None:
-    """Return what is missing on this platform, or None if a sandbox can be tried."""
+    """Return a report of what this platform lacks, or None if a sandbox can be tried."""
     if sys.platform != "linux":
         name = _SYSTEMS.get(sys.platform, sys.platform)
         return _lacking(f"expected Linux, whose kernel isolates programs, got {name}", _IN_LINUX)
@@ -83,7 +83,7 @@ def _lacking(detail: str, advice: str) -> Report:
 
 
 def _patching_libraries() -> Iterator[tuple[str, list[str]]]:
-    """Yield each library that has patched what a sandbox needs, with the names of the modules."""
+    """Yield each library that has patched modules the sandbox needs, with the modules' names."""
     for patcher, (module, function) in _PATCHERS.items():
         if module in sys.modules:
             is_patched = getattr(sys.modules[module], function)

@@ -1,8 +1,8 @@
-"""Which Python runs the sandbox: one that is named, or the one of this process, and never an application.
+"""Finding the interpreter for the sandbox: the given one, or this process's, but never an application.
 
-`sys.executable` is the interpreter only where somebody has started `python`. In a frozen application it is the
-application, and where Python is embedded it is whatever the embedder says, or nothing; to start it would start the
-application once more. So it is used only where it is known to be an interpreter.
+`sys.executable` is an interpreter only in a process started as `python`. In a frozen application it is the application,
+and in an embedded Python it is anything or nothing; running it would start the application again. So it is used only
+if it is known to be an interpreter.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ _MAX_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """The path of an interpreter, and the variables without which it cannot start here."""
+    """The path of an interpreter, and the environment variables it needs to start."""
 
     path: str
     environment: Mapping[str, str]
 
 
 def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
-    """Return the interpreter that was named or, without a name, the one of this process.
+    """Return the given interpreter or, by default, this process's.
 
     Args:
         named: A path, or the name of a command.
-        same_version: Whether packages are to be imported that are installed for the Python of this process.
+        same_version: Whether it must have the minor version of this process, to import its packages.
 
     Raises:
-        SandboxError: There is none that can be used; says what was expected, and what to do.
+        SandboxError: No usable interpreter; the message says what was expected and what to do.
     """
     if named is None:
         return Interpreter(_find_own(), _pick_environment("LD_LIBRARY_PATH", "PYTHONHOME"))
-    # In a frozen application it leads to the libraries that came with it, and PYTHONHOME is another interpreter's.
+    # A frozen application's library path leads to its bundled libraries, and its PYTHONHOME to another interpreter.
     environment = _pick_environment() if _is_frozen() else _pick_environment("LD_LIBRARY_PATH")
     return Interpreter(_check_named(named, environment, same_version=same_version), environment)
 
@@ -69,7 +69,7 @@ def _is_frozen() -> bool:
 
 
 def _find_own() -> str:
-    """Return the interpreter of this process: `sys.executable`, or the one that its standard library belongs to."""
+    """Return this process's interpreter: `sys.executable`, or the one its standard library belongs to."""
     if _is_frozen():
         message = (
             f"expected a Python interpreter to run programs in, but this process is a frozen application, and "
@@ -92,13 +92,13 @@ def _find_own() -> str:
 
 
 def _find_installation() -> str:
-    """Return where the installation that the standard library belongs to has its interpreter."""
+    """Return the path of the interpreter in the installation the standard library belongs to."""
     major, minor = sys.version_info[:2]
     return f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"
 
 
 def _is_interpreter(path: str, installed: str) -> bool:
-    """Return whether a file is the installed interpreter, or a program that is called `python`, as copies of it are."""
+    """Return whether a file is the installed interpreter, or a program named `python`, as copies of it are."""
     if not _is_executable(path):
         return False
     if _is_executable(installed) and os.path.samefile(path, installed):  # noqa: PTH121 - a Path would be made for nothing
@@ -114,7 +114,7 @@ def _is_executable(path: str) -> bool:
 
 
 def _check_named(named: str, environment: Mapping[str, str], *, same_version: bool) -> str:
-    """Return the absolute path of an interpreter after it has said what it is."""
+    """Run an interpreter to find out its version, and return its absolute path."""
     import shutil
 
     path = shutil.which(named)
@@ -124,7 +124,7 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
     if _is_this_application(path):
         message = f"expected a Python interpreter, got python={_quote(named)}, which is this application: {_NAME_ONE}"
         raise SandboxError(message)
-    # As it is written: in a virtual environment, a link says where its interpreter is.
+    # Links are kept: in a virtual environment, the link's folder identifies the environment.
     path = os.path.abspath(path)  # noqa: PTH100 - Path.resolve follows links
     wanted = f"CPython {_OLDEST[0]}.{_OLDEST[1]} or later"
     if same_version:
@@ -150,7 +150,7 @@ def _is_this_application(path: str) -> bool:
 
 
 def _ask(path: str, environment: Mapping[str, str]) -> str:
-    """Return what an interpreter says of itself, or how it fails to."""
+    """Return what an interpreter prints about itself, or how it fails."""
     try:
         done = subprocess.run(
             [path, "-E", "-S", "-c", _ASK],

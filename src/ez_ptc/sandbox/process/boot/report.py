@@ -1,4 +1,4 @@
-"""What the facts of a boot mean: which layers hold, which of them are required, and what to do about the rest."""
+"""Judging the facts of a boot: which isolation layers hold, which are required, and what to do about missing ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FILES = f"{_LANDLOCK}; or {_NAMESPACES}"
 
 
 def judge(facts: Mapping[str, object]) -> Report:
-    """Return what the facts of a zygote's boot mean."""
+    """Return the isolation report for the facts of a zygote's boot."""
     refused = cast("dict[str, str]", facts["refused"])
     allowed = cast("list[str]", facts["allowed"])
     namespaces = cast("list[str]", facts["namespaces"])
@@ -69,7 +69,7 @@ def judge(facts: Mapping[str, object]) -> Report:
 
 
 def nothing_holds(reason: str) -> Report:
-    """Return the report of a boot that was given up for `reason`."""
+    """Return the report of a boot abandoned for `reason`."""
     return Report((_required_layer("lockdown", held=False, by="", lacking=reason, advice=_LOCKDOWN),))
 
 

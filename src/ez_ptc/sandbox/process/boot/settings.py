@@ -1,4 +1,4 @@
-"""How a zygote is to be."""
+"""The settings of a zygote."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a zygote is to be.
+    """The settings of a zygote.
 
     Attributes:
-        packages: What programs may import besides the standard library.
-        python: The interpreter to start; None for the one of this process.
-        deterministic: Let all workers of all such zygotes have the same things at the same addresses.
+        packages: Packages programs may import besides the standard library.
+        python: The interpreter to start; None for this process's.
+        deterministic: Disable address randomization, so that all workers have equal addresses.
     """
 
     packages: Packages

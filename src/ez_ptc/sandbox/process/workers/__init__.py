@@ -1,1 +1,1 @@
-"""The workers of a pool, one by one: those that are ready, and those that are somebody's."""
+"""Single workers: their handles, leases and queue positions."""

@@ -1,4 +1,4 @@
-"""How much one sandbox may hold."""
+"""The capacity of a sandbox."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Capacity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
-    """How much one sandbox may hold.
+    """The capacity of a sandbox.
 
     Attributes:
-        ready: Workers that are kept waiting at the least.
-        running: Programs that run at a time.
-        waiting: Callers that may wait for their turn.
-        seconds: How long one may wait.
+        ready: The minimum number of ready workers.
+        running: Programs that may run at a time.
+        waiting: Callers that may wait.
+        seconds: The maximum time to wait.
     """
 
     ready: int
@@ -25,7 +25,7 @@ class Capacity:
     seconds: float
 
     def __post_init__(self) -> None:
-        """Refuse capacity for nothing, and a time without end."""
+        """Validate the numbers. Raises ValueError."""
         least = {"ready": 0, "running": 1, "waiting": 0}
         for name, number in least.items():
             given: object = getattr(self, name)

@@ -1,4 +1,4 @@
-"""The end of a sandbox, as its threads wait for it."""
+"""The closing of a sandbox, as an event for its threads."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ __all__ = ["Closing"]
 
 
 class Closing:
-    """An event that takes place once. Unlike `threading.Event`, it can be set in a handler that interrupts `set`."""
+    """An event that is set once. Unlike `threading.Event`, it can be set in a handler that interrupts `set`."""
 
     def __init__(self) -> None:
-        """Be ahead."""
+        """Create an event that is not set."""
         self.is_set = False
         self._held = threading.Lock()
         self._held.acquire()
 
     def set(self) -> None:
-        """Let it take place; nobody waits any longer."""
+        """Set the event and wake all waiting threads."""
         was_set, self.is_set = self.is_set, True
         if not was_set:
             with contextlib.suppress(RuntimeError):
                 self._held.release()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for it so many seconds; return whether it has taken place."""
+        """Wait for the event for at most `seconds`. Return whether it is set."""
         if not self._held.acquire(timeout=seconds):
             return False
         with contextlib.suppress(RuntimeError):

@@ -1,4 +1,4 @@
-"""What the pool and the zygote say where a process has gone, or cannot be had."""
+"""The error for a zygote that has ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMITS_OF_PROCESSES = (
 
 
 class ZygoteGoneError(SandboxError):
-    """The zygote has ended; a new one must be started."""
+    """The zygote has ended; boot a new one."""
 
     def __init__(self, message: str = "the sandbox's zygote has ended") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""One worker as the host holds it: its socket and its pidfd."""
+"""The host's handle of one worker: its socket and its pidfd."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ __all__ = ["WorkerHandle"]
 
 
 class WorkerHandle:
-    """A process that waits for one program. It ends when its handle is closed, or dropped."""
+    """A worker process for one program. It ends when its handle is closed or dropped."""
 
     __slots__ = ("_pidfd", "pid", "socket")
 
     def __init__(self, pid: int, socket_fd: int, pidfd: int) -> None:
-        """Take the id it has in its own namespace, and its descriptors, which :meth:`close` gives back."""
+        """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle."""
         self.pid = pid
         self._pidfd = pidfd
-        # Of the plain class, which costs half of the other, and told what it is, so that nobody asks the kernel.
+        # The C class costs half as much as `socket.socket`; with the family given, it does not ask the kernel.
         self.socket: Final = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, socket_fd)
         self.socket.settimeout(0)
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone, as one that waits may be when memory is short."""
+        """Whether the process has ended; the kernel may kill a waiting one if memory is short."""
         if self._pidfd < 0:
             return True
         poll = select.poll()
@@ -35,27 +35,27 @@ class WorkerHandle:
         return bool(poll.poll(0))
 
     def interrupt(self) -> None:
-        """Ask the program to stop: a TimeoutError is raised inside it."""
+        """Ask the program to stop: it gets a TimeoutError."""
         self._signal(signal.SIGALRM)
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._signal(signal.SIGKILL)
 
     def hang_up(self) -> None:
-        """End the conversation with the worker: whoever reads from it, in any thread, finds it at its end."""
+        """Shut the socket down, so that readers in all threads reach its end."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(_socket.SHUT_RDWR)
 
     def disown(self) -> None:
-        """Give the descriptors back and leave the process to itself: it is killed already, or a fork's parent's."""
+        """Close the descriptors without killing the process: it is dead already, or belongs to a fork's parent."""
         pidfd, self._pidfd = self._pidfd, -1
         self.socket.close()
         if pidfd >= 0:
             os.close(pidfd)
 
     def close(self) -> None:
-        """End the process and give its descriptors back. Closing twice is fine."""
+        """Kill the process and close its descriptors. Closing twice is harmless."""
         self.kill()
         self.disown()
 

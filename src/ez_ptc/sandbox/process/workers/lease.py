@@ -1,4 +1,4 @@
-"""A worker that is somebody's, until it is released."""
+"""The lease of a worker, until it is released."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ __all__ = ["Lease", "Lender"]
 
 
 class Lender(Protocol):
-    """Who gives workers out, and takes them back."""
+    """Lends workers and takes them back."""
 
     closed: str
 
     def release(self, worker: WorkerHandle) -> bool:
-        """End a worker and let another program run instead; return whether it was still given out."""
+        """End a worker so that another program may run. Return whether it was still leased."""
         ...
 
     def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of a worker (negative: the signal) whose socket has ended; None when nobody knows."""
+        """Return the exit code of a worker (negative: the signal) after its socket ended, or None if unknown."""
         ...
 
 
 # Not a dataclass: one is made for each program, and a frozen one takes three times as long to make.
 class Lease:
-    """A worker that is somebody's, and the pool that takes it back.
+    """A worker lent to one owner, and its lender.
 
-    A lease that is dropped is released: whatever interrupts its owner, no worker is lost, and no place for a program.
+    A dropped lease is released, so an interrupted owner loses neither the worker nor the place for a program.
     """
 
     __slots__ = ("_is_over", "_lender", "_withdrawn", "worker")
 
     def __init__(self, lender: Lender, worker: WorkerHandle) -> None:
-        """Belong to the caller from now on."""
+        """Lend `worker` to the caller."""
         self._lender = lender
         self._is_over = False
         self._withdrawn = ""
@@ -42,27 +42,27 @@ class Lease:
 
     @property
     def withdrawn(self) -> str:
-        """Why the worker was taken away while it was somebody's, or nothing."""
+        """The reason why the worker was withdrawn from its owner, or an empty text."""
         return self._withdrawn or self._lender.closed
 
     def withdraw(self, reason: str) -> None:
-        """Take the worker away, from any thread: its owner finds the conversation ended, and releases the lease."""
+        """Withdraw the worker, from any thread: its owner finds the socket at its end, and releases the lease."""
         self._withdrawn = reason
         self.worker.hang_up()
 
     def exit_code(self) -> int | None:
-        """Return the exit code of the worker (negative: the signal) after its socket ended; None when nobody knows."""
+        """Return the worker's exit code (negative: the signal) after its socket ended, or None if unknown."""
         return self._lender.exit_code(self.worker)
 
     def release(self) -> bool:
-        """End the worker and let another program run instead; return whether that was still to do."""
+        """End the worker so that another program may run. Return whether this was the first release."""
         if self._is_over:
             return False
         self._is_over = True
         return self._lender.release(self.worker)
 
     def forget(self) -> None:
-        """Leave the worker alone: the lender has taken it back unused."""
+        """Leave the worker alone, because the lender has taken it back unused."""
         self._is_over = True
 
     def __del__(self) -> None:

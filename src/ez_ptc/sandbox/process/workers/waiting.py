@@ -15,27 +15,27 @@ __all__ = ["Place", "too_late_error", "too_many_error"]
 
 
 class Place:
-    """One caller's place in the queue. It is given something once, in any thread, and can be left at any time."""
+    """One caller's place in the queue. Any thread may serve it, once, and the caller may leave at any time."""
 
     __slots__ = ("_has_left", "_wake", "given")
 
     def __init__(self, wake: Callable[[], object]) -> None:
-        """Call `wake` when something is given."""
+        """Call `wake` when the place is served."""
         self.given: Lease | Exception | None = None
         self._has_left = False
         self._wake = wake
 
     def give(self, what: Lease | Exception) -> None:
-        """Give the caller a worker, or the reason why there will be none."""
+        """Serve the caller with a lease, or with the error for there being none."""
         self.given = what
-        # The event loop of one who waited may be closed by now.
+        # The caller's event loop may be closed by now.
         with contextlib.suppress(RuntimeError):
             self._wake()
         if self._has_left:
             self._return()
 
     def leave(self) -> None:
-        """Release what was given, or will be: the caller waits no longer."""
+        """Leave the queue, and release a lease that was given or will be."""
         self._has_left = True
         self._return()
 
@@ -45,7 +45,7 @@ class Place:
 
 
 def too_many_error(running: int, waiting: int) -> Overloaded:
-    """Return the error for a caller that may not wait."""
+    """Return the error for a caller that exceeds the queue's length."""
     return Overloaded(
         f"{running} programs run and {waiting} wait, the most that this sandbox takes: run fewer at a time, or make it "
         "larger, as in ProcessSandbox(running=…, waiting=…)"
@@ -53,7 +53,7 @@ def too_many_error(running: int, waiting: int) -> Overloaded:
 
 
 def too_late_error(running: int, seconds: float, refusal: str) -> Overloaded:
-    """Return the error for a caller that has waited for its turn for so long."""
+    """Return the error for a caller that has waited too long."""
     return Overloaded(
         f"no worker became free within {seconds:g} s, {running} programs run"
         + (f", and no further one can be made ({refusal})" if refusal else "")

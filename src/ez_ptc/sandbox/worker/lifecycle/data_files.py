@@ -1,4 +1,4 @@
-"""Files of packages that are no code, such as fonts: read before the lockdown, and opened from memory after it."""
+"""Data files of packages, such as fonts: read before the lockdown, and opened from memory after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READING = {"r", "rb", "rt"}
 
 
 class _File(io.BytesIO):
-    """A file in memory that has a name, as one has that was opened."""
+    """A file in memory with a name, as an opened file has."""
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(data)
@@ -39,9 +39,9 @@ class _File(io.BytesIO):
 
 @contextlib.contextmanager
 def empty_home() -> Generator[None]:
-    """Let packages find an empty home while they are imported: they read settings there, and write caches."""
+    """Give packages an empty home while they are imported: they read settings there, and write caches."""
     folder = ""
-    # Where no file can be written, none of theirs are.
+    # If no file can be written, there are none to remove.
     with contextlib.suppress(OSError):
         os.environ["HOME"] = folder = tempfile.mkdtemp()
     try:
@@ -51,10 +51,9 @@ def empty_home() -> Generator[None]:
 
 
 def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
-    """Read the files of packages, given as name and folder, and let `open` find them under the names of this place.
+    """Read the data files of packages, given as name and folder, and let `open` find them under their sandbox names.
 
-    They are those that came with the package, by the record of its installation: what somebody has put beside the code
-    of a package of their own may be a secret.
+    Only files listed in the package's installation record are read: other files beside the code may be secret.
     """
     kept: dict[str, slice] = {}
     left = _MOST_OF_ALL
@@ -75,7 +74,7 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
 
 
 def _listed_files(folder: str, package: str) -> Iterator[str]:
-    """Yield the files of a package that are no code, as the distributions in a folder list them."""
+    """Yield the data files of a package, as listed by the distributions in a folder."""
     for entry in sorted(os.listdir(folder)):
         if not entry.endswith(".dist-info") or not os.path.isfile(f"{folder}/{entry}/RECORD"):
             continue
@@ -92,7 +91,7 @@ def _is_left_out(file: str) -> bool:
 
 
 def _size(path: str) -> int:
-    """Return the size of a file, or 0 for what is none, or not there any more."""
+    """Return the size of a file, or 0 if it is missing or not a regular file."""
     with contextlib.suppress(OSError):
         found = os.stat(path)
         return found.st_size if stat.S_ISREG(found.st_mode) else 0
@@ -100,7 +99,7 @@ def _size(path: str) -> int:
 
 
 class _Files:
-    """What `open` and `os.stat` ask before they ask the kernel."""
+    """The files in memory, which `open` and `os.stat` ask before the kernel."""
 
     def __init__(self, shelf: Shelf, kept: dict[str, slice]) -> None:
         self._shelf = shelf
@@ -111,7 +110,7 @@ class _Files:
 
     @property
     def get_data(self) -> Callable[[SourceFileLoader, str], bytes]:
-        """What loaders of modules have as a method."""
+        """The `get_data` method for module loaders."""
 
         def get_data(loader: SourceFileLoader, path: str) -> bytes:
             where = self._find(path)
@@ -150,6 +149,6 @@ class _Files:
 
 
 def _refuse_ours(path: object) -> None:
-    """Raise FileNotFoundError for a place of a package: the kernel would say that all files are denied."""
+    """Raise FileNotFoundError for a missing file of a package; the kernel would report that access is denied."""
     if isinstance(path, (str, os.PathLike)) and str(cast("object", path)).startswith(_PLACE):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cast("object", path)))

@@ -1,8 +1,7 @@
-"""What the kernel is asked to enforce, in the order in which it can be asked.
+"""The isolation the kernel is asked to enforce, step by step, in a fixed order.
 
-Everything here is a system call through ctypes: the worker has the standard library only. A step that the kernel
-refuses is reported, not hidden; whether it was required is decided by :mod:`probe` and the host, which look at what
-holds, not at what was returned.
+Every step is a system call through ctypes, since the worker has the standard library only. A step the kernel refuses is
+recorded. `probe` and the host decide what is required, by what actually holds instead of by return values.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _SECCOMP_SET_MODE_FILTER = 1
 _SIGKILL = 9
 _LAST_CAPABILITY = 63
 
-# The numbers of pivot_root and seccomp differ; Landlock is young enough to have one number everywhere.
+# The numbers of pivot_root and seccomp differ; Landlock is recent enough to have the same number everywhere.
 _NUMBERS = {"x86_64": {"pivot_root": 155, "seccomp": 317}, "aarch64": {"pivot_root": 41, "seccomp": 277}}
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _LANDLOCK_VERSION = 1
@@ -57,15 +56,15 @@ _FIXED_LIMITS = (
 
 
 _DESCRIPTORS = 64
-"""Of a worker, at most: sockets hold memory of the kernel's that no other limit counts."""
+"""The maximum of a worker: sockets hold kernel memory that no other limit counts."""
 
 
 _whole = ctypes.c_ulong.from_param
-"""An argument that fills its register: of one that a C int leaves half empty, the kernel reads the other half too."""
+"""An argument of full register width: of a C int, the kernel would also read the undefined upper half."""
 
 
 class LockdownError(OSError):
-    """The kernel refused something without which there is no sandbox."""
+    """The kernel refused a step without which there is no sandbox."""
 
 
 class _Program(ctypes.Structure):
@@ -73,7 +72,7 @@ class _Program(ctypes.Structure):
 
 
 class _Filter:
-    """A seccomp filter in memory, as the kernel takes it."""
+    """A seccomp filter in memory, as the kernel expects it."""
 
     def __init__(self, path: str) -> None:
         self._code = ctypes.create_string_buffer(code := _read(path), len(code))
@@ -81,10 +80,10 @@ class _Filter:
 
 
 class Lockdown:
-    """The steps, each called once, and what became of them."""
+    """The steps of the lockdown, each called once, with their outcomes."""
 
     def __init__(self, filters: str, worker: str = "worker") -> None:
-        """Load the seccomp filters for this machine from the folder ``filters``: the zygote's, and that of workers."""
+        """Load this machine's seccomp filters from the folder `filters`: the zygote's and the workers'."""
         self.machine = platform.machine()
         if self.machine not in _NUMBERS:
             message = f"there is no system call filter for {self.machine}"
@@ -95,7 +94,7 @@ class Lockdown:
             policy: _Filter(f"{filters}/{name}.{self.machine}.bpf")
             for policy, name in (("zygote", "zygote"), ("worker", worker))
         }
-        # Made here for every worker: looking for errno, and for what arguments are, would touch pages.
+        # Prepared here for every worker: looking up errno and argument types would write to copied pages.
         direct = ctypes.PyDLL(None)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         descriptors = _DESCRIPTORS if most == resource.RLIM_INFINITY else min(_DESCRIPTORS, most)
@@ -133,7 +132,7 @@ class Lockdown:
         return True
 
     def forget_environment(self) -> None:
-        """Overwrite the variables that this process was started with: unset ones stay in its memory."""
+        """Overwrite the variables this process was started with, since unset ones stay in its memory."""
         variables = ctypes.POINTER(ctypes.c_void_p).in_dll(self._libc, "environ")
         place = 0
         while address := variables[place]:
@@ -142,13 +141,13 @@ class Lockdown:
         self._libc.clearenv()
 
     def enter_namespaces(self) -> None:
-        """Leave the host's namespaces and its uid 0, whichever of it the kernel lets us."""
+        """Leave the host's namespaces and its uid 0, as far as the kernel permits."""
         if os.geteuid() == 0:
             self._unshare_each()
             self._try("groups", lambda: os.setgroups([]))
             os.setresgid(_NOBODY, _NOBODY, _NOBODY)
             os.setresuid(_NOBODY, _NOBODY, _NOBODY)
-            # Changing ids makes /proc/self root's, and with it the maps that a user namespace needs.
+            # Changing ids makes root the owner of /proc/self, with the maps a user namespace needs.
             self._prctl(_PR_SET_DUMPABLE, 1)
         uid, gid = os.getuid(), os.getgid()
         if self._try("user", lambda: self._leave("user", _CLONE_NEWUSER)):
@@ -160,7 +159,7 @@ class Lockdown:
     def _leave(self, name: str, flag: int) -> None:
         before = _namespace(name)
         self._check(self._libc.unshare(flag))
-        # A filter around this process may answer that all went well, and have done nothing.
+        # A filter around this process may report success without doing anything.
         if before and _namespace(name) == before:
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
 
@@ -169,7 +168,7 @@ class Lockdown:
             if name not in self.namespaces and self._try(name, lambda name=name, flag=flag: self._leave(name, flag)):
                 self.namespaces.append(name)
                 self.refused.pop(name, None)
-        # Only where it can be seen that the namespace is another: the host keeps its name.
+        # Only in a namespace that is verifiably new: the host keeps its name.
         if "uts" in self.namespaces and _namespace("uts") and not self._nameless:
             self._nameless = self._try("host_name", self._forget_host_name)
         if "mount" in self.namespaces and not self.empty_root:
@@ -193,7 +192,7 @@ class Lockdown:
         self._check(mount(None, b"/", None, ctypes.c_ulong(flags | _MS_REMOUNT | _MS_RDONLY), None))
 
     def give_up_privileges(self) -> None:
-        """Drop every capability and the chance to gain one."""
+        """Drop every capability and the possibility to gain one."""
         for number in range(_LAST_CAPABILITY + 1):
             self._libc.prctl(_PR_CAPBSET_DROP, *map(_whole, (number, 0, 0, 0)))
         header = struct.pack("=Ii", 0x20080522, 0)
@@ -209,7 +208,7 @@ class Lockdown:
         self._check(self._libc.prctl(option, *map(_whole, (value, 0, 0, 0))))
 
     def deny_files(self) -> None:
-        """Landlock with no rule at all: every right that this kernel's version knows is taken away."""
+        """Apply a Landlock ruleset without rules, which denies every right this kernel's version knows."""
         try:
             version = self._call(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_LANDLOCK_VERSION))
             attributes = _landlock_attributes(version)
@@ -222,32 +221,32 @@ class Lockdown:
         self.landlock = version
 
     def die_with_parent(self) -> None:
-        """Ask to be killed when the process that forked this one dies."""
+        """Ask the kernel to kill this process when its parent dies."""
         self._prctl(_PR_SET_PDEATHSIG, _SIGKILL)
 
     def filter_calls(self) -> None:
-        """Install the system call filter of the zygote. Raises OSError when the kernel refuses."""
+        """Install the zygote's system call filter. Raises OSError if the kernel refuses."""
         operation = map(_whole, (_SECCOMP_SET_MODE_FILTER, 0))
         self._call(self._numbers["seccomp"], *operation, self._filters["zygote"].program)
 
     @staticmethod
     def limit_resources() -> None:
-        """Set the limits that hold for every worker; memory and CPU time are set for each execution.
+        """Set the limits common to all workers; memory and CPU time are set for each execution.
 
-        The zygote itself may have as many descriptors as it can: those that it has sent count until they are taken in,
-        together with all that other processes of its user have sent.
+        The zygote keeps as many descriptors as possible: those it has sent count until they are received, together with
+        those sent by its user's other processes.
         """
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         for name, soft, hard in _FIXED_LIMITS:
-            # Where the host may have less already, it stays at that: raising a limit takes a privilege.
+            # A lower limit of the host stays, since raising a limit needs a privilege.
             most = resource.getrlimit(name)[1]
             hard = hard if most == resource.RLIM_INFINITY else min(hard, most)  # noqa: PLW2901 - the limit that holds
             resource.setrlimit(name, (min(soft, hard), hard))
 
 
 def _namespace(name: str) -> str:
-    """Return what tells the namespace that this process's children are in from others; nothing where it is unknown."""
+    """Return an identifier of the namespace that this process's children are in, or an empty text if unknown."""
     try:
         return os.readlink(f"/proc/self/ns/{_NAMESPACE_FILES[name]}")
     except OSError:
@@ -266,7 +265,7 @@ def _write_maps(uid: int, gid: int) -> None:
 
 
 def _landlock_attributes(version: int) -> bytes:
-    """Return ``struct landlock_ruleset_attr`` with every right of this ABI version (kernel: Landlock documentation)."""
+    """Return `struct landlock_ruleset_attr` with every right of this ABI version (kernel: Landlock documentation)."""
     file_rights = (1 << 13) - 1
     for since, bit in ((2, 13), (3, 14), (5, 15)):
         if version >= since:

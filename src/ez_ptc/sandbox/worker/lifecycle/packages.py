@@ -1,6 +1,6 @@
-"""Packages that programs may import besides the standard library: loaded before the lockdown, and kept whole.
+"""The packages programs may import besides the standard library: loaded before the lockdown, and kept completely.
 
-What their first import leaves for later is read as well, so that it can be imported when no file can be read any more.
+Modules that their first import does not load are read too, to be imported after the lockdown.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "homes_of", "load_packages"]
 
 MOST_OPEN = 64
-"""From this number on, no descriptor is closed in workers; none is opened after the lockdown."""
+"""Descriptors from this number on stay open in workers; none is opened after the lockdown."""
 _IMPORTED_BY_PACKAGES = ("multiprocessing", "webbrowser")
-"""Modules of the standard library that programs lack, and packages import without using them."""
+"""Modules of the standard library absent in programs, which packages import without using them."""
 _NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
 _IDLE_THREADS = {"polars-ooc-clea"}
-"""What a fork can do without: they wait for work that there is none of in here, such as removing files."""
+"""Threads a fork can do without: they wait for work that never comes in the sandbox, such as removing files."""
 
 
 class PackageError(Exception):
-    """A package cannot be given to programs."""
+    """A package cannot be made available to programs."""
 
 
 def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str], needed: Sequence[str]) -> None:
-    """Import packages from the folders ``places``, and keep the rest of them and of what they need.
+    """Import packages from the folders `places`, and keep the rest of them and of their dependencies.
 
-    ``needed`` are the modules that they may import later, and are not imported now.
+    `needed` are the modules they may import later; these are not imported now.
 
     Raises:
-        PackageError: One cannot be imported, starts threads, which no fork would have, or opens too many files.
+        PackageError: A package cannot be imported, starts threads, which a fork would lack, or opens too many files.
     """
     before = set(sys.modules)
     sys.path += places
@@ -60,7 +60,7 @@ def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str],
 
 
 def _require_forks(names: Sequence[str]) -> None:
-    """Raise PackageError where a fork of this process would not be what the packages expect."""
+    """Raise PackageError if a fork of this process would not be in the state the packages expect."""
     threads = _threads() - _IDLE_THREADS
     if threads:
         message = (
@@ -86,7 +86,7 @@ def _load(name: str) -> None:
 
 
 def _keep(modules: Modules, name: str, place: str) -> None:
-    """Keep a module, or a package with all that is in it; one that cannot be found is done without."""
+    """Keep a module, or a package with its contents; a missing one is skipped."""
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
@@ -98,12 +98,12 @@ def _keep(modules: Modules, name: str, place: str) -> None:
 
 
 def has_threads() -> bool:
-    """Return whether a package has started threads that are still there."""
+    """Return whether a package has started threads that still exist."""
     return len(os.listdir("/proc/self/task")) > 1
 
 
 def _threads() -> set[str]:
-    """Return the names of the threads of this process, but for its first."""
+    """Return the names of this process's threads except the first."""
     started: set[str] = set()
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm", encoding="utf-8") as file:
@@ -113,7 +113,7 @@ def _threads() -> set[str]:
 
 
 def _expect_single_threads() -> None:
-    """Let nobody look for the threads of libraries, each of which has one: that takes a file, or executable memory."""
+    """Stop libraries from looking for their threads, one each: that needs a file, or executable memory."""
     found = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
     if found is not None:
         found._load_libraries = _find_none  # noqa: SLF001 - there is no public way
@@ -124,7 +124,7 @@ def _find_none(_controller: object) -> None:
 
 
 def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the packages that have been loaded from one of the places since ``before``, with their folders."""
+    """Return the packages loaded from `places` since `before`, with their folders."""
     found: list[tuple[str, str]] = []
     for name in sorted({module.partition(".")[0] for module in set(sys.modules).difference(before)}):
         folders = getattr(sys.modules.get(name), "__path__", ())
@@ -133,19 +133,19 @@ def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]
 
 
 def homes_of(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the packages of these names that are not loaded, with their folders."""
+    """Return the packages with these names that are not loaded, with their folders."""
     specs = [(name, PathFinder.find_spec(name)) for name in names if name not in sys.modules]
     return [(name, folder) for name, spec in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
 def _load_extensions(folder: str, package: str) -> None:
-    """Load the machine code of a package: the kernel lets nobody map it later."""
+    """Load the extension modules of a package, since they cannot be mapped later."""
     for entry in sorted(os.listdir(folder)):
         path, stem = f"{folder}/{entry}", entry.partition(".")[0]
         if stem in _NOT_FOR_PROGRAMS or stem.startswith("_test"):
             continue
         if entry.endswith(tuple(EXTENSION_SUFFIXES)):
-            # One of them may be for another machine, or need what is not installed: then programs do without it.
+            # One may be for another machine, or lack a dependency; programs do without it.
             with contextlib.suppress(Exception), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 importlib.import_module(f"{package}.{stem}")

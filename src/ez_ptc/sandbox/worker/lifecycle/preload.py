@@ -1,4 +1,4 @@
-"""What is done while files can still be read: what most programs import is loaded, and the places are forgotten."""
+"""Preloading while files can still be read: common imports are loaded, then the host's paths are removed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_TESTS = ("_ctypes_test", "_test", "_xx", "xx")
 
 
 def preload(shelf: Shelf) -> None:
-    """Load what needs files to be loaded, and what most programs import; read the time zones."""
+    """Load extension modules and common imports, and read the time zones."""
     import warnings
 
     with warnings.catch_warnings():
@@ -47,14 +47,14 @@ def preload(shelf: Shelf) -> None:
         for name in _LOADED.split():
             importlib.import_module(name)
         for name in _extensions():
-            # A build may lack the library that one of them wraps; then programs do not have it either.
+            # This build lacks the library it wraps, so programs lack it too.
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     _load_time_zones(shelf)
 
 
 def _extensions() -> list[str]:
-    """Return the names of the modules that are libraries of machine code, which the kernel must map."""
+    """Return the names of the extension modules, which the kernel must map."""
     names = {
         entry.partition(".")[0]
         for folder in sys.path
@@ -67,7 +67,7 @@ def _extensions() -> list[str]:
 
 @contextlib.contextmanager
 def _quiet_hashlib() -> Generator[None]:
-    """Keep a CPython built with fewer hashes from logging an error for each one it lacks."""
+    """Keep a CPython built with fewer hashes from logging an error for each missing one."""
     import logging
 
     logging.disable()
@@ -100,7 +100,7 @@ def _load_time_zones(shelf: Shelf) -> None:
 
 
 def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
-    """Let `time.tzset` know the zones by name: the C library would look for their files, and take UTC without them."""
+    """Tell `time.tzset` the rules of the zones: the C library would look for their files, and use UTC without them."""
     import time
 
     tzset = time.tzset
@@ -109,7 +109,7 @@ def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
     def tzset_by_name() -> None:
         name = os.environ.get("TZ", "").removeprefix(":")
         if name in zones:
-            # The last line says the rules in the form that TZ has without files (RFC 8536, 3.3); they are today's.
+            # The last line has the current rules in the form TZ takes without files (RFC 8536, 3.3).
             rules = bytes(shelf.get(zones[name])).rstrip(b"\n").rpartition(b"\n")[2].decode("ascii")
             os.putenv("TZ", rules or "UTC0")
         tzset()
@@ -118,7 +118,7 @@ def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
 
 
 def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
-    """Return where on the shelf each zone is; many are one file under several names."""
+    """Return the position of each zone on the shelf; several names may share one file."""
     found: dict[str, slice] = {}
     known: dict[int, slice | None] = {}
     folders = [""]
@@ -147,7 +147,7 @@ def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
 
 
 class _MachineCode:
-    """Finds again what was loaded from a library of machine code, whose file is gone."""
+    """Finds the loaded extension modules again, whose files are gone."""
 
     def __init__(self) -> None:
         self._loaded = {
@@ -157,7 +157,7 @@ class _MachineCode:
         }
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a module that was loaded."""
+        """Return the spec of a loaded module."""
         del path, target
         return ModuleSpec(name, self) if name in self._loaded else None  # pyright: ignore[reportArgumentType] - it has what importlib calls
 
@@ -182,7 +182,7 @@ _SYS_PLACES = (
 
 
 def forget_places(folder: str, packages: Sequence[str], package_places: Sequence[str]) -> None:
-    """Leave what is kept as all that can be imported, and no path of the host in what programs see of it."""
+    """Make the kept modules the only importable ones, and remove the host's paths from all that programs can see."""
     places = {os.path.dirname(os.__file__): "<stdlib>", folder: "<sandbox>"}
     places = dict.fromkeys(package_places, "<packages>") | places
     places |= dict.fromkeys({sys.prefix, sys.base_prefix} - _EVERYBODYS, "<python>")
@@ -201,7 +201,7 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
             _hide_in_attributes(holder, hide)
     for name in _SYS_PLACES:
         setattr(sys, name, "")
-    # Where importlib takes frozen modules to be from: they say so too.
+    # importlib reports this as the folder of frozen modules, and so do they.
     setattr(sys, "_stdlib_dir", "<stdlib>")  # noqa: B010 - pyright knows no such name
     sys.argv = ["<program>"]
     sys.orig_argv = [""]
@@ -209,7 +209,7 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
     cast("Modules", sys.meta_path[0]).absent = frozenset()
     sys.meta_path[1:] = [BuiltinImporter, FrozenImporter, machine_code]
     for name in [name for name in sys.modules if name.startswith(("sysconfig", "_sysconfigdata"))]:
-        # What it has computed names places; who imports it again finds none.
+        # It has computed paths of the host; another import finds no module.
         sys.modules.pop(name, None)
     sys.path[:] = []
     sys.path_importer_cache.clear()
@@ -220,12 +220,12 @@ def _hide_in_objects(hide: Callable[[str], str]) -> None:
         if type(found) is FunctionType:
             rename(found.__code__, hide(found.__code__.co_filename))
         elif type(found) is dict and "__file__" in found:
-            # What a module makes while it is loaded may have a copy of the module's names.
+            # A module may keep copies of its namespace.
             _hide_in_names(cast("dict[str, object]", found), hide)
 
 
 def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:
-    # Some entries of sys.modules are classes (typing.io was one): they hold no paths.
+    # Some entries of sys.modules are classes (typing.io was one), which hold no paths.
     _hide_in_names(vars(module) if isinstance(module, ModuleType) else {}, hide)
 
 
@@ -242,6 +242,6 @@ def _hide_in_attributes(holder: object, hide: Callable[[str], str]) -> None:
     for name in _PLACE_NAMES:
         value = getattr(holder, name, None)
         if isinstance(value, str):
-            # Built-in and frozen modules share loader classes and have read-only specs: they name no files.
+            # Built-in and frozen modules share loader classes and have read-only specs, which name no files.
             with contextlib.suppress(AttributeError, TypeError):
                 setattr(holder, name, hide(value))

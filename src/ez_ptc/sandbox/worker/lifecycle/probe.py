@@ -1,4 +1,4 @@
-"""Trying what must fail, at every boot: a return code is a claim, a refused attempt is a fact."""
+"""Attempting what must fail, at every boot: a return code is a claim, a refused attempt is a fact."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MMAP = {"x86_64": 9, "aarch64": 222}
 
 
 def file_layer_holds(own_files: list[str]) -> bool:
-    """Return whether nothing can be opened, looked at before the system call filter would refuse it anyway."""
+    """Return whether no file can be opened; tried before the system call filter would refuse it anyway."""
     return not any(_readable(place) for place in (*own_files, *_PLACES))
 
 
@@ -42,7 +42,7 @@ def _readable(place: str) -> bool:
     except OSError:
         return False
     try:
-        # An empty folder is what an empty root looks like from inside.
+        # An empty root looks like an empty folder from inside.
         return place != "/" or bool(os.listdir(fd))
     except OSError:
         return False
@@ -51,7 +51,7 @@ def _readable(place: str) -> bool:
 
 
 def pidfds_work() -> bool:
-    """Return whether a process can be held, and ended, by a descriptor, as the host ends each worker."""
+    """Return whether pidfds work: the host holds and kills each worker by one."""
     try:
         fd = os.pidfd_open(os.getpid())
     except OSError:
@@ -101,9 +101,9 @@ def _attempts(lockdown: Lockdown) -> dict[str, Callable[[], object]]:
 
 
 def _map_page(libc: ctypes.CDLL, number: int, protection: int, flags: int) -> None:
-    """Map a page by the number of the call: musl's own mmap makes a lack of memory of the kernel's refusal.
+    """Map a page by system call number. musl's own mmap reports a refusal as a lack of memory.
 
-    A lack of memory must not pass for a refusal: elsewhere it may be one.
+    A lack of memory must not pass for a refusal, because elsewhere it may be a real one.
     """
     call = libc["syscall"]
     call.restype = ctypes.c_long
@@ -119,7 +119,7 @@ def _fork() -> None:
 
 
 def probe_worker(lockdown: Lockdown, prepare: Callable[[], None]) -> list[str]:
-    """Fork a child, confine it as workers are with ``prepare``, and return the names of attempts that succeeded."""
+    """Fork a child, confine it as a worker with `prepare`, and return the names of the attempts that succeeded."""
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -147,6 +147,6 @@ def _is_refused(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError as error:
-        # Whatever the reason, it must be a refusal and not, say, a file that happens to be absent.
+        # It must be a refusal, and not, for example, a missing file.
         return error.errno in {errno.EPERM, errno.EACCES, errno.ENOSYS}
     return False

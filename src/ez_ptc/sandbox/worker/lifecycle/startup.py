@@ -1,4 +1,4 @@
-"""How the zygote comes to be: import what is needed, lock down, prove that it holds, serve."""
+"""Zygote startup: import everything, lock down, prove the isolation, serve."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["main"]
 
 _UNKNOWN_MEMORY = 64 << 20
 _LEAST_MEMORY = 96 << 20
-"""Of data beyond what this process has: to run a program, and to report that it ran out of it."""
+"""The minimum of data, in addition to this process's own, to run a program and to report that it ran out of memory."""
 
 
 def main(control_fd: int, modules: Modules) -> None:
-    """Boot, and serve until the host closes the other end of the control socket.
+    """Boot, and serve until the host closes its end of the control socket.
 
-    The process that was started stays outside and waits, so that the death of either side is seen by the other.
+    The started process stays outside the namespaces and waits, so that either side sees the other's death.
     """
     control = _socket.socket(fileno=control_fd)
     try:
@@ -41,7 +41,7 @@ def main(control_fd: int, modules: Modules) -> None:
         locks, base_memory = _prepare(_folder(), modules)
         files_held = _lock_files_away(locks, _folder())
         if is_forked:
-            # The end of the process that the host has started is the end of all. A change of ids would undo it.
+            # The end of the started process ends everything. A later change of ids would undo this.
             locks.die_with_parent()
     except packages.PackageError as error:
         control.send(f"P{error}".encode())
@@ -50,7 +50,7 @@ def main(control_fd: int, modules: Modules) -> None:
         control.send(f"E{error}".encode())
         return
     server = zygote.Zygote(control, locks, base_memory)
-    # No collection before it: the holes it leaves would be filled, and their pages copied, in every worker.
+    # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
     gc.freeze()
     gc.enable()
     try:
@@ -70,7 +70,7 @@ def main(control_fd: int, modules: Modules) -> None:
     except OSError as error:
         control.send(_no_process(error))
         os._exit(0)
-    # What is wrong is said by the host; standard error is for an interpreter that does not come this far.
+    # The host reports problems; standard error is for an interpreter that does not get this far.
     control.send(b"R" + json.dumps(facts).encode())
     os.dup2(0, 2)
     if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
@@ -79,10 +79,10 @@ def main(control_fd: int, modules: Modules) -> None:
 
 
 def _load(modules: Modules, control: _socket.socket) -> bool:
-    """Load what programs may import; return whether that goes on in a fork of this process.
+    """Load the packages for programs; return whether booting continues in a fork of this process.
 
-    It does where packages have started threads: only a process without any can be confined. This one then waits for
-    the end of its fork, and ends.
+    It does if packages have started threads, because only a single-threaded process can be confined. This process then
+    waits for the end of its fork, and exits.
     """
     preload.preload(modules.shelf)
     if not _read_packages()[0]:
@@ -105,12 +105,12 @@ def _no_process(error: OSError) -> bytes:
 
 
 def _folder() -> str:
-    """Return the folder of these files: asked for where it is used, because programs can look into every frame."""
+    """Return the folder of these files, computed on each use, because programs can inspect every frame."""
     return os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
 def _read_packages() -> tuple[list[str], list[str], list[str]]:
-    """Return the packages that programs may import, the folders to look for them in, and the modules they need."""
+    """Return the packages for programs, the folders to find them in, and the modules they need."""
     names, places, needed = json.loads(sys.argv[2])
     return names, places, needed
 
@@ -118,7 +118,7 @@ def _read_packages() -> tuple[list[str], list[str], list[str]]:
 def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     modules.close()
     locks = Lockdown(f"{folder}/lifecycle/filters", "packages" if _read_packages()[0] else "worker")
-    # Workers go first when the machine runs out of memory; where there is no /proc, nothing is lost but that.
+    # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
     strands.install()
@@ -136,7 +136,7 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
 
 
 def _load_packages(modules: Modules) -> None:
-    # What it imports would be copied with every fork, where there are no packages too.
+    # Imported only with packages, because every fork would copy what it imports.
     from . import data_files
 
     os.environ.update(pictures.ENVIRONMENT)
@@ -148,7 +148,7 @@ def _load_packages(modules: Modules) -> None:
 
 
 def _base_memory() -> int:
-    """Return what this process has of data already, in bytes: the part of RLIMIT_DATA that is not the program's."""
+    """Return the bytes of data this process has already: the part of RLIMIT_DATA not available to the program."""
     with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as file:
         for line in file:
             if line.startswith("VmData:"):
@@ -157,7 +157,7 @@ def _base_memory() -> int:
 
 
 def _lock_files_away(locks: Lockdown, folder: str) -> bool:
-    """Leave the host's namespaces and files; return whether files are really gone."""
+    """Leave the host's namespaces and files; return whether the files are really inaccessible."""
     known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
     locks.forget_environment()
     preload.forget_places(folder, *_read_packages()[:2])
@@ -168,7 +168,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
 
 
 def _prove(locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> dict[str, object]:
-    """Return what holds, found by trying. Raises OSError where no process can be had to try it in."""
+    """Return what actually holds. Raises OSError if no process can be forked to try it in."""
     facts: dict[str, object] = {
         "namespaces": locks.namespaces,
         "refused": locks.refused,

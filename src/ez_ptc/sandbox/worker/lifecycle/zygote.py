@@ -1,8 +1,13 @@
-"""The prepared process that workers are forked from: single-threaded, confined, and idle but for its orders.
+"""The zygote: a single-threaded, confined process that workers are forked from, idle except for its orders.
 
-A page that is written after the fork is a copy, and 250 copies take longer than a small program. So everything a
-program needs is made here, once, and run through before it is frozen; what a new worker does itself is listed in
-:meth:`Zygote._become_worker`.
+Theory of operation. A page written after the fork is copied, and copying 250 pages takes longer than a small program
+runs. So everything a program needs is created here once, and a dummy program is run several times before memory is
+frozen; `Zygote._become_worker` lists what a new worker does itself.
+
+The control socket brings the host's orders, one per packet: fork workers, fork them in a hurry (without a warm-up run
+in the worker), or tell the exit code of one. The answers are a worker with the descriptors of its socket and pidfd, a
+refusal if the fork fails, or an exit code. A failure to fork does not affect running workers. When the host closes its
+end, the zygote exits, and the kernel kills every worker with it.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
 _NOWHERE_FD = 1
 _REHEARSALS = 12
-"""How often the path of a program is walked before the first fork: CPython specialises code that has run often."""
+"""How often a dummy program runs before the first fork: CPython specializes code that has run often."""
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]", False)
 _MOST_REMEMBERED = 1024
@@ -62,18 +67,18 @@ print(text)
 
 
 class Zygote:
-    """Obeys the host over ``control``; its end ends everything.
+    """Obeys the host's orders on `control`, and ends when the host closes it.
 
-    ``F`` forks workers, ``H`` forks them without a rehearsal, for callers that wait, ``S`` tells how one ended.
+    `F` forks workers, `H` forks them without a warm-up run, for callers that wait, `S` tells the exit code of one.
     """
 
     def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
-        """Make what every worker begins with. Raises OSError where workers would be left with the control socket."""
+        """Prepare everything workers start with. Raises OSError if workers would keep the control socket open."""
         if control.fileno() >= MOST_OPEN:
             raise OSError(errno.EMFILE, "the control socket has too high a number")
         self._control = control
         self._ended: dict[int, int] = {}
-        # Not os.fork, which does in the child what only a process with threads needs.
+        # Not os.fork, whose work in the child is needed only by processes with threads.
         self._raw_fork = ctypes.PyDLL(None).fork
         streams = {name: vars(sys)[name] for name in _STREAMS}
         self._link = new_link(_WORKER_FD, _WORKER_FD)
@@ -86,10 +91,10 @@ class Zygote:
         self._steps = (*lockdown.confining, *chance.renewals())
 
     def serve(self) -> None:
-        """Take orders until the host closes its end."""
-        # What workers find around them is theirs alone: nothing is printed here.
+        """Obey orders until the host closes its end."""
+        # The environment of programs is set up for workers only; the zygote prints nothing.
         self._runtime.enter()
-        # Once more, after all that may have pushed out of CPython's caches what a program looks up.
+        # Once more, since other code may have evicted a program's entries from CPython's caches.
         self._runtime.rehearse(self._rehearsed)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -129,7 +134,10 @@ class Zygote:
                 del self._ended[next(iter(self._ended))]
 
     def _tell(self, pid: int) -> None:
-        """Answer how ``pid`` ended; the host asks when its socket is at its end, so it is ending if it has not."""
+        """Answer with the exit code of `pid`.
+
+        The host asks when its socket has ended, so the process is ending or has ended.
+        """
         if pid not in self._ended:
             try:
                 self._ended[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -138,12 +146,12 @@ class Zygote:
         self._control.send(f"D{pid} {self._ended[pid]}".encode())
 
     def _make(self, *, rehearsed: bool) -> None:
-        """Hand a new worker to the host, or say why there is none: those that run are to go on."""
+        """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
         ends: tuple[_socket.socket, ...] = ()
         try:
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
             pid = self._fork(theirs.fileno(), rehearsed=rehearsed)
-            # Without one nobody could end it; it ends by itself when the other end of its link is closed.
+            # Without a pidfd it could not be killed; it exits when the other end of its link is closed.
             pidfd = os.pidfd_open(pid)
             try:
                 fds = array.array("i", [ours.fileno(), pidfd])
@@ -159,7 +167,7 @@ class Zygote:
     def _fork(self, link: int, *, rehearsed: bool) -> int:
         pid = self._raw_fork()
         if pid < 0:
-            # The dead count until they are taken away; and this one says why it fails.
+            # Dead processes count against the limit until they are reaped. The second attempt reports the reason.
             self._reap()
             pid = os.fork()
         if pid == 0:
@@ -171,19 +179,20 @@ class Zygote:
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
         if link >= MOST_OPEN:
-            # More is open than is closed below.
+            # More descriptors are open than are closed below.
             return
         os.dup2(link, _WORKER_FD)
         self._close()
         self.make_worker()
         runtime = self._runtime
         if rehearsed:
-            # Its page faults happen before somebody waits. Each page touched beyond what every program takes is memory,
-            # and time of a core, that this one may not need.
+            # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and
+            # CPU
+            # time that this program may not need.
             runtime.rehearse(self._rehearsed)
         self._link.open()
         try:
-            # After the last program it waits to be killed: an exit would take the processor from the host.
+            # After its last program it waits to be killed, because its exit would take CPU time from the host.
             while True:
                 runtime.serve()
         except (HostGoneError, OSError):
@@ -191,7 +200,7 @@ class Zygote:
         os._exit(0)
 
     def make_worker(self) -> None:
-        """Take from a forked process what the zygote itself still needs, and give it random numbers of its own.
+        """Remove what only the zygote needs from a forked process, and give it random numbers of its own.
 
         Raises:
             OSError: The kernel refuses.
@@ -202,7 +211,7 @@ class Zygote:
 
 
 def _rehearse(base_memory: int) -> None:
-    """Walk the path of a program, often: CPython specialises code that has run, and keeps what it has looked up."""
+    """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
     reply = reply_body(1, [{"n": 1}, {"n": 2}])
     run = _run(_REHEARSED, _TOOL)
     for _ in range(_REHEARSALS):

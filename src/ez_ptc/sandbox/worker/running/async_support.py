@@ -1,8 +1,8 @@
-"""asyncio for programs: tasks with paths, and forgiveness where a value stands in place of something to await.
+"""asyncio for programs: tasks with call paths, and plain values accepted where something is awaited.
 
-A model cannot always know which tools are async, and whether it writes ``await tool(x)`` should not decide whether the
-program works. Tools answer at once outside a running loop, so an ``await`` (rewritten in the syntax tree by the
-compiler step), a ``gather`` or a ``run`` over their answers takes a plain value too.
+A model cannot always know which tools are async, and `await tool(x)` should work either way. Outside a running loop,
+tools return their results directly, so an ``await`` (rewritten in the syntax tree), a ``gather`` or a ``run`` of such
+results accepts plain values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _THREADS = 64
 
 
 class _Settled:
-    """An awaitable that is already there."""
+    """An awaitable with a result."""
 
     __slots__ = ("_value",)
 
@@ -36,14 +36,14 @@ class _Settled:
 
 
 def settle(value: object) -> Awaitable[object]:
-    """Return ``value`` if it can be awaited, else an awaitable of it."""
+    """Return `value` if it is awaitable, or else an awaitable of it."""
     if inspect.isawaitable(value):
         return value
     return _Settled(value)
 
 
 def install() -> None:
-    """Make every new event loop number its tasks, and let gather and run take plain values."""
+    """Make every new event loop number its tasks, and let gather and run accept plain values."""
     loop_class = asyncio.BaseEventLoop
     initialise = loop_class.__init__
     gather = asyncio.gather
@@ -52,7 +52,7 @@ def install() -> None:
     def start(self: asyncio.BaseEventLoop) -> None:
         initialise(self)
         self.set_task_factory(new_task)  # pyright: ignore[reportArgumentType] - typeshed knows no keyword `context`
-        # The default has as many threads as cores plus four: too few for programs that wait on many tools at once.
+        # The default, the number of cores plus four, is too small for programs that wait for many tools.
         self.set_default_executor(ThreadPoolExecutor(_THREADS))
 
     def tolerant_gather(*awaitables: object, return_exceptions: bool = False) -> object:

@@ -1,11 +1,10 @@
-"""Paths: where in the program a tool call stands, whatever order parallel calls arrive in.
+"""Call paths: the position of a tool call in the program, independent of the order in which parallel calls arrive.
 
-A strand is one line of sequential execution: the program itself, a thread, a task, a branch of ``parallel``. Each call
-takes the next number of its strand; a strand that is started takes a number too and counts below it. So the third call
+A strand is a sequence of steps: of the program itself, a thread, a task, or a branch of ``parallel``. Each call takes
+the next number of its strand. Starting a strand takes a number too, and the strand counts below it. So the third call
 of the program is ``"3"``, and the first call of the second branch started there is ``"3.1.1"``.
 
-Where a strand runs is kept beside threads and tasks, and not in a context variable, which programs would find among
-their own.
+Strands are kept beside threads and tasks instead of in a context variable, which programs would see among their own.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["Strand", "begin", "count_threads", "current", "install", "new_task", "submit"]
 
 count_threads: Callable[[], int] = vars(_thread)["_count"]
-"""How many threads there are beside the first, whoever started them: for less than threading takes."""
+"""The number of threads besides the first, counted faster than by threading."""
 
 
 class Strand:
-    """One line of sequential execution and how many steps it has numbered."""
+    """A sequence of steps, and the number of steps so far."""
 
     __slots__ = ("_count", "_prefix", "program")
 
     def __init__(self, prefix: str = "", program: object = None) -> None:
-        self.program = program  # which one it is part of, where that is known
+        self.program = program  # the program it belongs to, if known
         self._prefix = prefix
         self._count = 0
 
@@ -47,12 +46,12 @@ class Strand:
         return f"{self._prefix}{self._count}"
 
     def fork(self, path: str = "") -> Strand:
-        """Return a strand below ``path``, which is the next step unless it is given."""
+        """Return a new strand below `path`, by default the next step."""
         return Strand(f"{path or self.step()}.", self.program)
 
 
 _nameless = itertools.count(1)
-# By the number of a thread, and not in a threading.local, which takes a new worker twenty microseconds.
+# By thread number; a threading.local takes a new worker twenty microseconds.
 _of_threads: dict[int, Strand] = {}
 _next_jobs: dict[int, Strand] = {}
 _of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], Strand] = weakref.WeakKeyDictionary()
@@ -61,12 +60,12 @@ _current_task = asyncio.current_task
 
 
 def begin() -> None:
-    """Start counting: what runs here from now on is the program's own strand."""
+    """Start the program's own strand."""
     _of_threads[get_ident()] = Strand(program=object())
 
 
 def current() -> Strand:
-    """Return the strand that runs here."""
+    """Return the running strand."""
     loop = _running_loop()
     if loop is not None:
         task = _current_task(loop)
@@ -75,14 +74,14 @@ def current() -> Strand:
     thread = get_ident()
     strand = _of_threads.get(thread)
     if strand is None:
-        # A thread started behind threading's back (_thread) counts for itself, below a number that no step has; which
-        # of several it is, nobody knows.
+        # A thread started without threading (by _thread) has a strand of its own, below a number that no step has;
+        # several such threads are not told apart.
         _of_threads[thread] = strand = Strand(f"0.{next(_nameless)}.")
     return strand
 
 
 def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object], /, *args: object) -> Future[object]:
-    """Submit a job that is the strand below ``path``."""
+    """Submit a job as the strand below `path`."""
     _next_jobs[get_ident()] = current().fork(path)
     try:
         return pool.submit(function, *args)
@@ -91,7 +90,7 @@ def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object],
 
 
 def install() -> None:
-    """Give threads, executor jobs and tasks strands of their own, numbered where they are started."""
+    """Give threads, executor jobs and tasks their own strands, numbered at their start."""
     _install_in_threads()
     _install_in_jobs()
 
@@ -99,15 +98,15 @@ def install() -> None:
 def _install_in_threads() -> None:
     thread: Any = threading.Thread
     start_thread = threading.Thread.start
-    # What runs outside of this is in no traceback.
+    # Code outside this function is in no traceback.
     run_thread: Callable[[threading.Thread], None] = vars(threading.Thread)["_bootstrap_inner"]
     started: dict[int, Strand] = {}
 
     def start(self: threading.Thread) -> None:
-        # An executor starts a thread or not as it finds idle ones: its jobs are numbered, its threads are not.
+        # Whether an executor starts a thread depends on its idle ones, so its jobs are numbered instead of its threads.
         is_executors = getattr(self, "_target", None) is vars(concurrent.futures.thread)["_worker"]
         if not is_executors:
-            # The thread takes it before it counts as started.
+            # The thread takes its strand before it counts as started.
             started[id(self)] = current().fork()
         make_room_for_thread(count_threads())
         try:
@@ -144,7 +143,7 @@ def _install_in_jobs() -> None:
 def new_task(
     loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, object], **options: Any
 ) -> asyncio.Task[object]:
-    """Task factory: a task counts below the place where it was created."""
+    """Create a task (as a task factory) that counts below its creation's step."""
     strand = current().fork()
     task = asyncio.Task(coro, loop=loop, **options)
     _of_tasks[task] = strand

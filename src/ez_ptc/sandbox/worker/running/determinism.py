@@ -1,7 +1,7 @@
-"""What differs from one run of a program to the next: clocks, random numbers, ids. Made new in each worker, or pinned.
+"""Everything that differs between runs of a program: clocks, random numbers, ids. Renewed in each worker, or pinned.
 
-A pinned program sees a clock that begins at a fixed moment and moves on by a step with each look at it, and by as much
-as the program sleeps; and random numbers that come from its seed alone.
+A pinned program's clock begins at a fixed time, advances a step with each reading, and by the duration of each sleep.
+Its random numbers follow from the seed alone.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 __all__ = ["pin", "renewals"]
 
 _EPOCH_NS = 1_735_689_600 * 10**9
-"""2025-01-01 00:00 UTC, as good as any."""
+"""2025-01-01 00:00 UTC, an arbitrary choice."""
 _STEP_NS = 100_000
 _SECOND = 10**9
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _PID = 2
 _MULTICAST = 1 << 40
-"""The bit of a made-up address, in which no card has it."""
+"""The multicast bit, which no network card has in its address."""
 
 
 def renewals() -> list[Callable[[], Any]]:
-    """Return what a new worker calls for random numbers of its own: those from before the fork are the same in all.
+    """Return the functions a new worker calls to renew its random numbers, which are equal in all forks.
 
-    Each is a function of C where there is one: what is run in Python touches pages.
+    C functions where possible, because running Python code writes to copied pages.
     """
     random.seed()
     own = vars(random)["_inst"]
@@ -56,25 +56,25 @@ def renewals() -> list[Callable[[], Any]]:
 
 
 class _Clock:
-    """Time as a pinned program sees it, in nanoseconds."""
+    """The time of a pinned program, in nanoseconds."""
 
     def __init__(self) -> None:
         self._now = 0
 
     def look(self, start: int = 0) -> int:
-        """Return the time since ``start``, and let some pass."""
+        """Return the time since `start`, and advance the clock."""
         self._now += _STEP_NS
         return start + self._now
 
     def slept(self, since: int, seconds: float) -> None:
-        """Move on to the end of a sleep; others that slept meanwhile may have moved it further."""
+        """Advance to the end of a sleep, unless other threads' sleeps have advanced the clock further."""
         self._now = max(self._now, since + int(seconds * _SECOND))
 
 
 def pin(seed: int) -> None:
-    """Let this program see nothing that another run with the same seed would not see."""
+    """Make everything the program observes depend on the seed alone."""
     clock = _Clock()
-    # What must go on with the real time keeps it.
+    # Code that needs the real time keeps it.
     real = ModuleType("time")
     _put(real, **vars(time))
     _put(wire, time=real)
@@ -110,7 +110,7 @@ def _pin_clocks(clock: _Clock) -> None:
 
 
 def _pin_calendar() -> None:
-    """Let what takes the present moment where it is given none take it from the pinned clock."""
+    """Make functions whose default is the current time use the pinned clock."""
     in_utc, here, write, show = time.gmtime, time.localtime, time.strftime, time.asctime
 
     def gmtime(when: float | None = None) -> time.struct_time:
@@ -169,7 +169,7 @@ def _pin_dates() -> None:
 
 
 def _replace(kind: type, methods: dict[str, Callable[..., object]]) -> None:
-    """Put class methods into a class of C, where every instance and subclass finds them."""
+    """Set class methods on a C class, for all instances and subclasses."""
     names = cast("list[dict[str, object]]", gc.get_referents(vars(kind)))[0]
     names.update({name: classmethod(method) for name, method in methods.items()})
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
@@ -192,7 +192,7 @@ def _pin_random_numbers(seed: int) -> None:
 
     random.Random.seed = seed_itself
     _put(random, seed=cast("random.Random", vars(random)["_inst"]).seed)
-    # uuid1 would ask the system for unique times, and for the address of a network card.
+    # uuid1 would ask the system for unique times and for the address of a network card.
     node = int.from_bytes(urandom(6), "big") | _MULTICAST
     _put(uuid, _generate_time_safe=None, _last_timestamp=None, _node=node)
     number = int.from_bytes(urandom(4), "big")

@@ -1,4 +1,4 @@
-"""The end of a program, as CPython's interpreter ends: threads, callbacks, and what its module still holds."""
+"""The end of a program, like CPython's own: threads, callbacks, and the contents of its module."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ _STAYS = "__builtins__"
 
 
 def may_have_finalizers(text: str) -> bool:
-    """Return whether a program may notice that its last objects go: a collection takes a tenth of a small program."""
+    """Return whether a program may notice the end of its last objects.
+
+    A collection takes a tenth of a small program's time.
+    """
     return any(map(text.__contains__, _FINALIZERS))
 
 
 def finish() -> None:
-    """Wait for the program's threads, and call what it has registered with atexit."""
+    """Wait for the program's threads, and call its atexit functions."""
     wait_for_threads()
     _run_callbacks()
 
 
 def drop_module(alive: ReferenceType[ModuleType]) -> None:
-    """Drop the program's module; nothing of this runtime refers to it any more."""
+    """Drop the program's module, to which this runtime has no other reference."""
     sys.modules.pop("__main__", None)
     gc.collect()
     module = alive()
     if module is None:
         return
-    # Somebody still has it: CPython empties it then, names with one underscore first (_PyModule_ClearDict).
+    # It is still referenced: then CPython clears it, names with one underscore first (_PyModule_ClearDict).
     names = vars(module)
     for name in sorted(names, key=_is_public):
         if name != _STAYS:
@@ -53,13 +56,13 @@ def _is_public(name: str) -> bool:
 
 
 def wait_for_threads() -> None:
-    """Wait for the threads that CPython would wait for at the end of a program."""
+    """Wait for the threads CPython would wait for at the end of a program."""
     if not strands.count_threads():
         return
     shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
     if shut_down is not None:
         shut_down()
-        # That was for good, and a session goes on.
+        # Set forever at a program's end, but a session continues.
         setattr(concurrent.futures.thread, "_shutdown", False)  # noqa: B010 - no public name, and pyright knows none
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:

@@ -1,12 +1,12 @@
-"""The worker's end of the wire: length-prefixed frames over one inherited socket.
+"""The worker's end of the connection: length-prefixed frames over one inherited socket.
 
-Every frame is four bytes of length, big-endian, and a JSON object; only a reply, which is the host's, has its kind and
-its call's number before its payload. Any thread may call; whoever waits first reads for all (there is no reader
-thread, so a program that starts none has only its own).
+A frame is four bytes of length, big-endian, and a JSON object. A reply, which only the host sends, has its kind and its
+call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
+reader thread, so a program without threads has none.
 
-Where a core is free, who waits for a reply looks for it for some microseconds before it sleeps: waking up another core
-takes longer than most tools do. Where looking does not help, because both ends share a core or the tool takes its time,
-it is left off for a while.
+Spinning. If a core is free, a waiting thread polls for the reply for some microseconds before it sleeps, because waking
+another core takes longer than most tools. After a few misses in a row, because both ends share a core or the tools are
+slow, it sleeps at once and tries again now and then.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _HEADER = 4
 _REPLY_HEADER = 5
 _CHUNK = 1 << 14
 _MOST_MISSES = 3
-"""So often may the host be looked for in vain; then who waits sleeps at once, and looks again now and then."""
+"""Failed polls in a row after which a waiting thread sleeps at once."""
 _TRY_AGAIN = 50
 _NUMBER = 32
-"""Bytes that a call's number adds to its frame, at most."""
+"""The maximum bytes a call's number adds to its frame."""
 
 
 class TooLargeError(ValueError):
-    """A frame is larger than the host takes; ``size`` says how large."""
+    """A frame is larger than the host accepts; `size` is its length."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -46,11 +46,11 @@ class TooLargeError(ValueError):
 
 
 class HostGoneError(ConnectionError):
-    """The host closed the socket: nobody waits for this program any more."""
+    """The host closed the socket: no one waits for this program's result."""
 
 
 class Pending:
-    """A call that was sent and whose answer has not been taken yet."""
+    """A call that was sent and whose reply has not been taken yet."""
 
     __slots__ = ("_link", "reply")
 
@@ -59,22 +59,22 @@ class Pending:
         self.reply: bytes | None = None
 
     def wait(self) -> tuple[str, bytes]:
-        """Return the kind and the payload of the reply; read for everybody while nobody else does."""
+        """Return the kind and payload of the reply; meanwhile, read for all threads if no other does."""
         reply = self._link.wait(self)
         return chr(reply[0]), reply[_REPLY_HEADER:]
 
 
 class Link:
-    """Frames in and out over two descriptors (one socket, or a private pair during warm-up)."""
+    """Frames over two descriptors: one socket, or a private pair during warm-up."""
 
     def __init__(self, receive_fd: int, send_fd: int) -> None:
-        """Take two descriptors. Nothing is done with them before :meth:`open`."""
+        """Wrap two descriptors, unused until :meth:`open`."""
         self._receive_fd = receive_fd
         self.send_fd = send_fd
-        self.outstanding = 0  # how many calls are unanswered
-        self.room = 1  # how many may be
-        self.most = 1 << 20  # how many bytes a frame may have
-        self.patience = 0.0  # how many seconds to look for a reply before sleeping
+        self.outstanding = 0  # the number of unanswered calls
+        self.room = 1  # the maximum of that
+        self.most = 1 << 20  # the maximum bytes of a frame
+        self.patience = 0.0  # how many seconds to poll for a reply before sleeping
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._turn = threading.Condition(self._lock)
@@ -87,17 +87,17 @@ class Link:
         self._look: Callable[[int, int], bytes] | None = None
 
     def open(self) -> None:
-        """Get ready to look for replies without sleeping: the descriptor itself still blocks, as programs expect."""
+        """Prepare polling for replies; the descriptor itself still blocks, as programs expect."""
         if self._look is None:
             self._look = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, self._receive_fd).recv
 
     @property
     def mid_frame(self) -> bool:
-        """Whether a frame is being written right now, so that an interruption would tear it."""
+        """Whether a frame is being written, so that an interruption would tear it."""
         return self._writing.locked()
 
     def receive(self) -> dict[str, Any]:
-        """Read one frame that is no reply."""
+        """Read one frame that is not a reply."""
         return read_frame(self._body())
 
     def _body(self) -> bytes:
@@ -110,7 +110,7 @@ class Link:
                 return body
             data = self._read(max(_CHUNK, min(end - len(buffer), 1 << 20)))
             if not buffer and len(data) == _HEADER + int.from_bytes(data[:_HEADER], "big"):
-                # What nearly always comes: one frame, whole.
+                # The usual case: one whole frame.
                 return data[_HEADER:]
             buffer += data
 
@@ -131,24 +131,24 @@ class Link:
         return self._misses <= _MOST_MISSES
 
     def _poll_bytes(self, look: Callable[[int, int], bytes], size: int) -> bytes | None:
-        """Return what comes within some microseconds."""
+        """Return bytes that arrive within some microseconds, or None."""
         until = time.perf_counter() + self.patience
         while time.perf_counter() < until:
             try:
                 data = look(size, _socket.MSG_DONTWAIT)
             except BlockingIOError:
                 continue
-            # Found so late, it was found by chance: somebody else had this core in between.
+            # A hit so late was luck: another process had this core in between.
             self._misses = 0 if time.perf_counter() < until + self.patience else _MOST_MISSES
             return data
         return None
 
     def send(self, frame: dict[str, object]) -> None:
-        """Write one frame; its values are encoded already."""
+        """Write one frame, whose values are encoded already."""
         self.send_body(values.dumps(frame))
 
     def send_body(self, body: bytes) -> None:
-        """Write one frame whose body is encoded already."""
+        """Write one frame with an encoded body."""
         with self._writing:
             self._write(body)
 
@@ -161,13 +161,13 @@ class Link:
                 left = left[os.write(self.send_fd, left) :]
 
     def start(self, call: str) -> Pending:
-        """Send a call; the answer is taken with :meth:`Pending.wait`. Waits while too many are unanswered.
+        """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.
 
         Args:
             call: The frame as JSON, without its opening brace and its number.
 
         Raises:
-            TooLargeError: The host would not take a frame of this size.
+            TooLargeError: The host does not accept a frame of this size.
         """
         body = call.encode("utf-8", "surrogatepass")
         if len(body) + _NUMBER > self.most:
@@ -175,7 +175,7 @@ class Link:
         self._until(self._admit)
         pending = Pending(self)
         with self._writing:
-            # Numbered where it is written: the host wants the calls of all threads in one row.
+            # Numbered when written: the host expects the calls of all threads in one sequence.
             self._calls += 1
             self._waiting[self._calls] = pending
             self._write(b'{"id":%d,%b' % (self._calls, body))
@@ -188,12 +188,12 @@ class Link:
         return True
 
     def wait(self, pending: Pending) -> bytes:
-        """Return the reply to ``pending``; replies to others that come first are handed to them."""
+        """Return the reply to `pending`; replies to other calls are passed to them."""
         self._until(lambda: pending.reply is not None)
         return cast("bytes", pending.reply)
 
     def _until(self, ready: Callable[[], bool]) -> None:
-        """Return once ``ready()``; until then read replies, or wait for whoever reads them."""
+        """Return once `ready()` is true; until then, read replies or wait for the thread that reads."""
         while True:
             with self._lock:
                 while not ready():
@@ -222,10 +222,10 @@ class Link:
 
 
 def read_frame(body: bytes) -> dict[str, Any]:
-    """Return a frame of the host's, which is taken as it is."""
+    """Return a frame of the host, which is trusted."""
     return _scan(body.decode("utf-8", "surrogatepass"), 0)[0]
 
 
 def reply_body(number: int, value: object) -> bytes:
-    """Return the body of a reply as the host sends it, with a value as it is in JSON."""
+    """Return the body of a reply as the host sends it, with a value as JSON."""
     return b"v" + number.to_bytes(4, "big") + values.dumps(value)

@@ -1,6 +1,6 @@
-"""Pictures that a program makes, as PNG files for the host: figures of matplotlib and images of Pillow.
+"""A program's pictures, as PNG files for the host: matplotlib figures and Pillow images.
 
-They are those that the program shows, the figures that are open at its end, and the value of its last expression.
+These are the pictures a program shows, the figures open at its end, and the value of its last expression.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "no_timers", "p
 
 _MOST = 32
 _MOST_PIXELS = 1 << 25
-"""What a picture takes whoever opens it is four bytes for each."""
+"""The reader of a picture needs four bytes of memory for each pixel."""
 ENVIRONMENT = {"MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1"}
-"""What tells matplotlib to draw into memory, and to look for no other fonts than its own: that may take seconds."""
+"""Settings of matplotlib: draw into memory, and use only its own fonts, since looking for others may take seconds."""
 _FIGURES, _IMAGES = "matplotlib", "PIL"
 
 
 class Pictures:
-    """What one program has shown so far, within its limit."""
+    """The pictures of one program, within its limit."""
 
     def __init__(self) -> None:
         self._made: list[bytes] = []
@@ -34,11 +34,11 @@ class Pictures:
         self._left_out = 0
 
     def begin(self, most: int) -> None:
-        """Have none yet, and room for so many bytes."""
+        """Start without pictures, with room for `most` bytes."""
         self._made, self._room, self._left_out = [], most, 0
 
     def add(self, picture: Any) -> None:  # noqa: ANN401 - a figure or an image
-        """Take a picture as it looks now, or count it where there is no room for it."""
+        """Add a picture as it looks now, or count it if there is no room."""
         data = b"" if len(self._made) >= _MOST else _png(picture)
         if 0 < len(data) <= self._room:
             self._made.append(data)
@@ -47,9 +47,9 @@ class Pictures:
             self._left_out += 1
 
     def end(self, value: object) -> bool:
-        """Take what is open and what the value shows; return whether that is all there is to the value.
+        """Add open figures and the pictures of the value; return whether the value is nothing but pictures.
 
-        It runs the program's own code, and raises whatever that does.
+        This runs the program's own code, and raises its exceptions.
         """
         shown = _pictures_in(value)
         figures = _open_figures()
@@ -61,16 +61,16 @@ class Pictures:
         return is_shown
 
     def made(self) -> tuple[list[bytes], int]:
-        """Return the pictures, and how many there were no room for."""
+        """Return the pictures, and the number of those there was no room for."""
         return self._made, self._left_out
 
 
 PICTURES = Pictures()
-"""Those of the program that runs here."""
+"""Those of the running program."""
 
 
 class _NoTimer:
-    """A timer that never rings."""
+    """A timer that never fires."""
 
     def __init__(self, interval: float, function: Callable[[], object]) -> None:
         """Do nothing."""
@@ -84,7 +84,7 @@ class _NoTimer:
 
 @contextlib.contextmanager
 def no_timers() -> Generator[None]:
-    """Keep matplotlib from starting a thread, which is to warn when it looks for fonts too long."""
+    """Keep matplotlib from starting a thread to warn about a slow search for fonts."""
     timer, threading.Timer = threading.Timer, _NoTimer
     try:
         yield
@@ -93,8 +93,8 @@ def no_timers() -> Generator[None]:
 
 
 def prepare() -> None:
-    """Let the packages that are loaded draw without files, and show what they draw."""
-    # They are asked to draw once: what they load for it could not be loaded later.
+    """Let the loaded packages draw without files, and show their pictures."""
+    # They draw once now: modules they load for it could not be loaded later.
     if _FIGURES in sys.modules:
         _prepare_figures()
     if _IMAGES in sys.modules:
@@ -137,17 +137,17 @@ def _show_image(self: Any, title: str | None = None) -> None:  # noqa: ANN401 - 
 
 
 def hide_places(hide: Callable[[str], str]) -> None:
-    """Let fonts be known by their places in the sandbox, and forget what was found at others."""
+    """Register fonts under their paths in the sandbox, and forget those found elsewhere."""
     fonts: dict[str, Any] = vars(sys.modules.get("matplotlib.font_manager", object))
     if "fontManager" not in fonts:
         return
     top: Any = sys.modules[_FIGURES]
-    # It keeps what it has once found.
+    # It caches what it has found.
     place = hide(top.get_data_path())
     top.get_data_path = lambda: place
     manager: Any = fonts["fontManager"]
     for entries in (manager.ttflist, manager.afmlist):
-        # The fonts of this machine can't be opened.
+        # This machine's own fonts cannot be opened.
         entries[:] = [entry for entry in entries if hide(entry.fname) != entry.fname]
         for entry in entries:
             object.__setattr__(entry, "fname", hide(entry.fname))
@@ -162,7 +162,7 @@ def _forget(functions: Mapping[str, Any]) -> None:
 
 
 def _pictures_in(value: object) -> list[object]:
-    """Return the pictures that a value is, or that a list or tuple has nothing else than."""
+    """Return the pictures a value is, or those in a list or tuple of nothing but pictures."""
     kinds = _kinds()
     items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
     found = [*items] if kinds else []
@@ -172,7 +172,7 @@ def _pictures_in(value: object) -> list[object]:
 
 
 def _is_of_figures(value: object) -> bool:
-    """Return whether a value is a part of a figure, or a list of such: what drawing functions return."""
+    """Return whether a value is a part of a figure or a list of such, as drawing functions return."""
     items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
     return all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
 
@@ -196,7 +196,7 @@ def _close_figures() -> None:
 
 
 def _png(picture: Any) -> bytes:  # noqa: ANN401 - a figure or an image
-    """Return a picture as a PNG file, or nothing for one that is too large."""
+    """Return a picture as a PNG file, or empty bytes if it is too large."""
     written = io.BytesIO()
     if hasattr(picture, "savefig"):
         width, height = picture.get_size_inches() * picture.dpi

@@ -1,4 +1,4 @@
-"""What programs find beside the built-ins of Python, without an import; the host reads the names here, too."""
+"""Names programs can use without an import besides Python's built-ins; the host reads them too."""
 
 __all__ = ["MODULES", "PROVIDED"]
 

@@ -1,11 +1,11 @@
-"""How deep programs may recurse: `sys.setrecursionlimit` takes any number, and too deep is a RecursionError.
+"""Recursion limits: `sys.setrecursionlimit` accepts any number, and recursion that is too deep is a RecursionError.
 
-Until Python 3.11 every level of recursion may take the C stack, and what overruns that ends the process. The deepest
-frames known are those of `list.sort` with a key that sorts: 2.6 KB a level. From 3.12 on the interpreter itself limits
-how deep C goes, to 10,000 levels at most; what Python's own functions take is memory.
+Up to Python 3.11, every level may use the C stack, whose overflow kills the process. The deepest frames known are those
+of `list.sort` with a key that sorts: 2.6 KB a level. From 3.12 on, the interpreter limits C recursion itself, to 10,000
+levels at most; Python functions use other memory.
 
-A thread's stack counts as memory of the program, all of it. A few threads have the stack that plain CPython gives each
-on Linux, 8 MB; where there are many, the others have one that a recursion as deep as the interpreter allows overruns.
+A thread's whole stack counts as memory of the program. The first few threads get 8 MB each, as from plain CPython on
+Linux; with more threads, each further one gets less, and a recursion within the interpreter's limit may overflow it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["install", "make_room", "make_room_for_thread"]
 _STACK_OF_A_LEVEL = 2_700
 _MEMORY_OF_A_LEVEL = 2_048
 _MOST_STACK = 112 << 20
-"""Linux leaves 128 MB for the stack, whatever its limit was when the process began."""
+"""Linux reserves 128 MB for the stack, whatever its limit was when the process began."""
 _STACK_OF_A_THREAD = 1 << 20
-"""The default would allow few threads."""
+"""The default size would allow few threads."""
 _STACK_OF_THE_FIRST = 8 << 20
 _FIRST = 4
-"""Threads that get the larger stack."""
+"""Threads with the larger stack."""
 _SHARE_OF_A_STACK = 32
-"""Of a program's memory: small programs have small stacks."""
+"""The fraction of a program's memory: small programs have small stacks."""
 _MOST_THAT_C_TAKES = (1 << 31) - 1
 _C_COUNTS = sys.version_info < (3, 12)
 
@@ -43,14 +43,14 @@ _given_stack = _STACK_OF_A_THREAD
 
 
 def install() -> None:
-    """Let programs ask for any limit."""
+    """Let programs set any limit."""
     sys.setrecursionlimit = _set
     sys.getrecursionlimit = _get
     _stack_size(_STACK_OF_A_THREAD)
 
 
 def make_room(memory: int) -> None:
-    """Give the stack a quarter of what a program's memory may be, and note what recursion fits into both."""
+    """Give the stack a quarter of a program's memory limit, and compute the recursion depth that fits into both."""
     global _most, _large_stack  # noqa: PLW0603 - the limits of this process
     _large_stack = min(max(memory // _SHARE_OF_A_STACK, _STACK_OF_A_THREAD), _STACK_OF_THE_FIRST)
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
@@ -63,7 +63,7 @@ def make_room(memory: int) -> None:
 
 
 def make_room_for_thread(others: int) -> None:
-    """Choose the stack of the next thread beside so many others, unless the program has chosen it."""
+    """Choose the stack size of the next thread beside `others`, unless the program has chosen one."""
     global _given_stack  # noqa: PLW0603 - what is compared with what the program may have chosen
     size = _large_stack if others < _FIRST else _STACK_OF_A_THREAD
     chosen = _stack_size(size)
@@ -82,5 +82,5 @@ def _set(limit: Any, /) -> None:  # noqa: ANN401 - CPython says what it takes
 
 
 def _get() -> int:
-    """Return the current value of the recursion limit, as it was asked for."""
+    """Return the current value of the recursion limit, as it was set."""
     return _asked

@@ -1,4 +1,4 @@
-"""One program from its run frame to its done frame."""
+"""Running one program, from its run frame to its done frame."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
 _MOST_CHECKED = 100_000
-"""Characters of the longest program that is checked: longer ones are mostly data, and no model wrote them at once."""
+"""The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once."""
 _NOWHERE_FD = 1
 _REPORT_MEMORY = 48 << 20
-"""Memory kept back from the program, so that running out of it can still be reported."""
+"""Memory kept in reserve, so that running out of memory can be reported."""
 
 
 def new_link(receive_fd: int, send_fd: int) -> Link:
@@ -56,9 +56,9 @@ def new_link(receive_fd: int, send_fd: int) -> Link:
 
 
 class Runtime:
-    """Runs a program, or those of a session, for the host at the other end of ``link``.
+    """Runs a program, or those of a session, for the host at the other end of `link`.
 
-    What does not depend on the program is set up when it is made, before anybody waits.
+    Everything independent of the program is prepared in advance, before a caller waits.
     """
 
     def __init__(self, link: Link, base_memory: int) -> None:
@@ -77,11 +77,11 @@ class Runtime:
         self._namespace: dict[str, object] = vars(self._main)
 
     def enter(self) -> None:
-        """Become what programs find around them: the streams, the built-in functions, the first place to count from."""
+        """Set up a program's environment: streams, built-ins, and the first strand."""
         self._output.install()
         vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
         strands.begin()
-        # What stops the program where it is.
+        # This stops the program at its deadline.
         signal.signal(signal.SIGALRM, self._stop)
         signal.signal(signal.SIGXCPU, self._stop)
 
@@ -91,14 +91,14 @@ class Runtime:
         if not self._running:
             return
         if self._link.mid_frame:
-            # A torn frame would cost the result: come back when it is written.
+            # A torn frame would cost the result: retry after it is written.
             signal.setitimer(signal.ITIMER_REAL, 0.001)
             return
         self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
         raise error
 
     def rehearse(self, body: bytes) -> None:
-        """Walk the path of a program that nobody has sent; nobody hears of it, and no limit is set."""
+        """Run a dummy program to warm caches; its output is discarded, and no limit is set."""
         link = self._link
         send_fd, limits, messages = link.send_fd, self._limits, self._messages
         link.send_fd = _NOWHERE_FD
@@ -108,7 +108,10 @@ class Runtime:
         self._tools.forget()
 
     def serve(self) -> None:
-        """Take one run frame, run it, send its done frame. Raises HostGoneError when nobody asks any more."""
+        """Receive one run frame, run the program, send its done frame.
+
+        Raises HostGoneError if the host closed the socket.
+        """
         self._answer(self._link.receive(), limit=True)
 
     def _answer(self, frame: dict[str, Any], *, limit: bool) -> None:
@@ -132,7 +135,7 @@ class Runtime:
             done.setdefault("error", describe(error, Shapes({}), {})[0])
         done["dropped"] = self._output.dropped
         if not frame.get("session"):
-            # Nothing comes any more, and the core is needed for the next worker.
+            # No more replies come, and the next worker needs the core.
             self._link.patience = 0.0
         self._finish(done, limits["frame"])
 
@@ -152,17 +155,17 @@ class Runtime:
         else:
             strands.begin()
         self._output.begin(limits["output"])
-        # They are part of the last frame, where three letters of four are theirs.
+        # They are part of the last frame, in which base64 makes three bytes four.
         PICTURES.begin(min(limits["images"], limits["frame"] // 2))
         self._tools.begin(limits["calls"], limits["elements"])
 
     def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
-        # Where the host may have less, that is all there is.
+        # A lower limit of the host stays.
         memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
         resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
         depth.make_room(limits["memory"])
         if limits["cpu"]:
-            # The hard limit kills, and could not be raised again for the next program.
+            # The hard limit kills, and could not be raised for the next program.
             used = math.ceil(time.process_time()) if session else 0
             hard = resource.getrlimit(resource.RLIMIT_CPU)[1] if session else limits["cpu"] + 1
             resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
@@ -190,8 +193,8 @@ class Runtime:
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
             self._release_memory()
-            if self._tools.closed is None:  # else there is no time left to draw in
-                with contextlib.suppress(BaseException):  # foreign code: what it has drawn is not what went wrong
+            if self._tools.closed is None:  # otherwise there is no time left to draw in
+                with contextlib.suppress(BaseException):  # foreign code: its failure to draw is not the program's error
                     PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
         return self._value(None if is_shown else value)
@@ -203,12 +206,12 @@ class Runtime:
             return self._undelivered_value(value, str(error))
         except BaseException as error:  # noqa: BLE001 - foreign code: a value's own methods may do anything
             return self._undelivered_value(value, describe(error, Shapes({}), {})[0])
-        self._last = value  # to be described where it is too long to be sent
+        self._last = value  # to be described if it is too long to send
         return done
 
     def _undelivered_value(self, value: object, why: str) -> dict[str, object]:
-        """Return the end of a program whose last expression has a value that the host does not get."""
-        self._running = True  # its time goes on: what a value says of itself is the program's code
+        """Return the done frame of a program whose value cannot be sent."""
+        self._running = True  # its time goes on: a value's `repr` is code of the program
         try:
             text = safe_value_text(value)
         except BaseException:  # noqa: BLE001 - foreign code: a value's own methods may do anything
@@ -218,8 +221,8 @@ class Runtime:
         return {"t": "done", "value": None, "described": f"{text}\n{reason}"}
 
     def _end(self, text: str) -> None:
-        """Let the program end as CPython would; where its time is over, it has ended already."""
-        with contextlib.suppress(BaseException):  # foreign code: what it raises here is nobody's result
+        """End the program as CPython would, unless its time is up."""
+        with contextlib.suppress(BaseException):  # foreign code: its exceptions no longer matter
             self._running = self._tools.closed is None
             if self._running:
                 finish()
@@ -230,29 +233,29 @@ class Runtime:
         self._running = False
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
-        """Return what is wrong with the program; nothing for one that is too large to look at."""
+        """Return the mistakes in the program; none for one that is too long to check."""
         if len(text) > _MOST_CHECKED:
             return []
         try:
             return mistakes(tree, self._shapes(), self._is_known)
         except (RecursionError, ValueError):
-            # CPython may run what is nested too deeply to be looked at from here, or cannot be written out again.
+            # CPython may run a program that is nested too deeply to check or to unparse.
             return []
 
     def _is_known(self, name: str) -> bool:
         return name in self._namespace or name in vars(sys.modules["builtins"])
 
     def _shapes(self) -> Shapes:
-        """Return the shapes of the tools whose names are still theirs."""
+        """Return the shapes of the tools whose names have not been rebound."""
         tools = self._tools
         return Shapes(
             {name: told for name, told in tools.described.items() if tools.has(name, self._namespace.get(name))}
         )
 
     def _suggest_program(self, error: BaseException, tree: ast.Module, text: str) -> str:
-        """Return the program put right that names no tool, and so was not checked, but may have meant one.
+        """Return the corrected program if an unchecked one, which names no tool, may have meant one.
 
-        In a session it may have called one all the same, by what an earlier program has defined.
+        In a session it may still have called one, through names that an earlier program defined.
         """
         if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
             return ""
@@ -291,9 +294,9 @@ class Runtime:
 
 
 def replace_builtins() -> None:
-    """Give programs a module of built-ins of their own, with the names that are there without an import.
+    """Give programs their own module of built-ins, with the predefined names.
 
-    What a program changes in it does not change what this runtime and the standard library see.
+    A program's changes to it do not affect this runtime or the standard library.
     """
     names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError, SETTLE: settle}
     names |= {name: Quitter(name, "the end of input") for name in ("exit", "quit")} | {"help": _Helper()}

@@ -1,4 +1,4 @@
-"""What a program prints: text streams whose bytes become output frames, up to a limit."""
+"""A program's output: text streams whose bytes become output frames, up to a limit."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _nothing() -> io.TextIOWrapper:
 
 
 class Output:
-    """Standard output and error of one program; what exceeds the limit is counted and dropped.
+    """Standard output and error of one program; bytes over the limit are counted and dropped.
 
-    It is sent in blocks, with each tool call, and at the end: a program that flushes every line costs no more frames.
+    Output is sent in blocks, before each tool call, and at the end, so flushing every line costs no additional frames.
     """
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self.left = 0  # how many bytes may still be sent
+        self.left = 0  # the number of bytes that may still be sent
         self._waiting: dict[int, list[str]] = {1: [], 2: []}
         self._size = 0
         self.dropped = 0
@@ -53,14 +53,17 @@ class Output:
         self._stdin = _nothing()
 
     def begin(self, most: int) -> None:
-        """Let a program write ``most`` bytes, and read none; `exit()` has closed what the one before read from."""
+        """Start a program's streams: it may write `most` bytes.
+
+        Standard input is reopened, since `exit()` closes it.
+        """
         self.left = most
         self.dropped = 0
         if self._stdin.closed:
             self._stdin = sys.stdin = sys.__stdin__ = _nothing()
 
     def end(self) -> None:
-        """Send what there is; what is written between two programs is dropped."""
+        """Send the rest; output between two programs is dropped."""
         self.flush()
         self.left = 0
 
@@ -69,9 +72,9 @@ class Output:
         return io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="")
 
     def take(self, stream: int, text: str, size: int) -> None:
-        """Keep ``text`` (``size`` bytes) as far as the limit allows, and send what is enough for a frame."""
+        """Keep `text` (`size` bytes) up to the limit, and send it once it fills a frame."""
         if size > self.left:
-            # Counted in characters from here on: never more than the bytes they came from.
+            # Counted in characters from here on, never more than their bytes.
             text = text[: self.left]
             self.dropped += size - len(text)
             size = len(text)
@@ -82,7 +85,7 @@ class Output:
             self._send()
 
     def flush(self) -> None:
-        """Send everything; a program may have closed its streams, then there is nothing in them."""
+        """Send everything; closed streams have nothing left."""
         for stream in (self.stdout, self.stderr):
             if not stream.closed:
                 stream.flush()
@@ -96,7 +99,7 @@ class Output:
                 self._link.send({"t": "output", "stream": stream, "text": "".join(parts)})
 
     def install(self) -> None:
-        """Make these the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""
+        """Install these as the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""
         sys.stdout = sys.__stdout__ = self.stdout
         sys.stderr = sys.__stderr__ = self.stderr
         sys.stdin = sys.__stdin__ = self._stdin

@@ -1,4 +1,4 @@
-"""The tools as a program sees them: functions whose bodies are a question to the host."""
+"""The tools in a program: functions that call the host."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _error_class(name: str, base: str) -> type[ToolError]:
     try:
         return type(name, (ToolError, found), {"__module__": "builtins"})
     except TypeError:
-        # A built-in whose instances have another layout (there is none today among those with plain messages).
+        # A built-in exception with another instance layout; none with a plain message exists today.
         return ToolError
 
 
@@ -48,7 +48,7 @@ _marked = values.reader(Record)
 
 
 def _answer(pending: Pending) -> object:
-    """Return what a tool returned, or raise what it raised."""
+    """Return the tool's return value, or raise its exception."""
     kind, payload = pending.wait()
     if kind == "v":
         return _plain(payload)
@@ -61,25 +61,25 @@ def _answer(pending: Pending) -> object:
 
 
 class Tools:
-    """The granted tools of one execution, bound to its link."""
+    """The granted tools of one program."""
 
     def __init__(self, link: Link, flush: Callable[[], None]) -> None:
-        """Take the link, and what sends the output before a call."""
+        """Use `link` for calls, and `flush` to send the output before each one."""
         self._link = link
         self._flush = flush
         self.made = 0  # calls of this program
         self._most = 0
         self._elements = 0
         self._program: object = None
-        self.described: dict[str, Described] = {}  # what the host says of them, by name
+        self.described: dict[str, Described] = {}  # the host's descriptions of them, by name
         self._tools: dict[object, str] = {}  # the names, by function
-        self._names: dict[str, str] = {}  # as JSON, of those that have been called
+        self._names: dict[str, str] = {}  # as JSON, of those called so far
         self.closed: BaseException | None = None
 
     def begin(self, most: int, elements: int) -> None:
-        """Let the program that begins here make ``most`` calls, and nothing that an earlier one has left behind.
+        """Start a program: it may make `most` calls with values of up to `elements`.
 
-        A value that it passes may have so many ``elements``.
+        Nothing of an earlier one remains.
         """
         self.made = 0
         self._most = most
@@ -88,23 +88,23 @@ class Tools:
         self.closed = None
 
     def has(self, name: str, value: object) -> bool:
-        """Return whether a name still is the tool's; a program of a session may have given it to something else."""
+        """Return whether a name is still bound to the tool; a program of a session may have rebound it."""
         return type(value) is FunctionType and self._tools.get(value) == name
 
     def told(self) -> list[str]:
-        """Return what the host says of the tools' types."""
+        """Return the host's texts about the tools' types."""
         return [text for signature, returned, _ in self.described.values() for text in (signature, returned)]
 
     def forget(self) -> None:
-        """Have no tools any more."""
+        """Remove all tools."""
         self.described.clear()
         self._tools.clear()
 
     def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
-        """Return the functions to put into the program's namespace, by name.
+        """Return the functions for the program's namespace, by name.
 
         Args:
-            grants: One ``[name, signature, documentation, is_async, returned, read_only]`` a tool.
+            grants: One ``[name, signature, documentation, is_async, returned, read_only]`` per tool.
         """
         found: dict[str, object] = {}
         for name, signature, documentation, is_async, returned, read_only in grants:
@@ -119,7 +119,7 @@ class Tools:
 
     def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:
-            # Nothing else can call before this call has its answer: the host need not read on while it runs the tool.
+            # No other call can happen before this one's reply, so the host need not read while it runs the tool.
             alone = not count_threads() and not self._link.outstanding
             return _answer(self._start(name, args, kwargs, self._step(), alone=alone))
 
@@ -129,7 +129,7 @@ class Tools:
         tool = self._function(name)
 
         def async_tool(*args: object, **kwargs: object) -> object:
-            # Outside a running loop an async tool is called like any other; inside it is awaited, and sent at once.
+            # Outside a running loop, an async tool is called like any other; inside, it is awaited, and sent at once.
             try:
                 loop = asyncio.get_running_loop()
             except RuntimeError:
@@ -219,7 +219,7 @@ def _all(takers: list[Callable[[], object]]) -> list[object]:
 
 
 def _is_row(branches: object) -> bool:
-    """Return whether this is several branches in one argument: ``parallel([(f, x), (g, y)])``."""
+    """Return whether the branches came as one argument: ``parallel([(f, x), (g, y)])``."""
     if isinstance(branches, Iterator):
         return True
     parts = _parts(branches)

@@ -1,6 +1,6 @@
-"""Names of types in annotations: those that the signatures of tools name, and those of `typing`, without an import.
+"""Type names in annotations without an import: those in the signatures of tools, and those of `typing`.
 
-A program is shown `find(customer: str) -> list[Order]`, and writes `Order` and `List` into annotations of its own.
+A program is shown `find(customer: str) -> list[Order]`, and uses `Order` and `List` in annotations of its own.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _TYPING = frozenset(cast("list[str]", vars(typing)["__all__"]))
 def type_names(
     tree: ast.Module, text: str, told: Callable[[], Iterable[str]], known: Callable[[str], bool]
 ) -> dict[str, object]:
-    """Return what the names of types stand for that a program uses in annotations and does not bind.
+    """Return values for the type names a program uses in annotations and does not bind.
 
     Args:
         tree: The program.
         text: Its text.
         told: Returns the texts in which tools' types are named.
-        known: Whether a name is there without the program's doing.
+        known: Whether a name is defined outside the program.
     """
     if not _MAY_NAME.search(text):
         return {}

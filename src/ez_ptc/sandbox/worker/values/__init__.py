@@ -1,1 +1,1 @@
-"""Values that cross the boundary, as data; the host imports this package as well."""
+"""Encoding values that cross between program and host; the host imports this package too."""

@@ -1,7 +1,7 @@
-"""Values that cross the boundary, as data: one codec for both ends.
+"""The codec of both ends: values to bytes, and back.
 
-A value becomes a tree by :mod:`.trees`, and a tree JSON here. Decoding bounds nothing by itself: frames are size-capped
-before they come here.
+:mod:`.trees` turns a value into a tree, and this module a tree into JSON. Decoding has no size limit of its own: frames
+are limited before they come here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NUMBERS = frozenset({"i", "dec"})
 
 _slowly = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 _quickly = getattr(encoder, "c_make_encoder", None)
-# JSONEncoder makes its encoder anew for each text, which takes longer than most texts do.
+# JSONEncoder creates its encoder for each text, which takes longer than encoding most texts.
 _pieces: Callable[[object, int], Iterable[str]] = (
     _quickly(None, _slowly.default, encoder.encode_basestring, None, ":", ",", *(False, False, True))
     if _quickly is not None
@@ -65,12 +65,12 @@ def text(tree: object) -> str:
 
 
 def dumps(tree: object) -> bytes:
-    """Return an encoded tree as JSON in UTF-8; lone surrogates pass as they are."""
+    """Return an encoded tree as JSON in UTF-8; lone surrogates pass unchanged."""
     return text(tree).encode("utf-8", "surrogatepass")
 
 
 def _few_collisions(keys: list[object]) -> None:
-    """Refuse keys chosen to collide: hashes of numbers are not randomised, and a million equal ones take hours."""
+    """Refuse keys chosen to collide: hashes of numbers are not randomized, and a million equal ones take hours."""
     if len(keys) <= _COLLISIONS:
         return
     hashes = sorted(map(hash, keys))
@@ -105,7 +105,7 @@ def _unmark(found: dict[str, object]) -> object:
 
 
 class _Bounded:
-    """Decodes the marks of one text, and counts the digits in it and the elements that ranges stand for."""
+    """Decodes the marks of one text, and counts its digits and the elements of its ranges."""
 
     def __init__(self, elements: int) -> None:
         self._digits_left = MOST_SQUARED_DIGITS
@@ -134,21 +134,20 @@ class _Bounded:
             raise ValueError(message)
 
 
-# Made once, and before a program can put something else into the json module.
+# Created before a program can replace parts of the json module.
 _plain = JSONDecoder().decode
 
 
 def loads(data: bytes, elements: int = MAX_NODES) -> object:
-    """Return what :func:`dumps` was given, decoded.
+    """Return the value that :func:`dumps` encoded.
 
     Args:
         data: JSON in UTF-8.
-        elements: How many there may be in all ranges together.
+        elements: The maximum of elements in all ranges together.
 
     Raises:
-        ValueError: Not JSON, or not what :func:`encode` makes. Also TypeError, LookupError, ArithmeticError,
-            AttributeError and RecursionError where bytes were made to confuse; whoever reads from a worker catches
-            them all.
+        ValueError: Not JSON, or not made by :func:`encode`. Hostile bytes may also raise TypeError, LookupError,
+            ArithmeticError, AttributeError and RecursionError; readers of a worker's bytes catch them all.
     """
     text = data.decode("utf-8", "surrogatepass")
     if b'"$"' in data:
@@ -157,10 +156,10 @@ def loads(data: bytes, elements: int = MAX_NODES) -> object:
 
 
 def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True) -> Callable[[bytes], object]:
-    """Return a function like :func:`loads` in whose results each dict is what ``record`` makes of it.
+    """Return a function like :func:`loads` that passes each dict through `record`.
 
-    What it reads is the host's: nothing is bounded, and nothing after the value is looked at. ``marked`` says whether
-    values that JSON does not have may be in it.
+    It reads the trusted host's bytes: nothing is bounded, and anything after the value is ignored. `marked` says
+    whether they may contain marks.
     """
 
     def unmark(found: dict[str, object]) -> object:

@@ -1,7 +1,7 @@
-"""What JSON does not have: how each kind is written under its mark, and read again.
+"""Values JSON does not have: each kind has a mark, and functions that write and read its payload.
 
-A kind has one mark, and a payload that is text or a short list. Reading checks types, since what is read may come from
-a program: a wrong payload raises an ordinary exception. What a payload may cost is counted by who reads it.
+A payload is text or a short list. Reading checks types, since the payload may come from a program: a wrong one raises
+an ordinary exception. The reader counts what a payload may cost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def range_length(items: range) -> int:
-    """Return how many items there are: `len` has no room for as many as a range can have."""
+    """Return the number of items; `len` fails for the longest ranges."""
     return max(0, (items.stop - items.start + items.step - (1 if items.step > 0 else -1)) // items.step)
 
 
@@ -38,7 +38,7 @@ def range_length(items: range) -> int:
 
 @functools.cache
 def _keys() -> frozenset[str]:
-    # Looking for one that is not there takes a search of its own each time.
+    # One set, because each lookup of a missing zone would search the disk.
     return frozenset(zoneinfo.available_timezones())
 
 
@@ -60,7 +60,7 @@ def _decode_fixed_zone(payload: object) -> timezone:
 
 
 def _is_whole(moment: datetime | time) -> bool:
-    """Return whether ISO text says all of a moment: no zone with rules or a name, and not the second of two."""
+    """Return whether ISO text expresses all of a moment: no zone with rules or a name, and not the second of two."""
     zone = moment.tzinfo
     return not moment.fold and (
         zone is None or (type(zone) is timezone and len(cast("Any", zone).__getinitargs__()) == 1)
@@ -88,7 +88,7 @@ def _read_moment(kind: type[datetime | time], payload: object) -> datetime | tim
     zone: tzinfo | None = None
     if key is not None and (key in _keys() or not fixed):
         zone = _zone(key)
-    elif fixed:  # a zone that is not known here has its name and its offset all the same
+    elif fixed:  # a zone unknown here keeps its name and offset
         zone = _decode_fixed_zone([fixed[0], key] if key else fixed)
     return cast("Any", kind.fromisoformat(text)).replace(tzinfo=zone, fold=fold)
 
@@ -142,7 +142,7 @@ SCALARS: Final[Mapping[type, tuple[str, Callable[[Any], object]]]] = {
     zoneinfo.ZoneInfo: ("z", lambda value: value.key),
     **{kind: ("x", lambda value: f"{type(value).__name__} {value}") for kind in _TEXTS},
 }
-"""The mark and what writes the payload, by the kind of a value with no other values in it."""
+"""The mark and the payload writer of each kind of value without inner values."""
 
 
 def _row(payload: object) -> Row:
@@ -184,4 +184,4 @@ DECODERS: Final[Mapping[str, Callable[[object], object]]] = {
     "dq": _deque,
     "nt": _row,
 }
-"""What reads a payload, by its mark; sets and dicts are read where their keys are counted."""
+"""The payload reader of each mark; sets and dicts are read where their keys are counted."""

@@ -1,4 +1,4 @@
-"""What a named tuple becomes where its class is not: a tuple whose items have their names."""
+"""The substitute for a named tuple whose class is unavailable: a tuple with named items."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "names_of"]
 
-# What a named tuple's names can be, and no attribute that every object has.
+# Valid names of items that no attribute of every object has.
 _NAME: Final = re.compile(r"(?!_)\w+|_\d+")
 
 
 class Row(tuple[object, ...]):  # noqa: SLOT001 - its names are attributes, each instance has its own
-    """A tuple with ``r[0]``, ``r.x`` and ``r["x"]``, equal to any tuple of the same items."""
+    """A tuple with ``r[0]``, ``r.x`` and ``r["x"]``, equal to any tuple with the same items."""
 
     _name: str
     _fields: tuple[str, ...]
 
     def __new__(cls, name: str, fields: Iterable[str], items: Iterable[object]) -> Self:
-        """Take the name of the class, and as many names as there are items. Raises ValueError for any other."""
+        """Take the class name, and a name for each item. Raises ValueError otherwise."""
         made = super().__new__(cls, items)
         names = tuple(fields)
         if len(names) != len(made) or not all(map(_is_name, (name, *names))):
@@ -68,14 +68,14 @@ def _is_name(name: object) -> bool:
 
 
 def names_of(value: object) -> tuple[str, tuple[str, ...]] | None:
-    """Return the name of a named tuple's class and those of its items; None for any other value."""
+    """Return the class name and item names of a named tuple, or None for any other value."""
     kind = type(value)
     if kind is Row:
         fields = vars(value)
         return fields["_name"], fields["_fields"]
     if tuple not in kind.__mro__:
         return None
-    # Structures that are written in C, as time.struct_time, have no _fields.
+    # Struct sequences written in C, such as time.struct_time, have no _fields.
     wanted = ("_fields", "__match_args__") if hasattr(kind, "n_sequence_fields") else ("_fields",)
     for base in kind.__mro__:
         for attribute in wanted:

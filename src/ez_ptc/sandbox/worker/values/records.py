@@ -1,4 +1,4 @@
-"""What a tool's dict becomes inside a program: a dict whose keys can also be read as attributes."""
+"""A tool's dict inside a program: its keys can also be read as attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _MAX_SUGGESTED = 80
 
 
 class Record(dict[str, object]):
-    """A dict with ``r["temp"]`` and ``r.temp``; a key like ``items``, a method of dict, only as ``r["items"]``."""
+    """A dict with ``r["temp"]`` and ``r.temp``.
+
+    A key named like a dict method, such as ``items``, only as ``r["items"]``.
+    """
 
     __slots__ = ()
 
@@ -33,10 +36,10 @@ class Record(dict[str, object]):
 
     def __missing__(self, key: object) -> NoReturn:
         error = KeyError(key)
-        # The report at the end names the keys there are; CPython's KeyError does not say whose key was missing.
+        # The error report lists the available keys; CPython's KeyError does not keep the dict.
         error.obj = self  # pyright: ignore[reportAttributeAccessIssue] - exceptions take any attribute
         raise error
 
     def __dir__(self) -> Iterable[str]:
-        # Python suggests what is in here, as it is: a key that no program can write as an attribute is not.
+        # Python suggests these names, so keys that cannot be written as attributes are left out.
         return [*super().__dir__(), *(key for key in self if key.isidentifier() and len(key) <= _MAX_SUGGESTED)]

@@ -1,6 +1,6 @@
-"""What stands for an instance of a class that is none of Python's plain ones, on either end.
+"""Plain substitutes for instances of other classes, on either end.
 
-An Enum is its value. What is of a class derived from a plain one is found without running the class's own methods.
+An Enum member becomes its value. An instance of a class derived from a plain one is read without running its methods.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["UNKNOWN", "TooManyError", "of_base", "of_special"]
 
 
 def of_special(value: object, most: int) -> object:
-    """Return what stands for a member of an Enum, or for a value of numpy's or pandas'; UNKNOWN for any other.
+    """Return the substitute for an Enum member or a value of numpy or pandas; UNKNOWN for any other.
 
-    Raises TooManyError where that would have more than `most` elements.
+    Raises TooManyError if the substitute would have more than `most` elements.
     """
     if issubclass(type(value), Enum):
         return cast("Enum", value).value
@@ -33,15 +33,15 @@ def of_special(value: object, most: int) -> object:
 
 
 def of_base(value: object, most: int) -> object:
-    """Return what an instance is by the class that its own is derived from, or by what it can do; or UNKNOWN.
+    """Return the substitute for an instance by its plain base class or by its protocol; or UNKNOWN.
 
-    Of what may be endless, one element more than `most` is taken.
+    Of a possibly endless one, `most` + 1 elements are taken.
     """
     kind = type(value)
     for base, plain in _BASES.items():
         if issubclass(kind, base):
             return plain(value)
-    if issubclass(kind, type | Iterator):  # an iterator would be used up, and may be endless
+    if issubclass(kind, type | Iterator):  # an iterator would be consumed, and may be endless
         return UNKNOWN
     if issubclass(kind, Mapping):
         return dict(islice(cast("Mapping[object, object]", value).items(), most + 1))
@@ -53,7 +53,7 @@ def of_base(value: object, most: int) -> object:
     return UNKNOWN
 
 
-# datetime comes before date, being a subclass of it.
+# datetime before date, its base class.
 _BASES: Final[Mapping[type, Callable[[Any], object]]] = {
     str: str.__str__,
     int: int.__pos__,

@@ -1,7 +1,7 @@
-"""What stands for a value of numpy's or pandas': Python's own values, and records for the rows of a table.
+"""Substitutes for values of numpy and pandas: Python's own values, and records for the rows of a table.
 
-Neither package is imported: their classes are known by their names. Nothing is rounded and no row is left out. What
-Python has no value for, as nanoseconds, is its text.
+Neither package is imported: their classes are recognized by name. Nothing is rounded and no row is left out. A value
+Python does not have, such as nanoseconds, becomes text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "TooManyError", "of_package"]
 
 UNKNOWN: Final = object()
-"""Stands for the answer where there is nothing that stands for a value."""
+"""The answer for a value without a substitute."""
 
 _NUMBERS: Final = "iubf"
 _TIMES: Final = "mM"
@@ -24,13 +24,13 @@ _MAX_YEAR: Final = 9999
 
 
 class TooManyError(ValueError):
-    """A table or an array has more elements than may cross; the message says how many and what to do."""
+    """A table or array has too many elements to cross; the message has the number and what to do."""
 
 
 def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance of any class
-    """Return what stands for a value of numpy's or pandas'; UNKNOWN for one of no such class.
+    """Return the substitute for a value of numpy or pandas; UNKNOWN for other classes.
 
-    Raises TooManyError where that would have more than `most` elements.
+    Raises TooManyError if the substitute would have more than `most` elements.
     """
     kind = cast("type[object]", type(value))
     for base in kind.__mro__[:-1]:
@@ -74,7 +74,7 @@ def _times(value: Any) -> object:  # noqa: ANN401 - an array or a number of mome
     if not _has_int(plain):
         return plain
     if value.dtype.str.rstrip("]").endswith(_FINE):
-        # Python's have no finer parts than microseconds; many are whole ones all the same.
+        # Python's have no finer parts than microseconds, but many values are whole microseconds.
         narrow = value.astype(f"{value.dtype.kind}8[us]")
         is_same = (narrow.astype(value.dtype) == value) | (value != value)  # noqa: PLR0124 - no time is not itself
         if bool(is_same.all()) and not _has_int(plain := narrow.tolist()):
@@ -157,7 +157,7 @@ def _is_unnamed(index: Any) -> bool:  # noqa: ANN401 - an Index
 
 
 def _labels(index: Any) -> list[tuple[object, list[object]]]:  # noqa: ANN401 - an Index
-    """Return the columns that an index makes: none for the numbers of rows, where they have no name."""
+    """Return the columns made from an index: none for unnamed row numbers."""
     if index.nlevels > 1:
         return [
             (f"level_{level}" if name is None else name, index.get_level_values(level).tolist())
@@ -174,7 +174,7 @@ def _cells(column: Any) -> list[object]:  # noqa: ANN401 - a Series
     items = column.tolist()
     if column.dtype.kind in _NUMBERS:
         return items
-    # A column of anything but numbers says so that nothing is there.
+    # In a column of other values than numbers, NaN marks a missing one.
     return [None if type(item) is float and item != item else item for item in items]  # noqa: PLR0124 - no number
 
 

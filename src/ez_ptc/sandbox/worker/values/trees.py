@@ -1,8 +1,8 @@
-"""Values as trees that JSON can carry: what crosses, what it costs, and what is told of what does not.
+"""Values as trees that JSON can carry: which types cross, their cost, and the errors of those that do not.
 
-JSON carries what JSON has. Everything else is an object with the single key ``"$"``: ``{"$": [kind, payload]}``. A dict
-that has that key itself, or keys that are no strings, travels as a list of pairs under the same mark, so nothing is
-ambiguous.
+JSON types are written as they are. Any other value is an object with the single key ``"$"``:
+``{"$": [kind, payload]}``. A dict with that key, or with keys other than strings, travels as a list of pairs under such
+a mark, so nothing is ambiguous.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ __all__ = [
 
 MARK = "$"
 MAX_DEPTH = 100
-"""Nesting levels a value may have; the JSON parsers on both ends recurse."""
+"""The maximum nesting depth of a value; the JSON parsers on both ends recurse."""
 MAX_NODES = 500_000
-"""Elements a value may have where nobody says otherwise, so that shared references cannot unfold without bound."""
+"""The default maximum of elements of a value, so that shared references cannot expand without bound."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
 KEYS = (_SCALARS | SCALARS.keys()) - {bytearray, range}
-"""Kinds of keys that cross as they are; tuples and frozen sets do where what is in them does."""
+"""Types of keys that cross unchanged; tuples and frozen sets do if their items do."""
 _MANY = 32
 _WHAT_CAN = (
     "None, numbers, str, bytes, collections, dates and times, Decimal, UUID, Path, Enum and dataclass values, arrays "
@@ -58,18 +58,18 @@ _BIG_INT_BITS = 10_000
 """Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
 _WIDE_INT = 1 << 64
 RAISE_ELEMENTS = " (Limits.elements)"
-"""The setting that says how many there may be, to stand in an error."""
+"""The setting to raise, for an error message."""
 _FREE_DIGITS = 1_000
 MOST_SQUARED_DIGITS = 4 * 10**10
-"""What the numbers of a value may cost in all: what is done with them may take the square of their length."""
+"""The maximum total cost of a value's numbers: arithmetic may take the square of their lengths."""
 _MOST_TEXT = 1 << 30
 _SHORT_KEY = 32
 _TO_RECORDS = ("to_dicts", "to_pylist")
-"""What tables of other packages than pandas call it."""
+"""The conversion methods of other packages' tables."""
 
 
 class CannotCrossError(TypeError):
-    """A value has a type, a depth or a size that does not cross; the message says which and what can."""
+    """A value's type, depth or size does not cross; the message says which, and what does."""
 
 
 def _cost(digits: int) -> int:
@@ -77,18 +77,18 @@ def _cost(digits: int) -> int:
 
 
 def int_cost(bits: int) -> int:
-    """Return what the digits of an integer of so many bits cost."""
+    """Return the cost of the digits of an integer of so many bits."""
     return _cost(bits * 3 // 10)
 
 
 def fraction_cost(bits: int) -> int:
-    """Return what the digits of a fraction cost whose two numbers have so many bits together: they are divided."""
+    """Return the cost of the digits of a fraction, whose two numbers have so many bits together: they are divided."""
     return 16 * int_cost(bits)
 
 
 def decimal_cost(value: Decimal) -> int:
-    """Return what the digits of a decimal cost."""
-    # Where it becomes an integer or a fraction, an exponent is as many digits.
+    """Return the cost of the digits of a decimal."""
+    # Converted to an integer or a fraction, an exponent becomes as many digits.
     return _cost(max(len(str(value)), abs(value.adjusted())))
 
 
@@ -100,7 +100,7 @@ def _describe(kind: type[object]) -> str:
 
 
 def _advice(kind: type[object]) -> str:
-    """Return how to make data of it, where that is known to lose none."""
+    """Return how to convert it to data, if a lossless way is known."""
     for method in _TO_RECORDS:
         if hasattr(kind, method):
             return f" (make it a list of records: .{method}())"
@@ -110,7 +110,7 @@ def _advice(kind: type[object]) -> str:
 
 
 class _Encoder:
-    """One walk over one value: counts nodes, refuses what does not cross."""
+    """Encodes one value: counts nodes, and refuses types that do not cross."""
 
     __slots__ = ("_convert", "_digits_left", "_most", "_nodes", "_plain_members", "_text_left", "_text_most")
 
@@ -139,7 +139,7 @@ class _Encoder:
             raise CannotCrossError(message)
 
     def _spend_text(self, size: int) -> None:
-        """Count text and bytes: one long text may stand in a value a thousand times without taking memory yet."""
+        """Count text and bytes: one long text may occur in a value a thousand times without using memory yet."""
         self._text_left -= size
         if self._text_left < 0:
             message = f"the value is too large: it has more than {self._text_most:,} characters and bytes"
@@ -174,7 +174,7 @@ class _Encoder:
         return {MARK: ["i", hex(value)]}
 
     def _json_as_is(self, values: Collection[object]) -> bool:
-        """Return whether JSON can carry all of `values` as they are: the common case, without a look at each."""
+        """Return whether JSON can carry all of `values` unchanged: the common case, without visiting each."""
         kinds = set(map(type, values))
         if not kinds <= _SCALARS or (int in kinds and _has_wide_int(values)):
             return False
@@ -191,7 +191,7 @@ class _Encoder:
         return [self.tree(item, deeper) for item in values]
 
     def _tree_as_is(self, values: list[object], depth: int) -> bool:
-        """Return whether JSON can carry `values` and all below them: many records, one look at each level."""
+        """Return whether JSON can carry `values` and everything below: many records, visited level by level."""
         nodes, texts, level = 0, 0, values
         for _ in range(MAX_DEPTH - depth):
             kinds = set(map(type, level))
@@ -210,7 +210,7 @@ class _Encoder:
             if self._nodes + nodes > self._most or not set(map(type, keys)) <= {str} or MARK in keys:
                 return False
             longest = max(map(len, keys), default=0)
-            # Mostly that is little whatever it is exactly, and need not be counted.
+            # Usually far below the limit, and then not counted exactly.
             is_little = longest <= _SHORT_KEY and 4 * _SHORT_KEY * nodes <= self._text_left
             texts += longest * fields if is_little else sum(map(len, chain.from_iterable(dicts)))
             below = chain(chain.from_iterable(map(dict[str, object].values, dicts)), chain.from_iterable(lists))
@@ -258,19 +258,19 @@ class _Encoder:
         return self.tree(simpler, depth if type(simpler) in KINDS else depth + 1)
 
     def _pays(self, value: object) -> bool:
-        """Count what a value takes; return whether it crosses as what it is."""
+        """Count a value's cost; return whether it crosses as its own type."""
         if isinstance(value, (bytes, bytearray)):
             self._spend_text(len(value))
         elif isinstance(value, Decimal):
             self._spend_text(len(value.as_tuple().digits))
             self._spend_digits(decimal_cost(value))
         elif isinstance(value, Fraction):
-            # As many as its text in hexadecimal has at the most: whoever reads it counts that.
+            # At most the length of its hexadecimal text, which the reader counts.
             bits = value.numerator.bit_length() + value.denominator.bit_length() + 16
             self._spend_text(bits // 3)
             self._spend_digits(fraction_cost(bits))
         elif isinstance(value, range):
-            # Whoever gets it may walk through it.
+            # Its reader may iterate over it.
             length = range_length(value)
             if self._convert is not None and length > self._most:
                 return False
@@ -317,9 +317,9 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
 
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
 KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
-"""The types whose instances cross as what they are; a range does where it is short."""
+"""The types whose instances cross as their own type; a range does if it is short."""
 _PAID = {bytes, bytearray, Decimal, Fraction, range, zoneinfo.ZoneInfo}
-"""Those whose cost is not the length of their text."""
+"""Types whose cost is not the length of their text."""
 
 
 def encode(
@@ -330,19 +330,19 @@ def encode(
     plain_members: Callable[[Any], Any] | None = None,
     most: int = MAX_NODES,
 ) -> object:
-    """Return ``value`` as a tree that JSON can carry; what is one already is not copied.
+    """Return `value` as a tree that JSON can carry; a value that is one already is not copied.
 
     Args:
-        value: What shall cross.
-        convert: Asked for what is of no known type, records included, and with how many elements it may have; returns
-            a known one or raises.
-        most_text: How many characters and bytes it may have in all.
-        plain_members: Asked for a dict with a key of no known type, and for a set with such a member; returns one with
-            none such, or a list in place of a set.
-        most: How many elements it may have in all.
+        value: The value.
+        convert: Called with a value of unknown type, records included, and its maximum of elements; returns a known one
+            or raises.
+        most_text: The maximum of characters and bytes in total.
+        plain_members: Called with a dict that has a key of unknown type, or a set with such a member; returns one with
+            known types only, or a list instead of a set.
+        most: The maximum of elements in total.
 
     Raises:
-        CannotCrossError: A type, the depth (100), the number of elements or of digits does not cross.
+        CannotCrossError: A type, the depth (100), or the number of elements or digits does not cross.
     """
     kind = type(value)
     if kind in _FIXED or (kind is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
