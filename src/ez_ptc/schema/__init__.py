@@ -1,1 +1,1 @@
-"""Python types as JSON Schema; pure."""
+"""Python types as JSON Schema, without I/O."""

@@ -1,4 +1,4 @@
-"""The commonest types of parameters, described and validated without asking pydantic, which takes its time."""
+"""The commonest parameter types, described and validated without pydantic's slow schema generation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["PlainType", "plain_type"]
 
 @dataclass(frozen=True, slots=True)
 class PlainType:
-    """A type as pydantic's core validates it, and as JSON Schema."""
+    """A type as a pydantic core schema and as JSON Schema."""
 
     core: CoreSchema
     described: dict[str, Any]
@@ -27,9 +27,9 @@ _PLAIN: Final[Mapping[object, PlainType]] = {
 
 
 def plain_type(annotation: object) -> PlainType | None:
-    """Return what is the same for a type as what pydantic says of it; None for all but the commonest types.
+    """Return the schemas of a common type, equal to those pydantic generates; None for any other type.
 
-    Those are `str`, `int`, `float` and `bool`, a list of these, and each of them or None.
+    Common types are `str`, `int`, `float`, `bool`, a list of these, and each of them or None.
     """
     if isinstance(annotation, type) and not isinstance(annotation, GenericAlias):
         found = _PLAIN.get(annotation)

@@ -1,4 +1,4 @@
-"""Definitions that a JSON Schema refers to, put where they are referred to."""
+"""Inlining the definitions a JSON Schema refers to."""
 
 import re
 from collections import Counter
@@ -10,11 +10,11 @@ __all__ = ["inline_definitions", "inline_single_uses"]
 _PREFIX: Final = "#/$defs/"
 _USE: Final = re.compile(r"'#/\$defs/([^'/]+)")
 _ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
-"""Keywords that check nothing: beside a reference, they say of one use what its definition says of all."""
+"""Keywords that check nothing: beside a reference, they describe one use instead of all."""
 
 
 def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema with its definitions where they are referred to; only what contains itself stays in `$defs`."""
+    """Return a schema with its definitions inlined; only recursive ones stay in `$defs`."""
     body = {key: value for key, value in schema.items() if key != "$defs"}
     inliner = _Inliner(schema.get("$defs", {}))
     body = cast("dict[str, Any]", inliner.of(body))
@@ -24,10 +24,10 @@ def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inline_single_uses(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with each definition that is used once where it is used; the others stay in `$defs`.
+    """Return a schema with each definition that is used once inlined; the others stay in `$defs`.
 
-    What contains itself is used at least twice, and stays. So does what says otherwise than a keyword beside its
-    reference. The schema is changed in place: it must be nobody else's.
+    A recursive definition is used at least twice, and stays. So does one that contradicts a keyword beside its
+    reference. The schema is changed in place, so the caller must own it.
     """
     definitions: dict[str, dict[str, object]] = schema.get("$defs", {})
     uses = Counter(_USE.findall(str(schema)))
@@ -37,7 +37,7 @@ def inline_single_uses(schema: dict[str, Any]) -> dict[str, Any]:
             beside = {key: value for key, value in reference.items() if key != "$ref"}
             if not beside.keys() & definition.keys() <= _ABOUT:
                 break
-            reference.clear()  # what holds the reference now holds what it stood for
+            reference.clear()  # the dict that held the reference now holds the definition
             reference.update({**definition, **beside})
             del definitions[name]
     return {key: value for key, value in schema.items() if key != "$defs" or value}

@@ -1,4 +1,4 @@
-"""A function's signature as one parameters schema, and the validator for what a model sends."""
+"""A function's parameters as one JSON Schema, with the validator of a model's arguments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema, core_schema
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.context import context_default, takes_none
 from ez_ptc.schema.annotations.signatures import EMPTY, LEFT_OUT, Parameter, Signature, annotation_text
-from ez_ptc.schema.annotations.substitutes import own_text, twin_maker
+from ez_ptc.schema.annotations.substitutes import own_text, substitute_maker
 from ez_ptc.schema.arguments.binder import ArgumentBinder
 from ez_ptc.schema.arguments.core_paths import Places
 from ez_ptc.schema.arguments.errors import Field
@@ -32,10 +32,10 @@ _INSTEAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FunctionSchema:
-    """What a model may pass to a function.
+    """The parameters a model may pass to a function.
 
-    `parameters` is the JSON Schema of all arguments, `signature` has the parameters that are in it, and `binder` checks
-    a call against them. `named` are the parameters whose annotations name a class that only the schema describes.
+    `parameters` is the JSON Schema of the arguments, `signature` has the same parameters, and `binder` checks a call.
+    `named` are the parameters whose annotations name a class that only the schema describes.
     """
 
     parameters: dict[str, Any]
@@ -45,11 +45,11 @@ class FunctionSchema:
 
 
 def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -> FunctionSchema:
-    """Describe the parameters of the function that the tool `tool` calls.
+    """Describe the parameters of the function behind a tool.
 
-    A parameter's description is the text in its annotation (`Annotated`, `Field`, `Doc`), or else what `texts` has for
-    it. It is required where it has no default. A parameter of a type that JSON cannot carry is left out where it has a
-    default; where it has none, `SchemaError` names it and says what to write instead. What the host fills is left out.
+    A parameter's description is the text in its annotation (`Annotated`, `Field`, `Doc`), or else its entry in `texts`.
+    It is required unless it has a default. A parameter whose type JSON cannot carry is left out if it has a default;
+    otherwise, `SchemaError` names it and says what to write instead. `Context` parameters are left out.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
     describe = _Described.of(
@@ -81,7 +81,7 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """A parameter with what is said of it; `plain` is there where pydantic need not be asked for its type."""
+    """A parameter with its metadata; `plain` is its type's schema if pydantic is not needed."""
 
     parameter: Parameter
     text: str | None
@@ -94,13 +94,13 @@ class _Input:
         if (plain := plain_type(annotation)) is not None and not isinstance(default, FieldInfo):
             return cls(parameter, text, (), plain)
         infos = [item for item in _metadata(annotation) if isinstance(item, FieldInfo)]
-        if isinstance(default, FieldInfo):  # as FastAPI writes it: limit: int = Field(5, ge=1)
+        if isinstance(default, FieldInfo):  # FastAPI's style: limit: int = Field(5, ge=1)
             annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
         elif default is not LEFT_OUT and (own := [info for info in infos if not info.is_required()]):
             if default is EMPTY:
                 parameter = replace(parameter, default=_field_default(own[-1]))
-            else:  # the function's own default comes before one in the annotation
+            else:  # the function's default overrides one in the annotation
                 annotation = Annotated[cast("Any", annotation), ModelField(default=default)]
                 parameter = replace(parameter, annotation=annotation)
         return cls(parameter, own_text(annotation) or text, infos, None)
@@ -122,7 +122,7 @@ class _Input:
         return not self.has_default and not self.becomes_none
 
     def entry(self, twin: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
-        """Return the type that pydantic validates it by."""
+        """Return the type pydantic validates it by."""
         annotation = self.parameter.annotation
         entry = Any if annotation is EMPTY else twin(annotation)
         if any(info.alias for info in self.infos):
@@ -130,7 +130,7 @@ class _Input:
         return entry if self.is_required else NotRequired[entry]
 
     def describe(self, others: Mapping[str, Any]) -> dict[str, Any]:
-        """Return its JSON Schema; `others` has those that pydantic made."""
+        """Return its JSON Schema; `others` has those generated by pydantic."""
         schema = others[self.name] if self.plain is None else self.plain.described
         if self.text is not None:
             schema = {**schema, "description": self.text}
@@ -147,7 +147,7 @@ class _Input:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """All parameters together: what validates them, and the JSON Schema that pydantic made of some.
+    """All parameters together: their validators, and the JSON Schemas generated by pydantic.
 
     `named` are those whose types have definitions of their own.
     """
@@ -159,7 +159,7 @@ class _Described:
 
     @classmethod
     def of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
-        """Describe them; leave out those of unknown types that have a default."""
+        """Describe the parameters; leave out those of unknown types with a default."""
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
@@ -168,12 +168,12 @@ class _Described:
 
     @classmethod
     def single(cls, tool: str, each: _Input, namespace: dict[str, Any]) -> "_Described":
-        """Describe one parameter. Raises what `of` finds out with."""
+        """Describe one parameter. Raises the errors `of` looks for."""
         return cls._of(tool, [each], namespace)
 
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
-        twin = twin_maker(namespace)
+        twin = substitute_maker(namespace)
         others = {value.name: value.entry(twin) for value in inputs if value.plain is None}
         if not others:
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
@@ -192,7 +192,7 @@ class _Described:
         return cls(inputs, whole, inline_single_uses(schema), named)
 
     def parameters(self) -> dict[str, Any]:
-        """Return the JSON Schema of all of them."""
+        """Return the JSON Schema of all parameters."""
         others: Mapping[str, Any] = self.schema.get("properties", {})
         required = [value.name for value in self.inputs if not value.has_default]
         parameters: dict[str, Any] = {
@@ -241,8 +241,8 @@ def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
 
 
 def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
-    # Of what pydantic says only the first sentence is about the type, the rest about pydantic's own settings; where one
-    # schema within another is wrong, the last line says why.
+    # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings; if an
+    # inner schema is wrong, the last line has the reason.
     line = 0 if isinstance(error, PydanticUserError) else -1
     reason = "".join(str(error).strip().splitlines()[line:][:1]).strip().partition(". ")[0] or type(error).__name__
     text = annotation_text(parameter.annotation)

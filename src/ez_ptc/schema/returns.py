@@ -1,4 +1,4 @@
-"""A return annotation as JSON Schema, or nothing where that would say nothing."""
+"""A return annotation as JSON Schema."""
 
 import collections.abc
 import inspect
@@ -24,12 +24,12 @@ _VALUE: Final = "value"
 
 
 def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the JSON Schema of what a function returns, or None where it would say no more than the signature does.
+    """Return the JSON Schema of a function's return type, or None if it adds nothing to the signature.
 
-    It says more for what has named fields, and for what contains that: a TypedDict, pydantic model, dataclass or named
-    tuple, a list of them, a dict of them. It says nothing of `dict`, `list`, `list[dict]`, `str` and the like, of no
-    annotation, and of types that have no JSON form. Definitions are inlined; only a type that contains itself keeps
-    them. What a generator yields is described as a list, which is how a caller gets it; what is awaited as itself.
+    It adds something for types with named fields and for containers of these: a TypedDict, pydantic model, dataclass or
+    named tuple, or a list or dict of them. It adds nothing for `dict`, `list`, `list[dict]`, `str` and the like, for a
+    missing annotation, and for types without a JSON form. Definitions are inlined, except recursive ones. A generator
+    is described as a list, which its caller gets, and an awaitable as its result.
     """
     returned = _collect_items(annotation)
     if not _has_record(returned):

@@ -1,7 +1,7 @@
-"""Foreign text and values within sentences of ours: quoted, bounded, on one line; nothing of a value's own code runs.
+"""Quoting foreign text and values in our sentences: bounded, on one line, without running any code of the value.
 
-Whatever a model, a tool or a server sent, and whatever a foreign library says of it, goes through one of these
-functions before it stands in a message.
+Everything from a model, a tool or a server, and every message of a foreign library, passes through one of these
+functions before it appears in a message.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,16 +20,16 @@ _BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", froz
 
 
 def safe_repr(value: object) -> str:
-    """Write a value in at most 80 characters.
+    """Return a value's `repr` in at most 80 characters.
 
-    Only objects of exactly the built-in types are written out, to a small depth: a subclass may have a `__repr__` of
-    its own, which a program in the sandbox or a stranger's library wrote. Anything else is the name of its type.
+    Only objects of exactly the built-in types are written, to a small depth: a subclass may have its own `__repr__`,
+    from a sandboxed program or a foreign library. Any other value is written as its type's name.
     """
     return _cut(_repr(value, _DEPTH))
 
 
 def safe_repr_with_type(value: object) -> str:
-    """Write a value after its type's name, as in `str 'many'` or `list of 3 [1, 2, 3]`; `None` stays `None`."""
+    """Return a value after its type's name, such as `str 'many'` or `list of 3 [1, 2, 3]`; `None` stays `None`."""
     if value is None:
         return "None"
     name = _cut(type(value).__name__)
@@ -40,21 +40,21 @@ def safe_repr_with_type(value: object) -> str:
 
 
 def safe_name(name: object) -> str:
-    """Write a name as it is where it is an identifier that is not too long, and else as `safe_repr` does."""
+    """Return a name unchanged if it is an identifier of moderate length, and else as `safe_repr` does."""
     if type(name) is str and name.isidentifier() and len(name) <= _WIDTH:
         return name
     return safe_repr(name)
 
 
 def safe_names(names: Collection[object]) -> str:
-    """Write the first 40 of some names, and how many more there are."""
+    """Return the first 40 of some names, and the number of the rest."""
     texts = [safe_name(name) for name in islice(names, _NAMES)]
     more = len(names) - len(texts)
     return ", ".join(texts) + (f", and {more} more" if more else "")
 
 
 def safe_line(text: str, most: int = _SENTENCE) -> str:
-    """Return what somebody else says, in at most so many characters and with none in it that cannot be seen."""
+    """Return foreign text on one line, in at most `most` characters, without invisible ones."""
     text = text if len(text) <= most else f"{text[: most - 1]}…"
     if text.isprintable():
         return text

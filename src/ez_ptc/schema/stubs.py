@@ -1,4 +1,4 @@
-"""JSON Schemas as the Python text that a model reads."""
+"""JSON Schemas as Python type texts for models."""
 
 from collections.abc import Mapping
 from typing import Final, cast
@@ -8,7 +8,7 @@ from ez_ptc.schema.annotations.identifiers import is_writable
 __all__ = ["closed_type_text", "type_text"]
 
 _PRIMITIVES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-# What the value is for a program: values cross the sandbox's border as what they are, not as text.
+# The types programs get: values cross into the sandbox as themselves, not as text.
 _FORMATS: Final = {
     "date-time": "datetime",
     "date": "date",
@@ -21,7 +21,7 @@ _FORMATS: Final = {
 _CHOICES: Final = 8
 _DEPTH: Final = 8
 _MOST: Final = 2_000
-"""Parts of a schema that are written out; further ones may be anything."""
+"""The maximum number of subschemas written out; the rest becomes `Any`."""
 _LONGEST: Final = 80
 _GREATEST: Final = 10**80
 
@@ -29,18 +29,18 @@ _Schema = Mapping[str, object]
 
 
 def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
-    """Write a JSON Schema in the compact notation of a `# Returns:` line.
+    """Return a JSON Schema in the compact notation of a `# Returns:` line.
 
-    An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. A key that may be absent
-    has a question mark, a schema that says nothing is `Any`, and a definition is only named where it contains itself or
-    lies deep within others. Of more than so many `choices` only the type is written. Never raises for what a keyword
-    holds.
+    An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. An optional key has a
+    question mark, an empty schema is `Any`, and a definition is named instead of written if it is recursive or nested
+    deeply. Of an enum with more than `choices` values only the type is written. Never raises, whatever a keyword's
+    value.
     """
     return _Writer(schema, choices).text(schema)
 
 
 def closed_type_text(schema: _Schema) -> str:
-    """Do the same as `type_text`; "" where an object may have other keys than are written."""
+    """Same as `type_text`, but "" if an object may have other keys than those written."""
     return "" if _is_open(schema) else type_text(schema)
 
 

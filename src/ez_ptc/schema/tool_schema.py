@@ -1,4 +1,4 @@
-"""The JSON Schema of a function's arguments in the plain form: annotated parameters, no defaults."""
+"""The plain JSON Schema of a function's arguments: annotated parameters, no defaults."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,11 +12,11 @@ __all__ = ["generate_tool_schema"]
 
 
 def generate_tool_schema(func: Callable[..., Any]) -> dict[str, Any]:
-    """Return the JSON Schema of what a function takes, made of its annotations alone.
+    """Return the JSON Schema of a function's arguments, from its annotations alone.
 
-    It has the parameters that are annotated, without their defaults, and `required` in any case: those that have no
-    default and do not take None. `Tool.from_function(func).schema` says more. Raises SchemaError for what is no
-    function and for an annotation that JSON cannot carry.
+    It has the annotated parameters without their defaults. `required` is always present: the parameters without a
+    default that do not accept None. `Tool.from_function(func).schema` has more detail. Raises SchemaError if `func` is
+    not a function, or if JSON cannot carry an annotation.
     """
     if not callable(func):
         message = f"expected a function, got {type(func).__name__}"

@@ -1,8 +1,7 @@
-"""Python types as JSON Schema, in the forms that the tools of this library use.
+"""Python types as JSON Schema, in the forms of this library.
 
-Unions are `anyOf`, an enumeration is listed by its values, bytes are base64 text, a list or dict that says nothing of
-its items says nothing of them in the schema either, there are no titles, and a default is there only where it is plain
-JSON. Definitions that a schema refers to lie in its root.
+Unions are `anyOf`, an enumeration is listed by its values, bytes are base64 text, items of a bare list or dict have no
+schema, there are no titles, and a default is present only if it is plain JSON. Definitions are at the root.
 """
 
 import json
@@ -20,7 +19,7 @@ from pydantic_core import core_schema
 __all__ = ["NO_DEFAULT", "REFUSALS", "NativeJsonSchema", "json_default", "json_schema", "record_adapter"]
 
 NO_DEFAULT: Final = object()
-"""Stands for a default that JSON cannot carry."""
+"""The result for a default JSON cannot carry."""
 
 REFUSALS: Final = (
     PydanticUserError,
@@ -34,7 +33,7 @@ REFUSALS: Final = (
     RecursionError,
     ImportError,
 )
-"""What pydantic raises for a type that it cannot validate or describe, hooks of the type's own included."""
+"""Pydantic's errors for a type it cannot validate or describe, including those from hooks of the type."""
 
 _KINDS: Final[Mapping[type, str]] = {
     str: "string",
@@ -44,7 +43,7 @@ _KINDS: Final[Mapping[type, str]] = {
     list: "array",
     type(None): "null",
 }
-# Where a JSON Schema holds further schemas: under these keywords as values by name, as a list, or as one.
+# The keywords with further schemas: as values by name, as a list, or as one.
 _NAMED: Final = ("properties", "$defs", "patternProperties")
 _LISTED: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE: Final = ("items", "additionalProperties", "propertyNames", "not")
@@ -62,11 +61,11 @@ class NativeJsonSchema(GenerateJsonSchema):
     def generate(
         self, schema: core_schema.CoreSchema, mode: Literal["validation", "serialization"] = "validation"
     ) -> JsonSchemaValue:
-        """Generate as pydantic does, then drop what no model needs to read: titles, and items that may be anything."""
+        """Generate as pydantic does, then drop parts without use for a model: titles, and items of any type."""
         return _tidy(super().generate(schema, mode))
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
-        """Keep the order in which keywords come up: the type first."""
+        """Keep the keywords in the order of generation, the type first."""
         del parent_key
         return value
 
@@ -77,7 +76,7 @@ class NativeJsonSchema(GenerateJsonSchema):
         return {**described, "contentEncoding": "base64"}
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Describe the text of a decimal by a format of its own, so that a reader knows it from other text."""
+        """Describe a decimal as text with a format of its own, to distinguish it from other text."""
         text = {"type": "string", "format": "decimal"}
         if self.mode == "serialization":
             return text
@@ -89,16 +88,16 @@ class NativeJsonSchema(GenerateJsonSchema):
         }
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonSchemaValue:
-        """Describe the text of a complex number by a format of its own."""
+        """Describe a complex number as text with a format of its own."""
         return {**super().complex_schema(schema), "format": "complex"}
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
-        """List the values, members of an Enum by theirs; a type only where all are of one."""
+        """List the values, Enum members by theirs; with a type only if all have the same."""
         described = super().literal_schema(schema)
         return _enumeration(described["enum"] if "enum" in described else [described["const"]])
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
-        """List the members by their values, with what the class says of itself."""
+        """List the members by their values, with the class's description."""
         described = super().enum_schema(schema)
         if issubclass(schema["cls"], Flag):
             listed: JsonSchemaValue = {"type": "integer"}
@@ -111,11 +110,11 @@ class NativeJsonSchema(GenerateJsonSchema):
         return listed
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
-        """Refuse a class as a value: no JSON is one."""
+        """Refuse a class as a value, which JSON cannot carry."""
         return self.handle_invalid_for_json_schema(schema, f"core_schema.IsSubclassSchema ({schema['cls']})")
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
-        """Leave `additionalProperties` out where the annotation says nothing of the values."""
+        """Omit `additionalProperties` if the annotation does not restrict the values."""
         described = super().dict_schema(schema)
         if (names := _names_of_keys(cast("dict[str, Any]", schema.get("keys_schema", _ANY)))) is not None:
             described["propertyNames"] = names
@@ -129,7 +128,7 @@ class NativeJsonSchema(GenerateJsonSchema):
         return {**described, "additionalProperties": True}
 
     def arguments_schema(self, schema: core_schema.ArgumentsSchema) -> JsonSchemaValue:
-        """Say which item of a named tuple is which field."""
+        """Name the field of each item of a named tuple."""
         described = super().arguments_schema(schema)
         names = [argument["name"] for argument in schema["arguments_schema"]]
         items = described.get("prefixItems", [])
@@ -139,21 +138,21 @@ class NativeJsonSchema(GenerateJsonSchema):
         return described
 
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        """Describe a discriminated union as any other: each branch says which values its tag has."""
+        """Describe a discriminated union as any other union: each branch lists the values of its tag."""
         described = super().tagged_union_schema(schema)
         if "oneOf" in described:
             return {"anyOf": described["oneOf"]}
         return described
 
     def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
-        """Leave out of what goes in the fields that the class fills itself."""
+        """Omit fields that the class fills itself from the input schema."""
         if self.mode == "validation":
             fields = [field for field in schema["fields"] if field.get("init", True)]
             schema = {**schema, "fields": fields}
         return super().dataclass_args_schema(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Emit a default of what goes in, and only where it is plain JSON."""
+        """Emit a default in input schemas only, and only if it is plain JSON."""
         described = self.generate_inner(schema["schema"])
         default = NO_DEFAULT
         if self.mode == "validation":
@@ -163,7 +162,7 @@ class NativeJsonSchema(GenerateJsonSchema):
         return {**described, "default": default}
 
     def field_is_required(self, field: _Field, total: bool) -> bool:  # noqa: FBT001 - pydantic declares it so
-        """Count on every field of a class that comes out, also those that need not go in."""
+        """Return True for every field of an output schema, even if it is optional as input."""
         comes_out = self.mode == "serialization" and field["type"] in ("model-field", "dataclass-field")
         return comes_out or super().field_is_required(field, total)
 
@@ -173,8 +172,8 @@ def record_adapter(
 ) -> TypeAdapter[dict[str, Any]]:
     """Return the type adapter of a dict with these fields, each a type or `NotRequired[type]`.
 
-    Any text is good for a field's name. Classes among the types may refer to names of `namespace`. Raises one of
-    `REFUSALS` where pydantic cannot take a type.
+    Field names may be any text. Classes among the types may refer to names of `namespace`. Raises one of `REFUSALS` for
+    a type pydantic does not accept.
     """
     entries = dict(fields)
     record: Any = typing_extensions.TypedDict(name, entries)  # pyright: ignore[reportArgumentType] - made at run time
@@ -189,15 +188,15 @@ def record_adapter(
 def json_schema(
     adapter: TypeAdapter[dict[str, Any]], *, output: bool = False, generator: type[NativeJsonSchema] = NativeJsonSchema
 ) -> dict[str, Any]:
-    """Return the JSON Schema of a type adapter's type: of what goes in or, with `output`, of what comes out."""
+    """Return the JSON Schema of a type adapter's type: for input or, with `output`, for output."""
     mode = "serialization" if output else "validation"
     return adapter.json_schema(schema_generator=generator, mode=mode)
 
 
 def json_default(value: object) -> object:
-    """Return a default as JSON has it, or `NO_DEFAULT` where JSON cannot carry it.
+    """Return a default as JSON, or `NO_DEFAULT` if JSON cannot carry it.
 
-    It carries no objects, no infinities and no half characters. A member of an Enum is its value, a tuple a list.
+    JSON carries no objects, infinities or lone surrogates. A member of an Enum becomes its value, a tuple a list.
     """
     plain = _plain(value)
     if not _is_json(plain):
@@ -228,7 +227,7 @@ def _plain(value: object) -> object:
 
 
 def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
-    """Describe the keys of a dict that are no text in Python; None for those that are, and for numbers."""
+    """Describe dict keys that are not str in Python; None for str keys and numbers."""
     values: list[object] | None = schema.get("expected", schema.get("members"))
     if values is not None and not all(isinstance(_plain(value), str) for value in values):
         return {"type": "string", "enum": [_key_text(_plain(value)) for value in values]}
@@ -242,7 +241,7 @@ def _key_text(key: object) -> str:
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:
-    # A member of an Enum may have several names and is listed with each.
+    # An Enum member may have several names, and is listed with each.
     kinds = {_KINDS.get(type(value)) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else None
     unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
@@ -252,7 +251,7 @@ def _enumeration(values: list[object]) -> JsonSchemaValue:
 
 
 def _pair(value: object) -> tuple[type, object]:
-    # To Python, True and 1 are equal.
+    # In Python, True and 1 are equal.
     return type(value), value
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ez_ptc.schema.annotations.record_substitutes import record_twin
+from ez_ptc.schema.annotations.record_substitutes import record_substitute
 from ez_ptc.schema.annotations.records import Record, RecordField
 from ez_ptc.schema.types import NativeJsonSchema
 
@@ -40,7 +40,7 @@ class Checked:
 
 
 def adapter_of(record: Record) -> TypeAdapter[Any]:
-    twin, fill = record_twin(record)
+    twin, fill = record_substitute(record)
     fill(lambda annotation: annotation)
     return TypeAdapter(twin)
 

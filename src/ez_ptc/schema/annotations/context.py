@@ -1,4 +1,4 @@
-"""Parameters that the host fills and no model sees: `session: Context[Session]`."""
+"""Parameters filled by the host and hidden from models: `session: Context[Session]`."""
 
 import inspect
 import typing
@@ -19,7 +19,7 @@ class _Marker:
         return "Context"
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> NoReturn:
-        """Refuse to be described within a type: there, the model would fill it, and nobody would notice."""
+        """Refuse to be part of another type: there, the model would fill it unnoticed."""
         message = (
             "Context marks parameters of the function itself, and not what lies within their types: make it a "
             "parameter, as in `def pay(order: Order, user: Context[User])`"
@@ -38,20 +38,20 @@ _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYW
 _QUALIFIERS: Final = (typing.Final, typing.ClassVar)
 
 Context = Annotated[T, _MARKER]
-"""Marks a parameter that the host fills: `def buy(item: str, session: Context[Session])` gets the Session itself.
+"""Marks a parameter filled by the host: `def buy(item: str, session: Context[Session])` gets the Session itself.
 
-The host passes it to the call, as in `tool.call(arguments, context=session)`; the model knows nothing of it.
+The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it.
 """
 
 NO_CONTEXT: Final = _NoContext()
-"""Stands where the host passes no context."""
+"""The default of `context`: the host passes none."""
 
 
 def is_context(annotation: object) -> bool:
-    """Whether a parameter annotated so is filled by the host.
+    """Return whether the host fills a parameter with this annotation.
 
-    It may be within `Annotated`, a union, a type alias or a NewType, and without its own type. Text is no annotation
-    yet: resolve it first.
+    `Context` may be within `Annotated`, a union, a type alias or a NewType, even without a type of its own. Resolve
+    textual annotations first.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -67,7 +67,7 @@ def is_context(annotation: object) -> bool:
 
 
 def takes_none(annotation: object) -> bool:
-    """Whether None is a value of a type, as of `int | None`."""
+    """Return whether a type includes None, such as `int | None`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return takes_none(arguments[0])
@@ -79,21 +79,21 @@ def takes_none(annotation: object) -> bool:
 
 
 def _is_alias(kind: object) -> bool:
-    # By its name: typing_extensions, which has one for older Pythons, takes long to import.
+    # By name, because typing_extensions, which has one for older Pythons, is slow to import.
     return type(kind).__name__ == "TypeAliasType"
 
 
 def context_default(annotation: object, default: object) -> object:
-    """Return what a context parameter gets where the host passes no context; `Parameter.empty` where it must."""
+    """Return the default of a context parameter, if the host passes no context; `Parameter.empty` if it must."""
     if default is _EMPTY and takes_none(annotation):
         return None
     return default
 
 
 def context_names(function: Callable[..., object]) -> dict[str, object]:
-    """Return the parameters of a function that the host fills, each with its `context_default`.
+    """Return a function's context parameters, each with its `context_default`.
 
-    Annotations that cannot be resolved are no obstacle. A function without a signature has none.
+    Annotations that cannot be resolved are ignored. A function without a signature has none.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -113,10 +113,10 @@ def context_names(function: Callable[..., object]) -> dict[str, object]:
 
 
 def context_arguments(tool: str, contexts: Mapping[str, object], context: object) -> dict[str, object]:
-    """Return the arguments for the parameters that the host fills, each the one context.
+    """Return the arguments for the context parameters, all the same context.
 
-    `contexts` are those parameters with what they get where the host passes no context. Raises TypeError where one
-    cannot do without: that is a mistake of the host, not of the model.
+    `contexts` maps the parameters to their defaults. Raises TypeError, a mistake of the host, if a parameter without
+    default gets no context.
     """
     if context is not NO_CONTEXT:
         return dict.fromkeys(contexts, context)

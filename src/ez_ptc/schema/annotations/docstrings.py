@@ -1,4 +1,4 @@
-"""Google, NumPy and Sphinx docstrings: what a function does, and what each parameter is for."""
+"""Google, NumPy and Sphinx docstrings: descriptions of functions and of their parameters."""
 
 import inspect
 import re
@@ -29,10 +29,10 @@ _LAID_OUT: Final = re.compile(r"\s|[-*+•>|#]|\d+[.)]|\.\. |```")
 
 
 def docstring_of(function: Callable[..., object]) -> str:
-    """Return the docstring of anything that can be called, cleaned of its indentation; nothing where there is none."""
+    """Return the docstring of a callable without indentation, or "" if there is none."""
     if inspect.isroutine(function) or isinstance(function, type):
         text = inspect.getdoc(function)
-    else:  # a `partial` or an object that can be called has the docstring of its class, which is about something else
+    else:  # a `partial` or a callable object has its class's docstring, which describes the class
         inner = innermost(function)
         is_object = getattr(inner, "__name__", None) == "__call__"
         text = inner.__doc__ or (type(function).__doc__ if is_object else None)
@@ -40,10 +40,10 @@ def docstring_of(function: Callable[..., object]) -> str:
 
 
 def prose(docstring: str) -> str:
-    """Return what a docstring says apart from its sections: the first paragraph, then the rest of the prose.
+    """Return a docstring without its sections: the summary, then the remaining prose.
 
-    Lines that are wrapped within a paragraph are joined; lists, code and tables stay as they are. `docstring` is
-    cleaned of its indentation (`inspect.cleandoc`). Sections are those of the three styles, whatever their place.
+    Wrapped lines of a paragraph are joined; lists, code and tables stay. `docstring` has no indentation
+    (`inspect.cleandoc`). Sections of all three styles are recognized in any position.
     """
     lines = docstring.splitlines()
     kept: list[str] = []
@@ -59,10 +59,10 @@ def prose(docstring: str) -> str:
 
 
 def parameter_texts(docstring: str) -> dict[str, str]:
-    """Return what a docstring says about each parameter, by its name.
+    """Return a docstring's description of each parameter, by name.
 
-    Understands Google, NumPy, Sphinx and Epydoc sections; a docstring that none of them fits has nothing to say. An
-    entry that is not written as its style asks for spoils none of the others.
+    Understands Google, NumPy, Sphinx and Epydoc sections; other docstrings have no descriptions. A malformed entry does
+    not affect the others.
     """
     texts: dict[str, str] = {}
     for part, style in _parts(docstring):
@@ -78,7 +78,7 @@ def parameter_texts(docstring: str) -> dict[str, str]:
 
 
 def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
-    """Yield the entries of Google's sections about parameters one by one, and then all the rest."""
+    """Yield the entries of Google's parameter sections one by one, and then the rest."""
     lines = docstring.splitlines()
     rest: list[str] = []
     number = 0
@@ -91,14 +91,14 @@ def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
                 yield f"It.\n\nArgs:\n{indent(_BULLET.sub('', entry, count=1), '    ')}", DocstringStyle.GOOGLE
             number = end
         elif rest and _UNDERLINE.fullmatch(line.strip()) and _NUMPY.fullmatch(rest[-1]):
-            rest.append("-" * len(rest[-1]))  # the parser asks for as many as the title has letters
+            rest.append("-" * len(rest[-1]))  # the parser expects an underline as long as the title
         elif not (_FIELD.match(line) and line.startswith(":") and line.count(":") == 1):
             rest.append(line)
     yield "\n".join(rest), DocstringStyle.AUTO
 
 
 def _section_end(lines: list[str], start: int) -> int | None:
-    """Return the number of the line after the section that begins at `start`, or None where none begins."""
+    """Return the line number after the section beginning at `start`, or None if no section begins there."""
     line = lines[start].rstrip()
     following = lines[start + 1].strip() if start + 1 < len(lines) else ""
     if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):

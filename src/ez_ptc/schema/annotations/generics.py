@@ -1,4 +1,4 @@
-"""Types with something within them replaced: type variables, `Self`, or whatever a caller finds."""
+"""Replacing parts of types: type variables, `Self`, or any part a function selects."""
 
 import inspect
 import typing
@@ -10,18 +10,18 @@ import typing_extensions
 
 __all__ = ["is_alias", "is_hashable", "rebuilt", "substitute", "variables_of_method", "variables_of_type"]
 
-# The one of `typing` is of Python 3.12, and may be another class than the one that stands in for it before.
+# Python 3.12 has the class in `typing`, which may differ from the backport.
 _ALIASES: Final = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 _SELF: Final[tuple[object, ...]] = tuple(vars(module)["Self"] for module in (typing, typing_extensions))
 
 
 def is_alias(kind: object) -> bool:
-    """Whether a type is one of a `type` statement, or of `TypeAliasType`."""
+    """Return whether a type is an alias made by a `type` statement or by `TypeAliasType`."""
     return isinstance(kind, _ALIASES)
 
 
 def is_hashable(annotation: object) -> bool:
-    """Whether a type can be looked up: one with a list or a dict in its `Annotated` cannot."""
+    """Return whether a type is hashable; a list or dict in `Annotated` makes it unhashable."""
     try:
         hash(annotation)
     except TypeError:
@@ -30,7 +30,7 @@ def is_hashable(annotation: object) -> bool:
 
 
 def rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
-    """Return a type with what is between its brackets changed, or the type itself where nothing does change."""
+    """Return a type with its type arguments changed, or the type itself if nothing changes."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if not arguments or origin is Literal:
         return annotation
@@ -46,7 +46,7 @@ def rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN4
 
 
 def substitute(annotation: Any, given: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - any form of type
-    """Return a type with what `given` has in place of type variables and the like."""
+    """Return a type with type variables and the like replaced, as `given` says."""
     if not given:
         return annotation
     if isinstance(annotation, TypeVar) or annotation in _SELF:
@@ -55,13 +55,13 @@ def substitute(annotation: Any, given: Mapping[Any, Any]) -> Any:  # noqa: ANN40
 
 
 def variables_of_type(annotation: object) -> dict[Any, Any]:
-    """Return what a generic type says of its type variables, as `Page[int]` does."""
+    """Return the values of a generic type's type variables, such as those of `Page[int]`."""
     parameters = getattr(typing.get_origin(annotation), "__parameters__", ())
     return dict(zip(parameters, typing.get_args(annotation), strict=False))
 
 
 def variables_of_method(function: object) -> dict[Any, Any]:
-    """Return what the object of a bound method says of `Self`, and of the type variables of the method's class."""
+    """Return the type `Self` and the values of the class's type variables, for a bound method."""
     owner: object = getattr(function, "__self__", None)
     if owner is None or inspect.ismodule(owner):
         return {}
@@ -73,7 +73,7 @@ def variables_of_method(function: object) -> dict[Any, Any]:
 
 
 def _variables_of_base(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ANN401 - any class
-    """Return what the variables of a base class are; `given` says what those of the class itself are."""
+    """Return the values of a base class's type variables; `given` has those of the class itself."""
     if home is cls:
         return given
     attributes: dict[str, Any] = cls.__dict__

@@ -1,4 +1,4 @@
-"""Names that Python can write."""
+"""Names that are valid Python identifiers."""
 
 import keyword
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 __all__ = ["MAX_LENGTH", "is_writable", "normal_form"]
 
 MAX_LENGTH: Final = 128
-"""Characters of the longest name that is written as it is."""
+"""The maximum length of a name that is used unchanged."""
 
 
 def is_writable(name: str) -> bool:
-    """Return whether Python can write a name as a variable or a parameter, and reads the same name."""
+    """Return whether a name is a valid variable or parameter name that Python reads unchanged."""
     return (
         name.isidentifier()
         and not keyword.iskeyword(name)
@@ -21,7 +21,7 @@ def is_writable(name: str) -> bool:
 
 
 def normal_form(name: str) -> str:
-    """Return a name in the form that Python reads identifiers in: `find` for one that is written with a ligature."""
+    """Return a name in Python's normal form of identifiers: `find` for a name with a ligature."""
     if name.isascii():
         return name
     from unicodedata import normalize

@@ -1,8 +1,8 @@
-"""The lenient resolver of the published form: any annotation as a type that pydantic describes without refusing it.
+"""The lenient resolver of the published form: any annotation as a type pydantic can describe.
 
-A class with named fields becomes a TypedDict of the fields that its constructor takes: a dataclass, a named tuple, a
-class of attrs or msgspec, a TypedDict of either module. Pydantic's own classes stay. Any other type without a row in
-the published tables is `str`.
+A class with named fields becomes a TypedDict of its constructor's fields: a dataclass, a named tuple, a class of attrs
+or msgspec, or a TypedDict of either module. Pydantic's own classes stay. Any other type without a row in the published
+tables becomes `str`.
 """
 
 import collections
@@ -67,15 +67,15 @@ def plain_types(
 ) -> dict[str, Any]:
     """Return a plain type for each annotation.
 
-    Text and forward references are looked up in `namespace`. A class that describes itself to pydantic is `str` unless
-    it is usable.
+    Text and forward references are looked up in `namespace`. A class with its own pydantic schema becomes `str` unless
+    `is_usable` accepts it.
     """
     simplifier = _Simplifier(namespace, is_usable)
     return {name: simplifier.plain_type(annotation) for name, annotation in annotations.items()}
 
 
 def unwrap(annotation: object) -> object:
-    """Return a type without `Annotated`, `NewType`, `InitVar` and the qualifiers of a field."""
+    """Return a type without `Annotated`, `NewType`, `InitVar` and field qualifiers."""
     while True:
         if typing.get_origin(annotation) in _WRAPPERS:
             annotation = typing.get_args(annotation)[0]
@@ -127,7 +127,7 @@ class _Simplifier:
             value = str
         given = dict(zip(definition.__type_params__, typing.get_args(alias), strict=False))
         plain = self.plain_type(substitute(value, given))
-        # An alias that contains itself has to stay: only by its name can it be referred to.
+        # A recursive alias has to stay, because only its name can refer to it.
         if self._open.pop(alias) and self._is_usable(alias):
             return alias
         return plain
@@ -147,7 +147,7 @@ class _Simplifier:
         return self._collection(cast("type", cls), arguments)
 
     def _tuple(self, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - any form of type
-        if any(map(_is_unpacked, arguments)):  # its length is open, so no item has a type of its own
+        if any(map(_is_unpacked, arguments)):  # its length is open, so single items have no type
             return list[self._union(_item_types(arguments))]
         return tuple[tuple(map(self.plain_type, arguments))]
 
@@ -166,7 +166,7 @@ class _Simplifier:
     def _record(self, annotation: object, cls: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation not in self._records:
             record = self._records[annotation] = empty_typed_dict(cls)
-            record.__pydantic_config__ = LENIENT  # the class's own settings say how it is validated
+            record.__pydantic_config__ = LENIENT  # the class's own settings determine its validation
             given = variables_of_type(annotation)
             entries: dict[str, Any] = {}
             for field in fields_of(cls, _hints(cls, self._namespace)):
@@ -180,7 +180,7 @@ def _hints(cls: Any, namespace: Mapping[str, Any]) -> Mapping[str, object]:  # n
     try:
         return typing.get_type_hints(cls, include_extras=True)
     except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
-        # A class that is local to a function: its module knows neither its neighbors nor the class itself.
+        # A class local to a function: its module has neither its neighbors nor the class itself.
         hints: dict[str, object] = {}
         for base in reversed(cls.__mro__):
             module_names: dict[str, Any] = getattr(sys.modules.get(base.__module__), "__dict__", {})

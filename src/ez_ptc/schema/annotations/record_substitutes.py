@@ -1,4 +1,4 @@
-"""Classes with named fields as what pydantic validates in their place: a TypedDict, or a named tuple."""
+"""Substitutes for classes with named fields, for pydantic to validate: a TypedDict or a named tuple."""
 
 import collections
 import typing
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from ez_ptc.schema.annotations.records import EMPTY, UNKNOWN, Record, RecordField, is_foreign, rename_keys
 from ez_ptc.schema.types import NO_DEFAULT, json_default
 
-__all__ = ["empty_typed_dict", "record_twin", "set_entries"]
+__all__ = ["empty_typed_dict", "record_substitute", "set_entries"]
 
 _LEFT_OUT: Final = object()
 
@@ -20,9 +20,9 @@ _Change = Callable[[Any], Any]
 
 
 def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made at run time
-    """Return a TypedDict by the name of a class and with its docstring, without entries yet.
+    """Return a TypedDict with a class's name and docstring, and no entries yet.
 
-    It is filled later, because its own entries may refer to it.
+    They are set later, because they may refer to the TypedDict itself.
     """
     made: Any = typing_extensions.TypedDict(cls.__name__, {})  # pyright: ignore[reportArgumentType] - named at run time
     made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
@@ -35,19 +35,19 @@ def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made a
 
 
 def set_entries(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 - a class that is made at run time
-    """Give a TypedDict its entries, each `Required[...]` or `NotRequired[...]`."""
+    """Set the entries of a TypedDict, each `Required[...]` or `NotRequired[...]`."""
     made.__annotations__ = dict(entries)
     made.__required_keys__ = frozenset(name for name, hint in entries.items() if typing.get_origin(hint) is Required)
     made.__optional_keys__ = frozenset(entries) - made.__required_keys__
 
 
-def record_twin(record: Record) -> tuple[Any, Callable[[_Change], None]]:
-    """Return the twin of a class, and what fills it with the types of its fields, each changed.
+def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
+    """Return the substitute of a class, and a function that sets the types of its fields, each changed.
 
-    What the twin validates is passed to the class, as far as it was sent: defaults are the class's own.
+    The validated fields are passed to the class; omitted ones get the class's own defaults.
     """
     made = _empty_named_tuple(record) if record.is_array else empty_typed_dict(record.cls)
-    if is_foreign(record.cls):  # the settings of a class around it are nothing to it
+    if is_foreign(record.cls):  # the settings of an enclosing class do not apply to it
         made.__pydantic_config__ = ConfigDict(extra="forbid") if record.is_closed else ConfigDict()
 
     def fill(change: _Change) -> None:
@@ -61,10 +61,10 @@ def record_twin(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 
 
 class _Builder:
-    """Turns the fields that a twin has validated into a value of the class."""
+    """Creates an instance of the class from the validated fields of its substitute."""
 
     keeps_keys: Final = True
-    """Whether it leaves the keys of a record as they are, unlike other validators around one may do."""
+    """Whether it leaves the keys of a record unchanged, unlike validators around one may do."""
 
     def __init__(self, record: Record) -> None:
         self._cls = record.cls
@@ -75,7 +75,7 @@ class _Builder:
         self._made = record.made - self._keys.keys()
         self._skipped = len(_all_fields(record)) - len(record.fields)
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return self._cls.__name__
 
     def __call__(self, value: object, validate: Callable[[object], Any]) -> object:
@@ -91,13 +91,13 @@ class _Builder:
         try:
             return self._cls(**{name: item for name, item in given if item is not _LEFT_OUT})
         except (TypeError, ValueError) as error:
-            # Validators of attrs raise both, with their words first; pydantic expects a ValueError.
+            # Validators of attrs raise various exceptions with the message first; pydantic expects a ValueError.
             words: object = error.args[0] if error.args else error
             raise ValueError(str(words)) from error
 
 
 def _all_fields(record: Record) -> tuple[RecordField, ...]:
-    """Return the fields, after the tag where there is one."""
+    """Return the fields, after the tag if there is one."""
     if record.tag is None:
         return record.fields
     key, value = record.tag
@@ -139,6 +139,6 @@ def _entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any fo
 
 
 def _validate(value: object, validate: Callable[[object], object]) -> object:
-    # The class converts it itself, and expects what it was sent.
+    # The class converts the value itself, and expects the original.
     validate(value)
     return value

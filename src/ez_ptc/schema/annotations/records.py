@@ -1,4 +1,4 @@
-"""Classes with named fields, read without importing the libraries that make them, attrs and msgspec among them."""
+"""Reading classes with named fields, attrs and msgspec included, without importing their libraries."""
 
 import dataclasses
 import inspect
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 EMPTY: Final = inspect.Parameter.empty
-"""Stands where a field has no default."""
+"""The default of a field without one."""
 
 READ_ONLY: Final = (typing_extensions.ReadOnly, getattr(typing, "ReadOnly", typing_extensions.ReadOnly))
 
 UNKNOWN: Final = object()
-"""Stands where a field has a default that is made anew for each value."""
+"""The default of a field whose default is created for each instance."""
 
-# What msgspec's constraints are called in pydantic.
+# pydantic's names of msgspec's constraints.
 _CONSTRAINTS: Final = (
     "gt",
     "ge",
@@ -56,9 +56,9 @@ _CONSTRAINTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RecordField:
-    """A field: `key` is its name in JSON, `argument` the constructor's, `attribute` an object's where it is another.
+    """A field: `key` is its name in JSON, `argument` the constructor's, `attribute` the instance's if it differs.
 
-    `converts` says that the class converts it.
+    `converts` says that the class converts the value.
     """
 
     key: str
@@ -73,8 +73,8 @@ class RecordField:
 class Record:
     """A class by its fields.
 
-    `tag` is a further key with the value that it must have. `is_closed` says that its schema names no other keys,
-    `is_array` that its JSON is an array of the fields in their order. `made` are those that the class fills.
+    `tag` is an additional key with a fixed value. `is_closed` says that its schema forbids other keys, `is_array` that
+    its JSON is an array of the fields in order. `made` are the fields the class fills itself.
     """
 
     cls: type
@@ -86,28 +86,28 @@ class Record:
 
 
 def is_foreign(kind: object) -> bool:
-    """Whether a type is a class of attrs or msgspec."""
+    """Return whether a type is a class of attrs or msgspec."""
     return isinstance(kind, type) and (hasattr(kind, "__attrs_attrs__") or hasattr(kind, "__struct_config__"))
 
 
 def is_typed_dict(kind: object) -> bool:
-    """Whether a type is a TypedDict class, by `typing` or by typing_extensions."""
+    """Return whether a type is a TypedDict, by `typing` or typing_extensions."""
     return typing.is_typeddict(kind) or typing_extensions.is_typeddict(kind)
 
 
 def is_named_tuple(kind: object) -> bool:
-    """Whether a type is a named tuple class."""
+    """Return whether a type is a named tuple class."""
     fields: object = getattr(kind, "_fields", None)
     return isinstance(kind, type) and issubclass(kind, tuple) and fields is not None
 
 
 def is_plain_dataclass(kind: object) -> bool:
-    """Whether a type is a dataclass, and not one of pydantic's."""
+    """Return whether a type is a dataclass, but not one of pydantic's."""
     return isinstance(kind, type) and dataclasses.is_dataclass(kind) and not hasattr(kind, "__pydantic_fields__")
 
 
 def has_fields(cls: object) -> bool:
-    """Whether `fields_of` can read a type."""
+    """Return whether `fields_of` can read a type."""
     return is_typed_dict(cls) or is_named_tuple(cls) or is_plain_dataclass(cls) or is_foreign(cls)
 
 
@@ -115,16 +115,16 @@ def typed_dict_entry(cls: Any, name: str, hint: Any) -> tuple[Any, bool]:  # noq
     """Return the type of a TypedDict's entry without qualifiers, and whether it is required."""
     is_required = name in cls.__required_keys__
     while (qualifier := typing.get_origin(hint)) in (Required, NotRequired, *READ_ONLY):
-        # The class has not seen those that are postponed.
+        # The class does not evaluate postponed ones.
         is_required = {Required: True, NotRequired: False}.get(cast("Any", qualifier), is_required)
         hint = typing.get_args(hint)[0]
     return hint, is_required
 
 
 def fields_of(cls: Any, hints: Mapping[str, Any]) -> tuple[RecordField, ...]:  # noqa: ANN401 - a class of any kind
-    """Return the fields that the constructor of a class takes; `hints` are their types, resolved.
+    """Return the fields of a class's constructor; `hints` are their resolved types.
 
-    A key of a TypedDict that need not be there has a default that nobody knows.
+    An optional key of a TypedDict has an unknown default.
     """
     if is_typed_dict(cls):
         entries = ((name, *typed_dict_entry(cls, name, hint)) for name, hint in hints.items())
@@ -143,7 +143,7 @@ def fields_of(cls: Any, hints: Mapping[str, Any]) -> tuple[RecordField, ...]:  #
 
 
 def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
-    """Read a class that is no TypedDict; `hints` are the types of its fields, resolved."""
+    """Read a class other than a TypedDict; `hints` are the resolved types of its fields."""
     fields = fields_of(cls, hints)
     if is_named_tuple(cls):
         return Record(cls, fields, is_array=True)
@@ -159,18 +159,18 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
 
 
 def _struct_default(default: object) -> object:
-    """Return a default; msgspec has stand-ins where there is none and where one is made anew."""
+    """Return a default; msgspec has markers for no default and for a created one."""
     name = type(default).__name__ if type(default).__module__.startswith("msgspec") else ""
     return {"NoDefaultType": EMPTY, "Factory": UNKNOWN, "UnsetType": UNKNOWN}.get(name, default)
 
 
 def is_struct_meta(metadata: object) -> bool:
-    """Whether something in an `Annotated` is a constraint of msgspec's."""
+    """Return whether an `Annotated` item is a constraint of msgspec."""
     return type(metadata).__module__.startswith("msgspec") and type(metadata).__name__ == "Meta"
 
 
 def field_info(meta: object) -> FieldInfo:
-    """Return a constraint of msgspec's as one of pydantic's."""
+    """Return a constraint of msgspec as pydantic's."""
     given: dict[str, Any] = {name: getattr(meta, name, None) for name in _CONSTRAINTS}
     given["json_schema_extra"] = getattr(meta, "extra_json_schema", None)
     return Field(**{name: item for name, item in given.items() if item is not None})
@@ -189,7 +189,7 @@ def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa
 
 
 def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a class of attrs
-    """Return a field with the type that its converter takes, which attrs puts on the constructor if it knows it."""
+    """Return a field with its converter's parameter type; attrs puts it on the constructor if known."""
     if not field.converts:
         return field
     try:
@@ -224,6 +224,6 @@ def _dataclass_default(field: "dataclasses.Field[object]") -> object:
 def rename_keys(
     given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
 ) -> dict[object, object]:
-    """Return a dict with other names for some keys, where it has none of those yet, and without those in `made`."""
+    """Return a dict with some keys renamed, unless the new name is present, and without those in `made`."""
     others = {key: names.get(cast("str", key), key) for key in given if key not in made}
     return {key if others[key] in given else others[key]: given[key] for key in others}

@@ -1,4 +1,4 @@
-"""Annotations as the types that they name, looked up where a function was defined."""
+"""Resolving annotations to types, by the names visible at a function's definition."""
 
 import builtins
 import functools
@@ -16,7 +16,7 @@ _AnyCallable = Callable[..., object]
 
 
 def alias_value(alias: Any) -> Any:  # noqa: ANN401 - any form of type
-    """Return what a type alias stands for, or Any where that cannot be said: it may use a name that is not there."""
+    """Return the value of a type alias, or Any if it uses an undefined name."""
     try:
         return alias.__value__
     except Exception:  # noqa: BLE001 - it is an expression and may raise anything
@@ -24,7 +24,7 @@ def alias_value(alias: Any) -> Any:  # noqa: ANN401 - any form of type
 
 
 def innermost(function: _AnyCallable) -> _AnyCallable:
-    """Return the function in which the code is: behind `partial`, `functools.wraps`, bound methods and `__call__`."""
+    """Return the function that has the code: behind `partial`, `functools.wraps`, bound methods and `__call__`."""
     while True:
         if isinstance(function, functools.partial):
             function = cast("functools.partial[object]", function).func
@@ -39,10 +39,10 @@ def innermost(function: _AnyCallable) -> _AnyCallable:
 
 
 def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, Any]:
-    """Return every name that an annotation of an innermost function may use; nearer definitions hide farther ones.
+    """Return all names an annotation of an innermost function may use; nearer definitions hide farther ones.
 
-    They are its module's, those of the functions and classes around it that are running now, and the variables that it
-    closes over. Classes within the class of `owner`, whose method it is, are there where nothing else has their name.
+    These are the names of its module, of the running functions and classes around it, and its closure variables.
+    Classes nested in the class of `owner`, a method, are included if nothing else has their name.
     """
     names: dict[str, Any] = _classes_within(owner)
     module = sys.modules.get(getattr(function, "__module__", None) or "")
@@ -54,32 +54,32 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 names[name] = cell.cell_contents
-            except ValueError:  # a variable that has no value yet
+            except ValueError:  # a variable without a value yet
                 continue
     return names
 
 
 def resolve(annotation: object, names: dict[str, Any]) -> object:
-    """Evaluate an annotation, and what is still text within it.
+    """Evaluate an annotation and the text within it.
 
-    The text is an expression: this raises whatever that raises.
+    The text is an expression, so this may raise any exception.
     """
     if annotation is _EMPTY or annotation is None:
         return annotation
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return annotation
     if isinstance(annotation, str):
-        # As in the body of a class, where `Final` may stand too.
+        # As in a class body, where `Final` is allowed too.
         annotation = ForwardRef(annotation, is_argument=False, is_class=True)
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     return typing.get_type_hints(holder, names, include_extras=True)["it"]
 
 
 def resolve_leniently(annotation: object, names: dict[str, Any], known: dict[str, Any]) -> object:
-    """Evaluate an annotation in which names may be missing, as those imported for type checkers only are.
+    """Evaluate an annotation with undefined names, such as those imported for type checkers only.
 
-    What is missing is looked for in `known`, whatever module it would be of, and is else a class of its own. Returns
-    the annotation as it is where that does not help.
+    An undefined name is looked up in `known`, without its module, and otherwise becomes a class of its own. Returns the
+    annotation itself if that does not help.
     """
     try:
         return resolve(annotation, _LenientNames(names, known))
@@ -89,7 +89,7 @@ def resolve_leniently(annotation: object, names: dict[str, Any], known: dict[str
 
 class _LenientNames(dict[str, Any]):
     def __init__(self, names: dict[str, Any], known: dict[str, Any]) -> None:
-        # Builtins are looked up in here first, so they must be in here.
+        # Builtins are looked up here first, so they must be included.
         super().__init__({**vars(builtins), **names})
         self._known = known
 
@@ -98,7 +98,7 @@ class _LenientNames(dict[str, Any]):
 
 
 class _StandIn(type):
-    """The class of stand-ins, which have every attribute and can be subscribed."""
+    """The metaclass of stand-ins, which have every attribute and can be subscripted."""
 
     known: dict[str, Any]
 
@@ -127,7 +127,7 @@ def _classes_within(owner: object) -> dict[str, Any]:
 
 
 def _frames_around(function: _AnyCallable) -> Iterator[types.FrameType]:
-    """Yield the running frames of the functions and classes in whose text the function stands, nearest first."""
+    """Yield the running frames of the functions and classes around a function, nearest first."""
     around: set[str] = set()
     outer = getattr(function, "__qualname__", "").rpartition(".")[0]
     while outer:

@@ -1,4 +1,4 @@
-"""A function's signature: its parameters with their types resolved, and the line of Python that a model reads."""
+"""A function's signature: its parameters with resolved types, and its Python text for a model."""
 
 import inspect
 import re
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 EMPTY: Final = inspect.Parameter.empty
-"""Stands where there is no annotation or no default."""
+"""No annotation, or no default."""
 
 LEFT_OUT: Final = object()
-"""Stands for the default of what may be left out and has none."""
+"""The default of an optional parameter without a default value."""
 
 _UNPACKS: Final = (typing.Unpack, typing_extensions.Unpack)
 _DEFAULT_WIDTH: Final = 80
@@ -48,17 +48,16 @@ _AnyCallable = Callable[..., object]
 
 
 class TypeText(str):
-    """A type that is written already, as `type_text` does."""
+    """A type that is text already, as from `type_text`."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: `annotation` and `default` are `EMPTY` where there is none.
+    """One parameter; `annotation` and `default` are `EMPTY` if there is none.
 
-    No model may pass a `hidden` one, whose annotation names a type that is not there, nor one that the host fills
-    (`is_context`).
+    Models may not pass a `hidden` parameter, whose annotation names an undefined type, or a context parameter.
     """
 
     name: str
@@ -78,7 +77,7 @@ class Parameter:
 class Signature:
     """A function's parameters without `*args` and `**kwargs`, and its return annotation.
 
-    `namespace` has the names that annotations inside the annotated types may refer to.
+    `namespace` has the names that annotations within the annotated types may use.
     """
 
     parameters: tuple[Parameter, ...]
@@ -86,7 +85,7 @@ class Signature:
     namespace: dict[str, Any]
 
     def with_spellings(self, spellings: Mapping[str, str]) -> "Signature":
-        """Return the same with other names for some parameters."""
+        """Return a copy with some parameters renamed."""
         if not spellings:
             return self
         parameters = (
@@ -96,14 +95,13 @@ class Signature:
 
 
 def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) -> Signature:
-    """Read the signature of anything that can be called, with postponed annotations and forward references resolved.
+    """Read the signature of a callable, with postponed annotations and forward references resolved.
 
-    Names are looked up where the function was defined: its module, the variables it closes over, and the functions and
-    classes around it that are running now. Raises `SchemaError`, which speaks of the function as `name`, for what has
-    no signature, for an annotation that cannot be resolved and for a method without its object. A return annotation
-    that cannot be resolved stays as it is written.
+    Names are looked up where the function was defined: in its module, its closure, and the running functions and
+    classes around it. Raises `SchemaError`, which calls the function `name`, if there is no signature, if an annotation
+    cannot be resolved, and for a method without its object. A return annotation that cannot be resolved stays text.
 
-    With `lenient`, an unresolved name is a class of its own, `Self` and type variables stay, and `**kwargs` has no
+    With `lenient`, an undefined name becomes a class of its own, `Self` and type variables stay, and `**kwargs` has no
     entries.
     """
     try:
@@ -122,10 +120,9 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
 
 
 def signature_text(name: str, signature: Signature) -> str:
-    """Write a signature as the Python that a model reads: `get_weather(location: str, unit: str = 'celsius') -> dict`.
+    """Return a signature as Python text for a model: `get_weather(location: str, unit: str = 'celsius') -> dict`.
 
-    Types have no module in front of them, and postponed annotations read like others. A default that is no plain value
-    is `...`.
+    Types have no module names, and postponed annotations look like others. A default other than a plain value is `...`.
     """
     parts: list[str] = []
     by_position_only = False
@@ -147,10 +144,9 @@ def signature_text(name: str, signature: Signature) -> str:
 
 
 def annotation_text(annotation: object) -> str:
-    """Write a type as Python does, without modules: `list[dict]`, `str | None`, `Literal['a', 'b']`.
+    """Return a type as Python text, without module names: `list[dict]`, `str | None`, `Literal['a', 'b']`.
 
-    A `NewType` is what it stands for, since its name is known to nobody who reads the text, and so is a type variable
-    with a bound.
+    A `NewType` is written as its base type, whose name the reader knows, and a bound type variable as its bound.
     """
     annotation = _unwrap(annotation)
     if (text := _SPELLED.get(annotation) if is_hashable(annotation) else None) is not None:
@@ -216,7 +212,7 @@ def _name_text(annotation: object) -> str:
 
 
 def literal_text(value: object) -> str:
-    """Write one value of a `Literal`; an Enum's member is its value."""
+    """Return one value of a `Literal` as text; an Enum member as its value."""
     return repr(cast("object", value.value) if isinstance(value, Enum) else value)
 
 
@@ -244,7 +240,10 @@ class _Reader:
         self._is_by_position = _passes_by_position(function)
 
     def parameters(self, parameter: inspect.Parameter) -> list[Parameter]:
-        """Return what a parameter is to a caller: itself, the entries of a TypedDict, or nothing for other `**more`."""
+        """Return a parameter as callers see it: itself, or the entries of a `**kwargs` TypedDict.
+
+        Other `**kwargs` have none.
+        """
         if parameter.kind in _VARIADIC:
             return [] if self._is_lenient else self._entries(parameter)
         annotation, hidden = self._resolve(parameter)
@@ -276,12 +275,12 @@ class _Reader:
         ]
 
     def _resolve(self, parameter: inspect.Parameter) -> tuple[object, bool]:
-        """Return the type of a parameter, and whether it is unknown and kept from the model for that."""
+        """Return the type of a parameter, and whether it is undefined and so hidden from models."""
         if self._is_lenient:
             return resolve_leniently(parameter.annotation, self.names, {"Context": Context}), False
         try:
             return substitute(resolve(parameter.annotation, self.names), self._given), False
-        except Exception as error:  # the text of an annotation is an expression and may raise anything
+        except Exception as error:  # a textual annotation is an expression and may raise anything
             lenient = resolve_leniently(parameter.annotation, self.names, {"Context": Context})
             if is_context(lenient):
                 return lenient, False
@@ -296,10 +295,11 @@ class _Reader:
 
 
 def _passes_by_position(function: _AnyCallable) -> bool:
-    """Whether a wrapper takes by position only what the function in it takes by name as well."""
+    """Return whether a wrapper takes positional-only parameters that the wrapped function also takes by name."""
     if not hasattr(function, "__wrapped__"):
         return False
-    if hasattr(function, "dispatch") and hasattr(function, "registry"):  # `singledispatch` looks at the first one
+    # `singledispatch` needs the first argument by position.
+    if hasattr(function, "dispatch") and hasattr(function, "registry"):
         return True
     try:
         own = inspect.signature(function, follow_wrapped=False).parameters.values()

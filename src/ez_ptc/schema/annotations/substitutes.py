@@ -1,8 +1,8 @@
-"""Twins: types that pydantic takes, in place of types that it refuses or describes otherwise than we do.
+"""Substitutes: types pydantic accepts, for types it refuses or describes differently.
 
-Pydantic knows nothing of attrs and msgspec, of `Collection` and of bytearrays, and before Python 3.12 it refuses
-`typing.TypedDict`, which most people use. Their twins validate the same, and what contains one of them (a generic, a
-dataclass, a named tuple) has a twin then as well. What a twin validates becomes a value of the type itself.
+Pydantic does not know attrs, msgspec, `Collection` and bytearrays, and before Python 3.12 it refuses
+`typing.TypedDict`. Their substitutes validate equally, and a type that contains one of them (a generic, a dataclass, a
+named tuple) has a substitute too. A validated value is then converted to the type itself.
 """
 
 import collections
@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
 from ez_ptc.schema.annotations.generics import is_alias, is_hashable, rebuilt, substitute, variables_of_type
-from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, record_twin, set_entries
+from ez_ptc.schema.annotations.record_substitutes import empty_typed_dict, record_substitute, set_entries
 from ez_ptc.schema.annotations.records import (
     READ_ONLY,
     field_info,
@@ -31,7 +31,7 @@ from ez_ptc.schema.annotations.records import (
     typed_dict_entry,
 )
 
-__all__ = ["is_record", "own_text", "own_texts", "twin", "twin_maker"]
+__all__ = ["is_record", "own_text", "own_texts", "twin", "substitute_maker"]
 
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 
@@ -40,7 +40,7 @@ def _without_factory(value: dict[Any, Any]) -> dict[Any, Any]:
     return collections.defaultdict(None, value)
 
 
-# What a type is described and validated as, and what makes its value of that.
+# The type to describe and validate, and the conversion of its value.
 _SUBSTITUTES: Final[Mapping[object, Any]] = {
     typing.LiteralString: str,
     typing_extensions.LiteralString: str,
@@ -53,35 +53,35 @@ _STREAMS: Final = (collections.abc.Iterator, collections.abc.Generator)
 
 
 def twin(annotation: object, *, namespace: dict[str, Any], records: bool = False) -> Any:  # noqa: ANN401 - any form of type
-    """Return the annotation, or its twin where pydantic would not take it as it is.
+    """Return the annotation, or its substitute if pydantic would not accept it.
 
-    With `records`, each class with named fields has a twin: the dict that a reader sees, good for describing only.
-    `namespace` has names that annotations within classes may use where their modules do not know them. Raises what the
-    annotations of a class do that cannot be resolved.
+    With `records`, every class with named fields has a substitute, the dict a reader sees, for describing only.
+    `namespace` has names that annotations within classes may use in addition to their modules'. Raises as the
+    resolution of class annotations does.
     """
     return _Twins(namespace, records=records).of(annotation)
 
 
-def twin_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
-    """Return what does the same for several annotations, each class with one twin for all of them."""
+def substitute_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
+    """Return a function that does the same for several annotations, with one substitute per class."""
     return _Twins(namespace, records=False).of
 
 
 def is_record(kind: object) -> bool:
-    """Whether a type has named fields: a TypedDict, a dataclass, a named tuple or a pydantic model."""
+    """Return whether a type has named fields: a TypedDict, dataclass, named tuple or pydantic model."""
     cls: object = typing.get_origin(kind) or kind
     tests = (is_typed_dict, dataclasses.is_dataclass, is_named_tuple, _is_model)
     return isinstance(cls, type) and any(test(cls) for test in tests)
 
 
 def own_text(annotation: object) -> str | None:
-    """Return the last text in an annotation."""
+    """Return the last text in an annotation, or None."""
     texts = own_texts(annotation)
     return texts[-1] if texts else None
 
 
 def own_texts(annotation: object) -> list[str]:
-    """Return the texts in an annotation: as they are, in a `Field` or in a `Doc`."""
+    """Return the texts in an annotation: plain, in a `Field` or in a `Doc`."""
     if typing.get_origin(annotation) is not Annotated:
         return []
     texts = map(_text_of, typing.get_args(annotation)[1:])
@@ -100,16 +100,16 @@ def _is_model(kind: object) -> bool:
 
 
 def _is_unset(kind: object) -> bool:
-    # Stands for a field of msgspec's that was left out, which JSON has no value for.
+    # msgspec's marker of an omitted field, a value JSON does not have.
     return isinstance(kind, type) and (kind.__module__, kind.__name__) == ("msgspec", "UnsetType")
 
 
 def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
-    """Return what stands for a type that pydantic does not know or that is no type of values; None for others."""
+    """Return the substitute for a type unknown to pydantic or without values; None for others."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     kind = origin or annotation
     item = arguments[0] if arguments else Any
-    if kind in _LISTS or (kind is collections.abc.Sequence and item is Any):  # pydantic takes text for the latter
+    if kind in _LISTS or (kind is collections.abc.Sequence and item is Any):  # pydantic accepts text for the latter
         return list[item]
     if kind in _STREAMS:
         return Annotated[list[item], AfterValidator(iter)]
@@ -154,7 +154,7 @@ class _Twins:
 
     def _of_alias(self, annotation: Any, alias: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation not in self._known:
-            self._known[annotation] = annotation  # where it refers to itself
+            self._known[annotation] = annotation  # for references to itself
             given = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
             value = substitute(alias.__value__, given)
             changed = self.of(value)
@@ -174,7 +174,7 @@ class _Twins:
             made = self._known[annotation] = empty_typed_dict(cls)
             set_entries(made, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
         else:
-            self._known[annotation], fill = record_twin(record_of(cls, hints))
+            self._known[annotation], fill = record_substitute(record_of(cls, hints))
             fill(self.of)
         return self._known[annotation]
 
@@ -186,7 +186,7 @@ class _Twins:
         return NotRequired[changed]
 
     def _reaches(self, annotation: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
-        """Whether there is something in a type that has a twin."""
+        """Return whether a type contains one that has a substitute."""
         if is_hashable(annotation):
             if annotation in seen:
                 return False
@@ -221,7 +221,7 @@ class _Twins:
             cls = typing.get_origin(annotation) or annotation
             try:
                 hints = typing.get_type_hints(cls, include_extras=True)
-            except NameError:  # a class that is local to a function: its module does not know its neighbours
+            except NameError:  # a class local to a function: its module does not have its neighbors
                 names = {**self._namespace, cls.__name__: cls}
                 hints = typing.get_type_hints(cls, localns=names, include_extras=True)
             given = variables_of_type(annotation)
@@ -230,7 +230,7 @@ class _Twins:
 
 
 def _is_meant_for_others(annotation: object) -> bool:
-    """Whether an `Annotated` has something to say that pydantic does not read."""
+    """Return whether an `Annotated` has items that pydantic does not read."""
     if typing.get_origin(annotation) is not Annotated:
         return False
     is_untold = own_text(annotation) is not None and not _is_said(annotation)
@@ -247,7 +247,7 @@ def _convert_constraints(annotation: Any) -> Any:  # noqa: ANN401 - any form of 
 
 
 def _is_said(annotation: object) -> bool:
-    """Whether an annotation's text is in a `Field` already, where pydantic finds it."""
+    """Return whether an annotation's text is in a `Field`, where pydantic finds it."""
     metadata = typing.get_args(annotation)[1:]
     return any(isinstance(item, FieldInfo) and item.description == own_text(annotation) for item in metadata)
 

@@ -1,4 +1,4 @@
-"""The arguments of one call, checked against a function's parameters and made into the types that it asks for."""
+"""Checking the arguments of one call against a function's parameters, and converting them to its types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ _TOO_COSTLY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """What to call the function with: `function(*call.args, **call.kwargs)`.
+    """The arguments to call the function with: `function(*call.args, **call.kwargs)`.
 
-    `repairs` has a sentence for each slip of the model that was put right.
+    `repairs` has a sentence for each mistake of the model that was repaired.
     """
 
     args: tuple[object, ...]
@@ -38,10 +38,9 @@ class ArgumentBinder:
     """Binds the arguments of a call to the parameters of one function.
 
     `fields` are its parameters in order, `positional` the names of those that may be passed by position, `nullable`
-    those that become None when they are left out although they have no default. `contexts` has those that the host
-    fills, with what they get from a host that passes no context, `by_position_only` those that must be passed by
-    position, with their defaults. `validation` checks and converts a dict of all arguments, `places` says what it
-    wants where.
+    those without a default that become None when omitted. `contexts` maps the context parameters to their defaults,
+    `by_position_only` the positional-only ones. `validation` checks and converts a dict of all arguments, `places`
+    knows the expected type at each path.
     """
 
     tool: str
@@ -54,10 +53,10 @@ class ArgumentBinder:
     places: Places
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
-        """Check and convert what a caller passed by position and by name, and add the host's context.
+        """Check and convert a caller's arguments, and add the host's context.
 
-        Every parameter may be passed by name. Raises `ArgumentsError` that names everything that is wrong at once, and
-        TypeError for a host that passes no context where one is needed.
+        Every parameter may be passed by name. Raises `ArgumentsError` with all problems, and TypeError if the host
+        passes no context although one is needed.
         """
         given = self._by_name(args, kwargs) if args else cast("dict[str, object]", kwargs)
         sentences: tuple[str, ...] = ()
@@ -81,11 +80,11 @@ class ArgumentBinder:
         return BoundCall((), values, sentences)
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        """Return whether `bind` takes a few milliseconds at most, and runs no foreign code."""
         return self.validation.is_ready and is_little(args, kwargs) and not self.validation.runs_code
 
     def _by_name(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
-        """Return all arguments by name; None where there are too many, or one is given twice."""
+        """Return all arguments by name; None if there are too many, or one is passed twice."""
         joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
         if len(joined) == len(args) + len(kwargs):
             return joined
@@ -100,7 +99,7 @@ class ArgumentBinder:
     def _repair(
         self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None
     ) -> tuple[dict[str, object], tuple[str, ...]]:
-        """Put right what can be. Raises ArgumentsError that says everything that is wrong."""
+        """Repair what can be repaired. Raises ArgumentsError with all remaining problems."""
         complaints = Complaints(self.fields, self.places.names_at)
         values = complaints.of_names(self.positional, args, kwargs)
         mending: Repaired | None = None
@@ -124,7 +123,7 @@ class ArgumentBinder:
         raise ArgumentsError(message, problems=problems) from None
 
     def _complain_of_each(self, complaints: Complaints, values: Mapping[str, object]) -> None:
-        # Missing arguments have been told of, and those of pydantic's errors that are about them are left out.
+        # Missing arguments have been reported; pydantic's errors about them are skipped.
         for name, value in values.items():
             try:
                 mending = repair_values({name: value}, None, self.validation, self.places)

@@ -1,16 +1,15 @@
 """Core schemas whose validation takes time and memory in proportion to the value.
 
-Theory of operation. Pydantic tries every branch of a union at every level, so where unions lie within unions the cost
-of a value grows exponentially with its depth: 140 characters can take hours, and there is an error for each path. Three
-things bound it, and a limit of CPU time (`run_within`) ends what is left over:
+Theory of operation. Pydantic tries every branch of a union at every level, so the cost of nested unions grows
+exponentially with the depth of a value: 140 characters can take hours, with an error for each path. Three measures
+bound it, and a limit of CPU time (`run_within`) ends the rest:
 
-- A union within another one (or within itself) is validated once for each value. `_Repeated` stands in its place, keeps
-  the outcome, and hands it to every branch that asks. It has a validator of its own, so that an inner value does not
-  count when pydantic compares the branches around it. Where many errors say that a value fits no branch, they become
-  one.
-- A list or a dict stops at its first wrong item (`fail_fast`). All errors are asked for again where they are few.
-- What becomes a set or the key of a dict is looked at before pydantic adds it. Hashes of numbers are known in advance,
-  and adding thousands of equal ones takes the square of their number.
+- A union within another one (or within itself) is validated once for each value. `_Repeated` replaces it, keeps the
+  outcome, and returns it to every branch that asks. It has a validator of its own, so that an inner value does not
+  count when pydantic compares the outer branches. If many errors say that a value fits no branch, they become one.
+- A list or a dict stops at its first wrong item (`fail_fast`). All errors are collected again if they are few.
+- Members of a set and keys of a dict are checked before pydantic adds them. Hashes of numbers are predictable, and
+  adding thousands of equal ones takes quadratic time.
 """
 
 import gc
@@ -31,16 +30,16 @@ __all__ = ["Bounds", "TooCostlyError", "run_within"]
 R = TypeVar("R")
 
 _MAX_LEVELS: Final = 32
-"""Levels of unions within one another; each takes about 15 KB of the thread's stack."""
+"""The maximum depth of nested unions; each level takes about 15 KB of the thread's stack."""
 _STEPS: Final = 8
-"""Steps from one look at the clock to the next."""
+"""The number of steps between two readings of the clock."""
 _MAX_ERRORS: Final = 10
 _MAX_COLLISIONS: Final = 50
 _METERED: Final = frozenset({"dataclass", "model", "tagged-union", "typed-dict", "union"})
 _UNIONS: Final = frozenset({"tagged-union", "union"})
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
-"""Kinds of values whose hashes nobody can choose."""
+"""Types whose hashes cannot be chosen by an attacker."""
 _SCALARS: Final = _HASHED_AT_RANDOM | {
     "any",
     "complex",
@@ -56,7 +55,7 @@ _SCALARS: Final = _HASHED_AT_RANDOM | {
     "uuid",
 }
 _INNER: Final = ("schema", "lax_schema", "python_schema")
-"""Where a schema that stands around another one has that."""
+"""The keys of an inner schema in a wrapping one."""
 _CONTAINERS: Final = (dict, list, tuple)
 
 
@@ -66,10 +65,10 @@ class TooCostlyError(Exception):
 
 @dataclass(slots=True)
 class _Run:
-    """One validation: how long it may take, and the outcomes for values that several branches ask for.
+    """One validation: its time limit, and the outcomes for values that several branches ask for.
 
-    `ends_at` is on the clock of `time.thread_time`, which counts what this thread computes and no waiting. It counts a
-    full garbage collection, too, which is not the value's fault: a run that meets one gets its `seconds` again, once.
+    `ends_at` is on the clock of `time.thread_time`, the CPU time of this thread. That includes full garbage
+    collections, which are not the value's fault: a run that meets one gets its `seconds` again, once.
     """
 
     ends_at: float
@@ -82,7 +81,7 @@ class _Run:
     steps: int = 0
 
     def step(self) -> None:
-        """Count a step. Raises TooCostlyError, which no union takes for a wrong branch, when the time is over."""
+        """Count a step. At the end of the time, raises TooCostlyError, which no union takes for a wrong branch."""
         self.steps += 1
         if self.steps % _STEPS == 0 and thread_time() > self.ends_at:
             if self.seconds == 0 or _full_collections() == self.collections:
@@ -94,9 +93,9 @@ _RUN: Final[ContextVar[_Run | None]] = ContextVar("ez_ptc_validation", default=N
 
 
 def run_within(seconds: float, function: Callable[[Any], R], value: object) -> R:
-    """Call a function that validates, within so many seconds of CPU time, or less where a call around it has less.
+    """Call a validating function with a limit of CPU time, or with the rest of an enclosing call's.
 
-    Raises TooCostlyError when the time is over.
+    Raises TooCostlyError at the limit.
     """
     outer = _RUN.get()
     ends_at = thread_time() + seconds
@@ -123,7 +122,7 @@ def _run() -> _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Nested:
-    """A union within another one: its schema, and the names of its branches."""
+    """A nested union: its schema, and the names of its branches."""
 
     union: Node
     expected: str
@@ -136,7 +135,7 @@ class _Repeated:
         self.nested = nested
         self.validate: Callable[[object], object] | None = None
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return self.nested.expected
 
     def __call__(self, value: object) -> object:
@@ -146,7 +145,7 @@ class _Repeated:
         known = _run().known
         found = known.get((id(self), id(value)))
         if found is None:
-            # The value is kept, so that no other object gets its id.
+            # Keeping the value prevents the reuse of its id.
             found = known[id(self), id(value)] = (value, *self._try(validate, value))
         _, outcome, refusal = found
         if refusal is not None:
@@ -170,10 +169,10 @@ class _Repeated:
 
 
 class Bounds:
-    """Makes bounded validators of one core schema, and says what values cost them.
+    """Makes bounded validators of one core schema, and estimates the cost of values.
 
-    `weight` is what a list or a dict costs at most and `branches` what any other value does, both without the values
-    within and in microseconds, roughly. `repeats` says whether all validators need `run_within`.
+    `weight` is the maximum cost of a list or dict, and `branches` that of any other value, both without inner values
+    and roughly in microseconds. `repeats` says whether all validators need `run_within`.
     """
 
     def __init__(self, schema: CoreSchema) -> None:
@@ -191,16 +190,15 @@ class Bounds:
         self.branches = max(most * repeated, max(map(_members, nodes), default=1))
 
     def validator(self, *, fail_fast: bool, metered: bool = False) -> Callable[[Any], Any]:
-        """Return a bounded validation.
+        """Return a bounded validation function.
 
-        `run_within` calls it where it is metered, so that its time is limited, or where the schema `repeats`.
-        `fail_fast` is as pydantic's.
+        `run_within` limits its time if `metered`, or if the schema `repeats`. `fail_fast` is as in pydantic.
         """
         changer = _Changer(self._nested, self._definitions, fail_fast=fail_fast, metered=metered)
         return changer.validator(self._root)
 
     def _everything(self) -> Iterator[Node]:
-        """Yield all schemas of values: not that of all arguments together, which is validated once."""
+        """Yield all schemas of values, without that of all arguments together, which is validated once."""
         record = self._root["schema"] if self._root["type"] == "definitions" else self._root
         pending = [*inner_schemas(record), *self._definitions.values()]
         while pending:
@@ -235,12 +233,12 @@ class Bounds:
             yield node
 
     def _cost(self, node: Node) -> int:
-        # What stands around a schema costs no more than that, which is looked at by itself.
+        # Wrapping schemas cost no more than the wrapped one, which is visited separately.
         opened = self._value_schemas(node) if node["type"] in _UNIONS else (node,)
         return sum(_members(item) + len(item.get("fields", ())) for item in opened)
 
     def _within_others(self, unions: list[Node]) -> dict[int, _Nested]:
-        """Return the unions that lie within others, by the ids of their schemas; equal ones are one."""
+        """Return the nested unions by the ids of their schemas; equal ones are one."""
         if len(unions) < (1 if self._definitions else 2):
             return {}
         below = set[int]().union(*map(self._below, unions))
@@ -257,7 +255,7 @@ class Bounds:
         return found
 
     def _below(self, node: Node) -> set[int]:
-        """Return the ids of all schemas within a schema, also behind references."""
+        """Return the ids of all schemas within a schema, including those behind references."""
         found: set[int] = set()
         pending = list(inner_schemas(node))
         while pending:
@@ -288,7 +286,7 @@ class _Changer:
         self._changed: list[Node] = [map_schemas(definition, self._change) for definition in definitions.values()]
 
     def validator(self, root: Node) -> Callable[[Any], Any]:
-        """Return the validation of the whole schema."""
+        """Return the validation function of the whole schema."""
         for repeated in set(self._repeated.values()):
             union = {key: value for key, value in repeated.nested.union.items() if key != "ref"}
             repeated.validate = self._make_validator(self._union(union))
@@ -299,9 +297,9 @@ class _Changer:
     def _make_validator(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
         whole = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema
         try:
-            # Else pydantic uses the validators that nested models were built with, which are not bounded.
+            # Otherwise pydantic would use the nested models' own validators, which are not bounded.
             return SchemaValidator(whole, _use_prebuilt=False).validate_python
-        except TypeError:  # pydantic-core before 2.30 has no such validators
+        except TypeError:  # pydantic-core before 2.30 has no prebuilt validators
             return SchemaValidator(whole).validate_python
 
     def _change(self, node: Node) -> Node:
@@ -327,7 +325,7 @@ class _Changer:
         return map_inner_schemas({**node, "choices": list(self._choices(node))}, self._change)
 
     def _choices(self, union: Node, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
-        """Yield the choices of a union; where one is a nested union, its choices, to be compared with the others."""
+        """Yield the choices of a union, with those of nested unions, to be compared with each other."""
         for choice in union["choices"]:
             schema = _schema_of(choice)
             ref: str = schema.get("schema_ref", "")
@@ -343,7 +341,7 @@ class _Changer:
         return schema["type"] in _HASHED_AT_RANDOM or schema["type"] in ("enum", "literal")
 
     def _guard_hashes(self, node: Node, hashed: Node) -> Node:
-        """Return a schema of a set or a dict that looks at the hashes first."""
+        """Return a schema of a set or dict that checks the hashes first."""
         inner = map_inner_schemas(
             {key: value for key, value in self._stopping(node).items() if key != "ref"}, self._change
         )
@@ -354,13 +352,13 @@ class _Changer:
 
 
 class _Keys:
-    """Refuses what would become so many keys of one hash that adding them takes long."""
+    """Refuses values with so many equal hashes that adding them as keys takes long."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self._make = make
         self._make_validator: Callable[[Any], Any] | None = None
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "keys"
 
     def __call__(self, value: object) -> object:
@@ -375,7 +373,7 @@ class _Keys:
             self._make_validator = self._make()
         try:
             hashes = list(map(hash, self._make_validator(keys)))
-        except (ValidationError, TypeError):  # a key is wrong or has no hash, and is told of as such
+        except (ValidationError, TypeError):  # a key is wrong or not hashable, and reported as such
             return
         ((_, most),) = Counter(hashes).most_common(1)
         if most > _MAX_COLLISIONS:
@@ -390,13 +388,13 @@ def _count(value: object) -> object:
 
 
 def _before(function: Callable[[object], object], schema: Node, ref: str | None) -> Node:
-    """Return a schema that calls a function with each value first."""
+    """Return a schema that first calls a function with each value."""
     before = core_schema.no_info_before_validator_function(function, cast("CoreSchema", schema), ref=ref)
     return cast("Node", before)
 
 
 def _members(node: Node) -> int:
-    """Return what a value costs that is none of an enumeration's: its members are all named in the error."""
+    """Return the cost of a value outside an enumeration: the error names all members."""
     return 1 + len(node.get("members", node.get("expected", ()))) // 2
 
 

@@ -1,4 +1,4 @@
-"""What a core schema of pydantic wants at a place within a value."""
+"""The types that pydantic's core schema expects at a path within a value."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ __all__ = ["Place", "Places"]
 _Schema = Mapping[str, Any]
 _Path = tuple[int | str, ...]
 
-# Where a core schema that stands around another one has that.
+# The keys of an inner schema in a wrapping one.
 _INNER: Final = ("schema", "lax_schema", "python_schema")
 _ITEMS: Final = ("items_schema", "values_schema")
 _FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple", "arguments")
@@ -18,14 +18,14 @@ _FIELDS: Final = ("model-fields", "typed-dict", "dataclass-args", "named-tuple",
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is wanted at one place: the members of Enums that may stand there, and whether it may be left out."""
+    """The expectations at one path: the possible Enum members, and whether it may be omitted."""
 
     members: Sequence[Enum] = field(default=())
     is_optional: bool = False
 
 
 class Places:
-    """Looks places up in the core schema of a call's arguments."""
+    """Looks up paths in the core schema of a call's arguments."""
 
     def __init__(self, schema: _Schema) -> None:
         self._root = schema
@@ -34,12 +34,12 @@ class Places:
         }
 
     def names_at(self, path: _Path) -> list[str]:
-        """Return the names of the fields of the records that may stand at a path, as JSON has them."""
+        """Return the JSON names of the fields of all records possible at a path."""
         fields = (inner for schema in self._schemas_at(path) for inner in _fields_by_name(schema))
         return list(dict.fromkeys(str(_aliases(field)[0] or name) for name, field in fields))
 
     def at(self, path: _Path) -> Place:
-        """Return what is wanted at a path of keys and indices, in any branch of a union."""
+        """Return the expectations at a path of keys and indices, in any branch of a union."""
         found = self._find(path)
         members = [member for schema in self._schemas_at(path) for member in _members(schema)]
         return Place(members, any(map(_may_be_left_out, found)))
@@ -49,12 +49,12 @@ class Places:
         return [opened for schema in found for opened in _value_schemas(schema, self._definitions)]
 
     def _find(self, path: _Path) -> list[_Schema]:
-        """Return the fields and the schemas that a path leads to."""
+        """Return the fields and schemas at a path."""
         found: list[_Schema] = [self._root]
         for step in path:
             inner = (item.get("schema", item) if _is_field(item) else item for item in found)
             opened = _each_once(schema for item in inner for schema in _value_schemas(item, self._definitions))
-            # Several branches of a union may lead to one schema, and would at every level again.
+            # Several branches of a union may lead to the same schema, again at every level.
             found = _each_once(item for schema in opened for item in _inner(schema, step))
         return found
 
@@ -81,7 +81,7 @@ def _value_schemas(schema: _Schema, definitions: Mapping[str, _Schema]) -> Itera
 
 
 def _inner(schema: _Schema, step: int | str) -> Iterator[_Schema]:
-    """Yield the fields, items or values of a schema that a step of a path leads to."""
+    """Yield the fields, items or values of a schema at one step of a path."""
     if schema["type"] in _FIELDS:
         for number, (name, item) in enumerate(_fields_by_name(schema)):
             if step in (name, number) or step in _aliases(item):

@@ -1,4 +1,4 @@
-"""Walking pydantic's core schemas: dicts with a `type`, nested in dicts and lists of several shapes."""
+"""Traversing pydantic's core schemas: dicts with a `type`, nested in dicts and lists of several shapes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
@@ -6,9 +6,9 @@ from typing import Any, Final, cast
 __all__ = ["Node", "has_pattern", "inner_schemas", "map_inner_schemas", "map_schemas", "runs_code"]
 
 Node = dict[str, Any]
-"""A core schema; pydantic's own types for them are one for each kind."""
+"""A core schema; pydantic's own types have one class for each kind."""
 
-# Parts of a core schema that hold values or instructions, not further schemas.
+# Parts of a core schema with values or instructions, not further schemas.
 _NO_SCHEMAS: Final = frozenset(
     {"metadata", "default", "expected", "serialization", "computed_fields", "config", "cls", "members"}
 )
@@ -18,10 +18,10 @@ _CALLED: Final = ("custom_init", "default_factory", "post_init")
 
 
 def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN401 - any part of a core schema
-    """Return a part of a core schema with each schema in it changed, or the part itself where nothing changes.
+    """Return a part of a core schema with each schema in it changed, or the part itself if nothing changes.
 
-    `change` gets every schema, outer ones first. It returns what stands in its place, or None to leave the schema as it
-    is and go on with those in it.
+    `change` gets every schema, outer ones first. It returns the replacement, or None to keep the schema and go on with
+    its inner ones.
     """
     if isinstance(part, dict):
         fields = cast("Node", part)
@@ -41,13 +41,13 @@ def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN40
 
 
 def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:
-    """Return a schema with each schema in it changed, as `map_schemas` does, but not itself."""
+    """Return a schema with its inner schemas changed as by `map_schemas`, but not itself."""
     changed = {key: new for key, part in _parts(fields) if (new := map_schemas(part, change)) is not part}
     return {**fields, **changed} if changed else fields
 
 
 def inner_schemas(part: object) -> list[Node]:
-    """Return the schemas directly within a part of a core schema; references are not followed."""
+    """Return the schemas directly within a part of a core schema, without following references."""
     found: list[Node] = []
     pending: list[Any] = [part]
     while pending:
@@ -62,14 +62,14 @@ def inner_schemas(part: object) -> list[Node]:
 
 
 def _parts(fields: Node) -> list[tuple[str, Any]]:
-    """Return the parts in which there may be further schemas."""
-    # Only a schema has a type that is text; a dict of fields by name may have a field of any name.
+    """Return the parts that may contain further schemas."""
+    # Only a schema has a textual type; a dict of fields may have a field of any name.
     skipped = _NO_SCHEMAS if isinstance(fields.get("type"), str) else ()
     return [(key, field) for key, field in fields.items() if isinstance(field, _NESTED) and key not in skipped]
 
 
 def has_pattern(schema: Node) -> bool:
-    """Whether a regular expression is in a schema."""
+    """Return whether a schema contains a regular expression."""
     pending = [schema]
     while pending:
         node = pending.pop()
@@ -80,6 +80,6 @@ def has_pattern(schema: Node) -> bool:
 
 
 def runs_code(schema: Node) -> bool:
-    """Whether validating by a schema calls functions: those of its author, or of a library that knows the type."""
+    """Return whether validating by a schema calls functions of its author or of a library."""
     is_called = str(schema.get("type")).startswith(("function", "call"))
     return is_called or any(map(schema.get, _CALLED)) or any(map(runs_code, inner_schemas(schema)))

@@ -1,4 +1,4 @@
-"""What turns the JSON of a value into the value, where pydantic does not do so itself."""
+"""Converting JSON to values where pydantic does not."""
 
 import base64
 import binascii
@@ -42,22 +42,22 @@ __all__ = [
 ErrorType = Literal["int_type", "float_type", "complex_type", "fraction_type", "time_delta_type"]
 _ChoiceError = Literal["literal_error", "enum"]
 
-# The other alphabet of base64, which some write.
+# To the standard alphabet from the URL-safe one.
 _URL_SAFE: Final = str.maketrans("-_", "+/")
-# A thousand digits are more than anybody writes out; with the four thousand that Python reads, ten letters of JSON take
-# eighty microseconds.
+# Longer numbers are not written by hand; with the four thousand digits Python accepts, ten letters of JSON take eighty
+# microseconds.
 _LARGEST_EXPONENT: Final = 1000
 _EXPONENT: Final = re.compile(r"[eE][+-]?([\d_]+)\s*\Z")
 _PLAIN: Final = (str, int, float, bool, type(None))
 
 
 class Number:
-    """Refuses truth values where a number is wanted."""
+    """Refuses booleans for numbers."""
 
     def __init__(self, error: ErrorType) -> None:
         self._error: ErrorType = error
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "number"
 
     def __call__(self, value: object) -> object:
@@ -68,7 +68,7 @@ class Number:
 
 
 def finite(number: complex) -> complex:
-    """Return the number, of which neither part is infinite or NaN."""
+    """Return the number if both parts are finite."""
     if not cmath.isfinite(number):
         kind = "finite_number"
         raise PydanticKnownError(kind)
@@ -76,7 +76,7 @@ def finite(number: complex) -> complex:
 
 
 class Ratio(Number):
-    """Refuses truth values and huge exponents, and takes a float for the decimal number that it is in JSON."""
+    """Refuses booleans and huge exponents, and converts a float to the decimal number in its JSON."""
 
     def __call__(self, value: object) -> object:
         """Return the value."""
@@ -93,29 +93,29 @@ class Ratio(Number):
 
 
 class FromText:
-    """Reads text as pydantic's JSON mode does, to which it is exactly what a date or a UUID is.
+    """Reads text as pydantic's JSON mode does, in which it is an exact match for a date or a UUID.
 
-    In Python's mode it is never quite that, and another branch of a union that takes any text would always be chosen.
+    In Python mode it never is, and a branch of a union that accepts any text would always win.
     """
 
     def __init__(self, schema: CoreSchema) -> None:
         self._validator = SchemaValidator(schema)
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "text"
 
     def __call__(self, value: object, validate: Callable[[object], object]) -> object:
-        """Return the value that a text stands for."""
+        """Return the value of a text."""
         if type(value) is str:
             try:
                 return self._validator.validate_json(json.dumps(value), strict=True)
-            except ValidationError:  # it may be right for the more lenient
+            except ValidationError:  # the lenient validator may accept it
                 pass
         return validate(value)
 
 
 def choice_decoder(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
-    """Return what turns JSON into one of the values, or None where pydantic does so itself."""
+    """Return a decoder for one of the values, or None if pydantic needs none."""
     members = [item for item in expected if isinstance(item, Enum | bytes)]
     if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
         return None
@@ -132,9 +132,9 @@ def _value_of(expected: object) -> object:
 
 
 class Chosen:
-    """Turns the JSON of a value into the member or the bytes, and tells `1`, `1.0` and `True` apart.
+    """Converts JSON to the matching member or bytes, and distinguishes `1`, `1.0` and `True`.
 
-    A whole number may be written as a float and the reverse; a truth value stands for no number.
+    An integer may be written as a float and vice versa; a boolean is never a number.
     """
 
     def __init__(self, expected: list[object], error: Literal["literal_error", "enum"] | None) -> None:
@@ -149,15 +149,15 @@ class Chosen:
             else:
                 self._others.append((form, value))
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "chosen"
 
     def __call__(self, value: object) -> object:
-        """Return the member, or the value where pydantic shall decide."""
+        """Return the member, or the value itself for pydantic to decide."""
         try:
             if (key := (type(value), value)) in self._hashable:
                 return self._hashable[key]
-        except TypeError:  # it has no hash
+        except TypeError:  # not hashable
             others = (member for form, member in self._others if type(form) is type(value) and form == value)
             return next(others, value)
         if self._error is not None and type(value) in (bool, int, float):
@@ -165,18 +165,18 @@ class Chosen:
         return value
 
     def _number(self, value: object) -> object:
-        """Return the member that another spelling of a number stands for; leave it to pydantic where there is none."""
+        """Return the member for another spelling of a number, or the value itself for pydantic."""
         other = float if type(value) is int else int
         if type(value) is not bool and (other, value) in self._hashable:
             return self._hashable[other, value]
         if value in self._values:
-            # To pydantic, which compares by `==`, it would be one of them.
+            # pydantic compares by `==`, so it would accept it.
             raise PydanticKnownError(cast("Any", self._error), {"expected": " or ".join(map(repr, self._values))})
         return value
 
 
 def _form(value: object) -> object:
-    """Return a member's value as JSON has it."""
+    """Return a member's value in its JSON form."""
     if isinstance(value, _PLAIN):
         return value
     try:
@@ -186,7 +186,7 @@ def _form(value: object) -> object:
 
 
 def from_base64(value: object) -> object:
-    """Return the bytes that a text stands for, and what is no text as it is."""
+    """Return the bytes of a base64 text, and any other value unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -197,7 +197,7 @@ def from_base64(value: object) -> object:
 
 
 class Sum:
-    """Refuses a number that is no sum of a Flag's members."""
+    """Refuses a number that is not a sum of a Flag's members."""
 
     def __init__(self, flag: type[Flag]) -> None:
         self._mask = 0
@@ -205,7 +205,7 @@ class Sum:
             self._mask |= member.value
         self._expected = " + ".join(f"{member.value} ({member.name})" for member in flag)
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "sum"
 
     def __call__(self, value: object) -> object:
@@ -217,9 +217,9 @@ class Sum:
 
 
 class JsonKey:
-    """Reads the key of a dict that is no text in Python from the JSON text that it is in JSON."""
+    """Reads a dict key of another type than str from its JSON text."""
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "key"
 
     def __call__(self, value: object, validate: Callable[[object], object]) -> object:
@@ -228,7 +228,7 @@ class JsonKey:
             return validate(value)
         except ValidationError:
             key = parse_value(value) if type(value) is str else value
-            # What is too long for a float (`1e-400`) is another number as one.
+            # A number too long for a float (`1e-400`) would change.
             is_rounded = type(key) is float and repr(key) != value
             if type(key) is str or (key is None and value != "null") or is_rounded:
                 raise
@@ -236,10 +236,10 @@ class JsonKey:
 
 
 class Renamed:
-    """Renames the keys of a dict that has a record under its names in Python to those in JSON.
+    """Renames the keys of a dict from a record's Python names to its JSON names.
 
-    What a tool returned may be passed on to another one so, although only one of the two names is in the schema. Fields
-    that the class fills itself, which are `made`, are left out: a result has them, and no parameter takes them.
+    So a tool's result can be passed to another tool, although only one of the names is in the schema. Fields filled by
+    the class itself, `made`, are dropped: a result has them, and no parameter takes them.
     """
 
     def __init__(self, names: Mapping[str, str], made: frozenset[str]) -> None:
@@ -247,11 +247,11 @@ class Renamed:
         self._made = made
         self._changed = names.keys() | made
 
-    def __repr__(self) -> str:  # what pydantic calls it in an error
+    def __repr__(self) -> str:  # pydantic's name for it in errors
         return "renamed"
 
     def __call__(self, value: object) -> object:
-        """Return the dict with the names in JSON, and what is no dict as it is."""
+        """Return the dict with JSON names, and any other value unchanged."""
         if type(value) is not dict:
             return value
         given = cast("dict[object, object]", value)
@@ -261,7 +261,7 @@ class Renamed:
 
 
 def no_number(value: object) -> object:
-    """Return a value that is no number; in strict mode a number is no time, in JSON as little as in Python."""
+    """Return a value other than a number; in strict mode a number is never a time."""
     if isinstance(value, int | float):
         kind, message = "no_number", "should be text, not a number"
         raise PydanticCustomError(kind, message)

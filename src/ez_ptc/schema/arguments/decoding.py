@@ -1,7 +1,7 @@
-"""Core schemas that validate what came as JSON, also where pydantic expects Python's own values.
+"""Core schemas that validate values from JSON in pydantic's Python mode.
 
-Pydantic knows two modes. Its JSON mode wants text, but arguments come as values: a provider's SDK has parsed them, and
-a program passes Python's own. So the Python mode is used, and changed where it would refuse what the schema says.
+Pydantic's JSON mode needs text, but arguments come as values: a provider's SDK has parsed them, and programs pass
+Python objects. So Python mode is used, and changed where it would refuse values that the JSON Schema allows.
 """
 
 import re
@@ -33,7 +33,7 @@ from ez_ptc.schema.arguments.patterns import check_expression, linear_pattern
 
 __all__ = ["accept_json"]
 
-# To Python a truth value is a number, to JSON it is none.
+# In Python a boolean is a number, in JSON it is not.
 _NUMBERS: Final[Mapping[str, ErrorType]] = {
     "int": "int_type",
     "float": "float_type",
@@ -44,32 +44,31 @@ _TIMES: Final = frozenset({"date", "datetime", "time", "timedelta"})
 _STRICT_IN_JSON: Final = frozenset(
     {"any", "bool", "dict", "float", "int", "list", "literal", "model", "model-fields", "none", "str", "typed-dict"}
 )
-"""Kinds that JSON has; of others even strict mode takes what stands for them in JSON."""
+"""Types JSON has; for others, even strict mode accepts their JSON form."""
 _KEYS_AS_TEXT: Final = frozenset(
     {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
 )
-"""Kinds of keys that pydantic reads from text."""
+"""Key types pydantic reads from text."""
 _TEXT_IN_JSON: Final = _TIMES | {"complex", "decimal", "fraction", "lax-or-strict", "uuid"}
-"""Kinds that are text in JSON, and of which text is as good as a value is to Python."""
+"""Types that are text in JSON, and that accept text like a value of their own in Python mode."""
 _RECORDS: Final = frozenset({"dataclass", "model", "typed-dict"})
 _FIELDS: Final = frozenset({"dataclass-args", "model-fields", "typed-dict"})
 _ANYTHING_GOES: Final = ("function-before", "function-wrap")
-# What pydantic compiles a regular expression with.
+# The functions with which pydantic compiles regular expressions.
 _EXPRESSIONS: Final = ("pattern_str_validator", "pattern_bytes_validator", "pattern_either_validator")
 
 
 def accept_json(schema: CoreSchema) -> CoreSchema:
-    """Return the core schema of a type so that it takes what its JSON Schema says.
+    """Return the core schema of a type, changed to accept what its JSON Schema allows.
 
-    - Text where bytes are wanted is decoded as base64; bytes stay what they are.
-    - An iterable becomes a list, so that its items are checked before the function runs and not while it does.
-    - A `Literal` with members of an Enum takes their values, and an Enum the JSON of values that are not plain.
-    - Keys of dicts are text in JSON, whatever they are in Python.
-    - Strict mode is what pydantic's JSON mode makes of it: text for a date, a list for a set.
-    - In a union, text that is in JSON what a branch wants counts as much for it as for a branch that wants any text.
-    - A record takes its fields by their names in JSON and in Python, and no other keys where its class does not say so.
-    - A truth value is no number, NaN and infinity are none unless the annotation allows them, and half a surrogate pair
-      is no text. What may be anything is still no deeper than JSON may be.
+    - Text for bytes is decoded as base64; bytes pass unchanged. - An iterable becomes a list, to check its items before
+    the function runs. - A `Literal` with members of an Enum accepts their values, and an Enum the JSON of values that
+    are not plain. - Keys of dicts are text in JSON, whatever their type in Python. - Strict mode is as in pydantic's
+    JSON mode: text for a date, a list for a set. - In a union, text in the JSON form of a branch counts as an exact
+    match, as for a branch of any text. - A record accepts its fields by their JSON and Python names, and other keys
+    only if its class says so. - A boolean is not a number, NaN and infinity are not either unless the annotation allows
+    them, and a lone surrogate is
+      not text. A value of any type is limited to the depth of JSON.
 
     Raises UnboundedPatternError for a pattern that may take exponential time.
     """
@@ -78,7 +77,7 @@ def accept_json(schema: CoreSchema) -> CoreSchema:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """Changes the schemas within one class, whose settings these are."""
+    """Changes the schemas within one class, with its settings."""
 
     is_strict: bool = False
     has_python_patterns: bool = False
@@ -86,17 +85,17 @@ class _Change:
     allows_other_keys: bool = False
     is_key: bool = False
     is_chosen: bool = False
-    """Whether a union has to choose between what is within it and something else."""
+    """Whether a union chooses between an inner schema and others."""
 
     def __call__(self, node: Node) -> Node | None:
-        """Return what validates in place of a schema, or None where it stays."""
+        """Return the replacement of a schema, or None to keep it."""
         ref: str | None = node.get("ref")
         changed = self._of_kind(node)
         before = self._before(node)
         from_text = self.is_chosen and node["type"] in _TEXT_IN_JSON
         if before is None and not from_text:
             return changed
-        # What refers to the schema is to find what is called first.
+        # References to the schema must find the outermost replacement.
         inner = cast("CoreSchema", _without_ref(changed or map_inner_schemas(node, self)))
         if not from_text:
             return cast("Node", core_schema.no_info_before_validator_function(cast("Any", before), inner, ref=ref))
@@ -106,7 +105,7 @@ class _Change:
         return cast("Node", core_schema.no_info_wrap_validator_function(first, inner, ref=ref))
 
     def _before(self, node: Node) -> Callable[[object], object] | None:
-        """Return what is to be done with a value before pydantic sees it."""
+        """Return the function to call with a value before pydantic sees it, or None."""
         kind: str = node["type"]
         is_strict = self._is_strict(node)
         before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(kind)
@@ -135,7 +134,7 @@ class _Change:
             choices = map_schemas(node["choices"], replace(self, is_chosen=True))
             return {**node, "choices": sorted(choices, key=_rank)}
         if kind == "definitions":
-            # What they are is not known of the definitions: a union may refer to any of them.
+            # A union may refer to any definition, so all of them count as chosen.
             return map_inner_schemas(node, replace(self, is_chosen=_has_union(node)))
         if kind == "complex" and self.allows_infinity is None:
             number = cast("CoreSchema", self._lax(node))
@@ -148,7 +147,7 @@ class _Change:
     def _of_simple_kind(self, node: Node) -> Node:
         kind: str = node["type"]
         if kind == "str":
-            # Any constraint makes pydantic look at the characters, and refuse half a surrogate pair.
+            # Any constraint makes pydantic inspect the characters, and refuse lone surrogates.
             return {"min_length": 0, **self._with_linear_pattern(node)}
         if kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
             return {**node, "allow_inf_nan": False}
@@ -157,12 +156,12 @@ class _Change:
         return node
 
     def _of_class(self, node: Node) -> Node:
-        """Return a schema with those in it changed by the settings of its class, if it is one of a class."""
+        """Return a class's schema with its inner schemas changed by the class's settings."""
         kind: str = node["type"]
         config: Node | None = node.get("config")
         within = self
         if kind in _ANYTHING_GOES and not getattr(node["function"]["function"], "keeps_keys", False):
-            # It may take other keys, and make those of the class of them.
+            # It may accept other keys and map them to the class's own.
             within = replace(self, allows_other_keys=True)
         elif config is not None:
             within = _Change(
@@ -198,7 +197,7 @@ class _Change:
         return node.get("strict", self.is_strict)
 
     def _lax(self, node: Node) -> Node:
-        """Return a schema that is not strict where JSON has no such kind."""
+        """Return a schema that is not strict, if JSON lacks its type."""
         stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
         is_strict = self.is_key or (self._is_strict(node) and not stays)
         return {**node, "strict": False} if is_strict else node
@@ -223,12 +222,12 @@ def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None
 
 
 def _is_closed_enumeration(node: Node) -> bool:
-    # Its values are made members before pydantic sees them.
+    # Its values become members before pydantic sees them.
     return node["type"] == "enum" and not issubclass(node["cls"], Flag)
 
 
 def _name_repair(node: Node) -> Renamed | None:
-    """Return what puts right the names in a record that was a result, or None where there is nothing to do."""
+    """Return the key renaming for a record that may be a tool's result, or None if there is nothing to rename."""
     inner: Node = node
     while "fields" not in inner or inner["type"] == "dataclass":
         if not isinstance(inner.get("schema"), dict):
@@ -248,7 +247,7 @@ def _name_repair(node: Node) -> Renamed | None:
 
 
 def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
-    """Return the other names of a record's fields, in Python and where it is written, with those in JSON."""
+    """Return the other names of a record's fields, in Python and in source, mapped to those in JSON."""
     names: dict[str, str] = {}
     taken = {_json_name(name, field) for name, field in named}
     for name, field in named:
@@ -259,7 +258,7 @@ def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
 
 
 def _json_name(name: str, field: Node) -> object:
-    """Return the one name that a field is read by, or the first of several; None where it is read from further in."""
+    """Return the one name a field is read by, or the first of several; None if it is read from an inner object."""
     alias: Any = field.get("validation_alias")
     while isinstance(alias, list) and alias and isinstance(alias[0], list):
         alias = cast("Any", alias[0])
@@ -280,9 +279,9 @@ def _function_name(node: Node) -> str:
 
 
 def _rank(choice: object) -> int:
-    """Return where a branch of a union comes: text that another branch wants is not for one that decodes text.
+    """Return the sort key of a union's branch: decoders of text come before branches of plain text.
 
-    A UUID comes first, as in JSON, where a text that is one counts for more as a UUID than as text.
+    A UUID comes first, as in JSON mode, where its text matches a UUID better than plain text.
     """
     schema: Any = cast("tuple[object, str]", choice)[0] if isinstance(choice, tuple) else choice
     function: object = schema.get("function")

@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, as sentences that a model can act on."""
+"""Problems with a call's arguments, as sentences a model can act on."""
 
 import difflib
 import re
@@ -20,7 +20,7 @@ _AT_MOST: Final = 10
 _MESSAGE_WIDTH: Final = 200
 _PATH_WIDTH: Final = 2 * _MESSAGE_WIDTH
 _NEAR: Final = 0.6
-# What pydantic calls a value of another type, and the type that was wanted.
+# pydantic's error types for a value of a wrong type, and the expected type.
 _WANTED: Final[Mapping[str, str]] = {
     "bool_parsing": "bool",
     "bool_type": "bool",
@@ -68,7 +68,7 @@ _WANTED: Final[Mapping[str, str]] = {
     "uuid_type": "UUID",
 }
 _WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
-# A validator of ours around a type, and of anybody's around the type that it ends in.
+# A validator of ours around a type, or anyone's around the type it ends in.
 _WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
 _ENUM: Final = re.compile(r"enum\[(\w+)\]")
 _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
@@ -84,9 +84,9 @@ _ROOT: Final[_Path] = ()
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter as a complaint speaks of it: its type in Python, whether it must be passed, whether it takes many.
+    """A parameter in error messages: its Python type, whether it is required, whether it takes many values.
 
-    `spelling` stands for its name where a program cannot write that.
+    `spelling` is its name in programs, if Python cannot write the real one.
     """
 
     type_text: str
@@ -96,21 +96,21 @@ class Field:
 
 
 class Complaints:
-    """Gathers what is wrong with one call's arguments, names first."""
+    """Collects the problems of one call's arguments, wrong names first."""
 
     def __init__(self, fields: Mapping[str, Field], names_at: Callable[[_Path], Sequence[str]] | None = None) -> None:
-        """Begin with none; `names_at` says which fields there are at a path within an argument."""
+        """Start without problems; `names_at` returns the names of the fields at a path within an argument."""
         self._fields = fields
         self._names_at = names_at
         self._found: list[str] = []
         self._more = 0
 
     def problems(self) -> tuple[str, ...]:
-        """Return the sentences, at most ten and a word on the others."""
+        """Return the sentences, ten at most and one about the rest."""
         return (*self._found, f"and {self._more} more") if self._more else tuple(self._found)
 
     def _add(self, write: Callable[[], str]) -> None:
-        # What is not shown is not written either: looking for near names takes its time.
+        # Sentences that are not shown are not written: searching for near names takes time.
         if len(self._found) < _AT_MOST:
             self._found.append(write())
         else:
@@ -119,7 +119,7 @@ class Complaints:
     def of_names(
         self, positional: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> dict[str, object]:
-        """Complain of unknown, repeated, surplus and missing arguments; return the others by name."""
+        """Add unknown, repeated, surplus and missing arguments; return the others by name."""
         values: dict[str, object] = dict(zip(positional, args, strict=False))
         if len(args) > len(positional):
             self._add(lambda: f"takes {_at_most(len(positional), 'argument')} by position, got {len(args)}")
@@ -141,7 +141,7 @@ class Complaints:
         return values
 
     def of_values(self, error: ValidationError, values: Mapping[str, object]) -> None:
-        """Complain of every value that pydantic refused; `values` are those it was given."""
+        """Add every value pydantic refused; `values` are the validated ones."""
         if error.error_count() > _WORTH_DETAIL:
             takes = ", ".join(
                 f"{safe_name(self._spelling(name))}: {self._fields[name].type_text}" for name in self._fields
@@ -167,7 +167,7 @@ class Complaints:
         return self._sentence(path, errors[0])
 
     def of_raised(self, name: str, value: object, error: Exception) -> None:
-        """Complain of a value at which a type's own validation failed, and did not say what was wrong."""
+        """Add a value whose type's own validation failed without an explanation."""
         words: object = error.args[0] if error.args else ""
         said = f": {safe_line(words)}" if type(words) is str and words else ""
         reason = f"{type(error).__name__}{said}"
@@ -254,9 +254,9 @@ class Complaints:
 
 @dataclass(frozen=True, slots=True)
 class _Unions:
-    """The places where several branches of a union refused a value, each with what pydantic calls them.
+    """The paths at which several branches of a union refused a value, with pydantic's branch names.
 
-    Of each branch it is known whether it refused the value itself, and not only something in it.
+    For each branch it records whether the value itself was refused, or only a part of it.
     """
 
     branches: Mapping[_Path, Mapping[str, bool]]
@@ -271,11 +271,11 @@ class _Unions:
         return cls(branches)
 
     def are_all_wrong(self, path: _Path) -> bool:
-        """Whether the value as a whole is wrong there, as far as can be said."""
+        """Return whether all branches refused the value as a whole, as far as is known."""
         return len(self.branches.get(path, ())) > 1 and self._intended_branch(path) is None
 
     def meeting(self, places: list[tuple[_Path, int | str]]) -> _Path | None:
-        """Return where an error is to be told; None for one of a branch that was not meant."""
+        """Return the path to report an error at; None for an error of a branch that was not meant."""
         for path, branch in places[:-1]:
             if self.are_all_wrong(path):
                 return path
@@ -284,25 +284,25 @@ class _Unions:
         return places[-1][0]
 
     def text(self, path: _Path) -> str:
-        """Return what is wanted there."""
+        """Return the expected types at a path."""
         return " | ".join(dict.fromkeys(_branch_text(branch) for branch in self.branches[path]))
 
     def _intended_branch(self, path: _Path) -> str | None:
-        """Return the one branch that the value has the shape of."""
+        """Return the only branch with the shape of the value, or None."""
         fitting = [branch for branch, is_refused in self.branches[path].items() if not is_refused]
         return fitting[0] if len(fitting) == 1 else None
 
 
 def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
-    """Return as many sentences as anybody reads, and how many more there are."""
+    """Return the sentences to show, and one with the number of the rest."""
     more = len(sentences) - _AT_MOST
     return (*sentences[:_AT_MOST], f"and {more} more") if more > 0 else tuple(sentences)
 
 
 def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
-    """Return where an error is: the path to it last, and before that each place where pydantic names a union's branch.
+    """Return the path of an error, after each path at which pydantic names a union's branch.
 
-    Pydantic mixes names of branches into the path; what the value at that place does not have is one of them.
+    Pydantic mixes branch names into the path; an element that the value does not have there is one.
     """
     path = _ROOT
     value: object = values
@@ -337,7 +337,7 @@ def _at(path: _Path, values: Mapping[str, object]) -> object:
 
 
 def _branch_text(branch: str) -> str:
-    """Return the type in the name that pydantic gives a branch, which names validators and constraints as well."""
+    """Return the type in pydantic's name of a branch, without validators and constraints."""
     while (found := _VALIDATED.fullmatch(branch)) is not None:
         branch = found["inner"] or found["function"]
     for _ in range(_MOST_WRAPPED):
@@ -377,7 +377,7 @@ def _pydantic_words(error: ErrorDetails) -> str:
 
 
 def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) -> str:
-    """Write a place as a quoted name, as in `'it.parts[0]'`; `fields` know how the name of the first is spelled."""
+    """Return a path as a quoted name, such as `'it.parts[0]'`; `fields` has the spelling of the first name."""
     first, *others = path
     field = fields.get(str(first)) if fields else None
     text = str(first) if field is None or field.spelling is None else field.spelling

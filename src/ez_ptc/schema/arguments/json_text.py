@@ -1,4 +1,4 @@
-"""The JSON text of a call's arguments, read with care: it comes from outside."""
+"""Parsing the JSON text of a call's arguments, which is hostile."""
 
 import json
 import math
@@ -22,7 +22,7 @@ __all__ = [
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
-# So many are read, to be counted exactly: no stack is too small for them.
+# More than this many levels are never parsed, so no stack is too small.
 _MOST_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -31,15 +31,15 @@ _HALF_A_PAIR: Final = "there is half a surrogate pair in them, which is no chara
 
 
 class _RefusedError(Exception):
-    """What is wrong with a text that JSON itself would let pass."""
+    """A problem of a text that is valid JSON."""
 
 
 def parse_arguments(tool: str, text: str) -> dict[str, object]:
-    """Read the JSON object that a model sent as the arguments of `tool`.
+    """Parse the JSON object a model sent as the arguments of `tool`.
 
-    Empty text is no arguments, as some providers send it. Raises `ArgumentsError` for what is no JSON object, and for
-    what JSON leaves open: `NaN` and numbers that no float can hold, keys that come twice, lone surrogates, more than
-    `MAX_DEPTH` levels, and more than `MAX_CHARACTERS` characters. Takes time in proportion to the text at most.
+    Empty text means no arguments, as some providers send. Raises `ArgumentsError` if it is not a JSON object, and for
+    cases JSON leaves open: `NaN` and numbers beyond a float, repeated keys, lone surrogates, more than `MAX_DEPTH`
+    levels, and more than `MAX_CHARACTERS` characters. The time is linear in the length of the text.
     """
     if not text.strip():
         return {}
@@ -49,14 +49,14 @@ def parse_arguments(tool: str, text: str) -> dict[str, object]:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
     except RecursionError:
         problem = _too_deep()
-    except (_RefusedError, ValueError) as error:  # a ValueError is Python's own limit for the digits of an integer
+    except (_RefusedError, ValueError) as error:  # a ValueError is Python's limit for the digits of an integer
         problem = str(error)
     message = f"{tool}: the arguments are not usable JSON: {problem}"
     raise ArgumentsError(message, problems=[problem]) from None
 
 
 def parse_value(text: str) -> object:
-    """Read JSON text that came in place of a value, with the same care; None where it is none, as for `null`."""
+    """Parse JSON text that came instead of a value, as carefully; None if it is invalid or `null`."""
     try:
         return _value(text)
     except (_RefusedError, ValueError, RecursionError):
@@ -64,9 +64,9 @@ def parse_value(text: str) -> object:
 
 
 def check_value(value: object) -> object:
-    """Return a value that may be anything; raise ValueError for what JSON text would not be let pass with.
+    """Return a value of any type; raise ValueError for values our JSON parser would reject.
 
-    That is a dict or list that is too deep, as one that contains itself, and half a surrogate pair.
+    These are dicts and lists that are too deep, such as recursive ones, and lone surrogates.
     """
     if type(value) not in (str, dict, list, tuple):
         return value
@@ -97,7 +97,7 @@ def _value(text: str) -> object:
 
 
 def read_json(text: str, **options: Any) -> object:
-    """Do what `json.loads` does. Raises ValueError, and RecursionError for what is nested far too deeply."""
+    """Same as `json.loads`. Raises ValueError, and RecursionError for extreme nesting."""
     return _decode_bounded(text, json.JSONDecoder(**options))
 
 
@@ -108,14 +108,14 @@ def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
 
 
 def is_too_deep(value: object) -> bool:
-    """Return whether lists and dicts are nested more than `MAX_DEPTH` levels deep, as in one that contains itself."""
+    """Return whether lists and dicts are nested more than `MAX_DEPTH` levels deep, as recursive ones are."""
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _children(outer)]
         count += len(level)
         if not level:
             return False
-        if count > MAX_CHARACTERS:  # no text has so many values: lists that several others share
+        if count > MAX_CHARACTERS:  # no text has so many values: they are shared lists
             break
     return True
 

@@ -1,4 +1,4 @@
-"""How deeply JSON text is nested, before a parser follows it."""
+"""Measuring the nesting of JSON text before it is parsed."""
 
 from array import array
 from itertools import accumulate
@@ -13,18 +13,18 @@ _PASSES: Final = 2
 
 
 def is_nested_deeper(data: bytes, most: int) -> bool:
-    """Return whether brackets in JSON text are nested deeper than `most`, or it has more texts than can be looked at.
+    """Return whether brackets in JSON text are nested deeper than `most`, or it has too many strings to inspect.
 
-    It errs by up to 4 levels, on the side of no. Where the text is no JSON, it holds for what comes before the mistake.
+    The result may miss up to 4 levels. For invalid JSON, it is about the text before the mistake.
 
-    CPython's own parser follows brackets as far as it may, for which it needs 2 MB of stack. A thread may have less,
-    above all where the C library is musl, and then whoever sends the text would end the process.
+    CPython's parser needs 2 MB of stack to follow brackets to its own limit. A thread may have less, above all with
+    musl, and then hostile text would kill the process.
     """
     if data.count(b"[") + data.count(b"{") <= most:
         return False
     if b"\\" in data:
         data = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    # Two quotes beside each other change nothing: what follows is as much in a text, or not, as without them.
+    # Two adjacent quotes do not change whether the rest is in a string.
     quotes = data.translate(None, _NEITHER).replace(b'""', b"")
     if quotes.count(b'"') > _MOST_QUOTES:
         return True

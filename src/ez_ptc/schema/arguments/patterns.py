@@ -1,4 +1,4 @@
-"""Regular expressions over a model's text: only such as take time in proportion to the text."""
+"""Regular expressions on a model's text, limited to those with linear time."""
 
 import re
 from typing import Final
@@ -15,20 +15,20 @@ _FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBO
 
 
 class UnboundedPatternError(ValueError):
-    """A pattern may take a time that grows exponentially with the text."""
+    """A pattern may take exponential time."""
 
 
 def linear_pattern(pattern: str | re.Pattern[str]) -> str:
-    """Return a pattern of Python's `re` as one of Rust's `regex`, which matches in linear time.
+    """Return a pattern of Python's `re` for Rust's `regex`, which matches in linear time.
 
-    As with `re.match`, the match begins at the start. Raises UnboundedPatternError for what only a backtracking engine
-    knows: look-around and references to groups.
+    As with `re.match`, a match begins at the start. Raises UnboundedPatternError for features that need backtracking:
+    look-around and backreferences.
     """
     text = pattern if isinstance(pattern, str) else pattern.pattern
     flags = 0 if isinstance(pattern, str) else pattern.flags
     letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
     ascii_only = "-u" if flags & re.ASCII else ""
-    # A comment at the end of a verbose pattern ends with its line.
+    # A comment at the end of a verbose pattern needs a line end.
     linear = f"^(?{letters}{ascii_only}:{text}\n)" if flags & re.VERBOSE else f"^(?{letters}{ascii_only}:{text})"
     try:
         SchemaValidator(core_schema.str_schema(pattern=linear))
@@ -43,12 +43,12 @@ def linear_pattern(pattern: str | re.Pattern[str]) -> str:
 
 
 def check_expression(value: object) -> object:
-    """Return the text of a regular expression that a model sent, to be compiled; refuse one that compiles slowly."""
+    """Return the text of a model's regular expression, to be compiled; refuse one that compiles slowly."""
     if isinstance(value, str | bytes) and len(value) > _MAX_LENGTH:
         context = {"most": _MAX_LENGTH}
         msg = "expression_length"
         raise PydanticCustomError(msg, "should have at most {most} characters", context)
-    # To find all cases of a set's characters, CPython goes through them one by one.
+    # CPython goes through all characters of a set one by one to find their cases.
     if isinstance(value, str) and value.count("[") > _MAX_FOLDED_SETS and _FOLDS_CASE.search(value):
         context = {"most": _MAX_FOLDED_SETS}
         msg = "expression_sets"

@@ -1,4 +1,4 @@
-"""What models are known to get wrong in a call's arguments, put right and recorded."""
+"""Repairing known mistakes of models in a call's arguments."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["Repaired", "repair_values"]
 _ROUNDS: Final = 5
 _ROUNDS_OF_MANY: Final = 2
 _WORTH_MENDING: Final = 2_000
-# What pydantic says of text where a list or a dict is wanted.
+# pydantic's error types for text instead of a list or dict.
 _LISTS: Final = frozenset(
     {
         "deque_type",
@@ -51,7 +51,7 @@ _Path = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """Arguments after mending, what validation made of them or what it still refuses, and a sentence for each slip."""
+    """Repaired arguments, their validated values or remaining errors, and a sentence for each repair."""
 
     values: dict[str, object]
     result: dict[str, Any] | None
@@ -62,13 +62,13 @@ class Repaired:
 def repair_values(
     values: dict[str, object], error: ValidationError | None, validation: Validation, places: Places
 ) -> Repaired:
-    """Put right what can be, and validate again, until there is nothing left to put right.
+    """Repair and validate again, until there is nothing left to repair.
 
-    `error` is how the arguments were refused, None where they were not validated yet. Raises TooCostlyError.
+    `error` is the result of the last validation, or None if there was none. Raises TooCostlyError.
 
-    JSON text becomes the list or the dict that is wanted, null where there is a default is left out, and the name of an
-    Enum's member becomes the member. Text that is wanted as text stays as it is. The arguments themselves are not
-    changed, but copied where they are mended.
+    JSON text becomes the expected list or dict, null is dropped where there is a default, and the name of an Enum's
+    member becomes the member. Text where text is expected never changes. The arguments are copied before they are
+    changed.
     """
     sentences: list[str] = []
     for _ in range(_ROUNDS if validation.is_small(values) else _ROUNDS_OF_MANY):
@@ -120,7 +120,7 @@ def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> 
 
 
 def _plainer(value: object, kinds: set[str]) -> tuple[object, str] | None:
-    """Return what a program's value is where its type is not wanted and a plainer one is."""
+    """Return a plainer form of a program's value, if its type is not expected and a plainer one is."""
     if "string_type" in kinds and hasattr(type(value), "__fspath__"):
         return str(value), "came as a path"
     if kinds & _DICTS and isinstance(value, tuple) and hasattr(cast("Any", value), "_asdict"):

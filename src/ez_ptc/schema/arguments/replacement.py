@@ -1,4 +1,4 @@
-"""Values within values, replaced or left out; what is around them is copied once and never changed."""
+"""Replacing or removing values within values; containers are copied once and never changed."""
 
 import copy
 from collections import deque
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, cast
 __all__ = ["LEFT_OUT", "detach", "replace_at"]
 
 LEFT_OUT: Final = object()
-"""Stands for the new value of what is to be left out."""
+"""The new value of an item to remove."""
 
 _ONE_VALUE: Final = frozenset({str, int, float, bool, type(None)})
 _Path = Sequence[int | str]
@@ -16,17 +16,17 @@ T = TypeVar("T")
 
 
 class _Changes(dict[int | str, Any]):
-    """What changes in one list or dict: new values by keys and indices, and the changes in those that stay."""
+    """The changes in one list or dict: new values by keys and indices, and changes within others."""
 
 
 def replace_at(value: object, changes: Iterable[tuple[_Path, object]]) -> Any:  # noqa: ANN401 - of the value's own type
-    """Return a copy of a value with others in it at the paths of `changes`."""
+    """Return a copy of a value with those at the paths of `changes` replaced."""
     root = _Changes()
     for path, new in changes:
         inner = root
         for step in path[:-1]:
             following = inner.setdefault(step, _Changes())
-            if not isinstance(following, _Changes):  # what is around it is replaced already
+            if not isinstance(following, _Changes):  # an outer value has been replaced already
                 break
             inner = following
         else:
@@ -45,9 +45,9 @@ def _replace(value: object, changes: Mapping[int | str, object]) -> object:
 
 
 def detach(value: T) -> T:
-    """Return a value that shares no list, deque, dict or set with the given one; other objects are the same.
+    """Return a value that shares no list, deque, dict or set with the original; other objects are shared.
 
-    Raises RecursionError for what contains itself.
+    Raises RecursionError for a recursive value.
     """
     kind = type(value)
     if kind is dict:
@@ -61,7 +61,7 @@ def detach(value: T) -> T:
     if kind is deque:
         queue = cast("deque[object]", value)
         return cast("T", deque(map(detach, queue), queue.maxlen))
-    if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program's
+    if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program
         named = cast("Any", value)
         return named._replace(**{name: detach(item) for name, item in named._asdict().items()})
     return cast("T", set(cast("set[object]", value))) if kind is set else value

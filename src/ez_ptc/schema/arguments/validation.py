@@ -1,4 +1,4 @@
-"""The validation of a call's arguments, in time that their size justifies."""
+"""Validating a call's arguments, in time justified by their size."""
 
 import marshal
 import sys
@@ -17,12 +17,12 @@ from ez_ptc.schema.arguments.decoding import accept_json
 __all__ = ["TooCostlyError", "Validation", "count_values"]
 
 _QUICK: Final = 100_000
-"""Values are validated without a look at the clock that cost so many microseconds at most, by a rough estimate."""
+"""Estimated microseconds up to which values are validated without a time limit."""
 _MIN_SECONDS: Final = 0.1
 _SECONDS_OF_A_VALUE: Final = 2.5e-6
-"""CPU time that a validation may take: `_MIN_SECONDS`, or more for many values."""
+"""CPU seconds per value; the limit of a validation is at least `_MIN_SECONDS`."""
 _WORTH_DETAIL: Final = 20_000
-"""All errors are asked for where there can be so many at most, by the same estimate."""
+"""All errors are collected if the same estimate is below this."""
 
 _MAX_LEVELS: Final = 128
 _MAX_COUNTED: Final = 2_000_000
@@ -31,16 +31,15 @@ R = TypeVar("R")
 
 _COLLECTIONS: Final = (list, tuple, set, frozenset, deque)
 _Arguments = dict[str, Any]
-# What is there, whatever a class derived from dict says.
+# The dict's real values, even if a subclass overrides `values`.
 _values: Final = dict[object, object].values
 
 
 class Validation:
-    """Validates all arguments of a function, as the core schema of a dict of them says.
+    """Validates all arguments of a function by the core schema of a dict of them.
 
-    Its validators are made when the first arguments come, which takes less than describing the function did: of many
-    tools few are called. Patterns are looked at when it is made. Raises UnboundedPatternError for one that may take
-    exponential time.
+    Its validators are made for the first call, since of many tools few are called. Patterns are checked at once. Raises
+    UnboundedPatternError for one that may take exponential time.
     """
 
     def __init__(self, schema: CoreSchema) -> None:
@@ -48,7 +47,7 @@ class Validation:
         self._metered: Callable[[Any], Any] | None = None
         self._all: Callable[[Any], Any] | None = None
         self.is_ready = False
-        """Whether the validators are made; only then the other attributes are there."""
+        """Whether the validators are made; the other attributes exist only then."""
         self.quick: Callable[[_Arguments], _Arguments] = self._at_first
         """Returns the converted arguments.
 
@@ -72,7 +71,7 @@ class Validation:
         return self.quick(values)
 
     def _check_size(self, values: _Arguments) -> _Arguments:
-        # There are no more values than they have bytes, and bytes are counted fast.
+        # There cannot be more values than bytes, and bytes are counted fast.
         if self._few_bytes and _size(values) <= self._few_bytes:
             return self._first(values)
         lists, others = count_values(values)
@@ -85,21 +84,21 @@ class Validation:
         return run_within(_seconds(lists + others), validate, values)
 
     def within(self, function: Callable[[_Arguments], R], values: _Arguments) -> R:
-        """Call a function that validates some arguments several times, in the time that they may take once.
+        """Call a function that validates some arguments several times, in the time allowed for once.
 
-        Raises TooCostlyError, and what the function raises.
+        Raises TooCostlyError, and the function's exceptions.
         """
         return run_within(_seconds(sum(count_values(values))), function, values)
 
     def is_small(self, values: _Arguments) -> bool:
-        """Whether all errors of these arguments can be asked for."""
-        if not self.is_ready:  # nothing was validated, as the names of the arguments are wrong
+        """Return whether these arguments are small enough to collect all errors."""
+        if not self.is_ready:  # nothing was validated, since the arguments' names are wrong
             self._get_ready()
         lists, others = count_values(values)
         return lists * self._bounds.weight + others * self._bounds.branches <= _WORTH_DETAIL
 
     def in_detail(self, values: _Arguments, error: ValidationError, *, most: int) -> ValidationError:
-        """Return all errors of arguments that were refused; where there are more than `most`, those of `error`."""
+        """Return all errors of refused arguments; if there are more than `most`, those of `error`."""
         if not self.is_small(values):
             return error
         if self._all is None:
@@ -123,9 +122,9 @@ def _seconds(values: int) -> float:
 
 
 def count_values(value: object) -> tuple[int, int]:
-    """Return how many lists and dicts there are in a value, and how many other values, keys of dicts included.
+    """Return the number of lists and dicts in a value, and that of other values, keys of dicts included.
 
-    What contains itself, or has more values than JSON of any permitted size, is not counted to its end.
+    A recursive value, or one larger than any permitted JSON, is not counted to the end.
     """
     containers, others, level = 0, 0, [value]
     for _ in range(_MAX_LEVELS):

@@ -1,4 +1,4 @@
-"""How large a value is, before anybody looks into it."""
+"""Estimating the size of a value before it is inspected."""
 
 from collections import deque
 from itertools import chain, islice
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WRITTEN", "has_more", "is_little", "json_containers"]
 
 MAX_WRITTEN: Final = 3_000
-"""Plain values that are written as JSON within a few milliseconds."""
+"""Plain values that can be written as JSON within a few milliseconds."""
 
 _MAX_CHECKED: Final = 300
 _CHARACTERS: Final = 50
-"""Characters of text that count as much as a value."""
+"""Characters of text that count like one value."""
 
 _PLAIN: Final = frozenset({bool, float, int, type(None)})
 
 
 def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
-    """Whether values are plain and few; by default, so few that any check of them takes a few milliseconds at most."""
+    """Return whether values are plain and few; by default, so few that any check takes milliseconds at most."""
     left, level = most, [*values]
     while level:
         value = level.pop()
@@ -42,7 +42,7 @@ def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
 
 
 def has_more(value: object, most: int) -> bool:
-    """Whether a JSON value has more values in it than `most`, itself among them."""
+    """Return whether a JSON value has more than `most` values in it, itself included."""
     left, level = most, [value]
     while level:
         left -= len(level)
@@ -55,9 +55,9 @@ def has_more(value: object, most: int) -> bool:
 
 
 def json_containers(value: object, levels: int) -> object:
-    """Return a value with the containers that JSON has: a named tuple is a dict, a range or a deque a list.
+    """Return a value with JSON's containers: a named tuple becomes a dict, a range or deque a list.
 
-    What has no others is not copied. What is deeper than so many `levels` stays as it is.
+    A value without others is not copied. Values deeper than `levels` stay unchanged.
     """
     kind, deeper = type(value), levels - 1
     if deeper < 0:

@@ -1,1 +1,1 @@
-"""JSON Schemas given by the caller rather than read from a function."""
+"""JSON Schemas given by the caller instead of read from a function."""

@@ -1,4 +1,4 @@
-"""The arguments of one call, checked against a JSON Schema that was given."""
+"""Checking the arguments of one call against a given JSON Schema."""
 
 import copy
 import difflib
@@ -30,11 +30,11 @@ _MOST_MENDED: Final = 10_000
 _NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
 _TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
 _COMPARED: Final = 2
-"""Failures for which the nearest of the values that are allowed is looked for, which takes its time."""
+"""The maximum number of failures whose nearest allowed value is searched for, which takes time."""
 _COMPARED_LENGTH: Final = 200
 _MOST_COMPARED: Final = 300
 _ALIKE: Final = 2
-"""Of more values than are compared, those that begin with the same characters come first: the quote and one more."""
+"""If there are too many values to compare, those with the same first characters come first: the quote and one more."""
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
 _Path = tuple[str | int, ...]
 
@@ -43,10 +43,10 @@ _Path = tuple[str | int, ...]
 class SchemaBinder:
     """Binds the arguments of a call to the properties of a JSON Schema.
 
-    `fields` are its properties, those that must be passed first. `fillers` has what the function gets for those that a
-    call may leave out, where they have a default of their own or the function cannot do without them; `contexts` those
-    that the host fills. `is_plain` says that no part of the schema takes long for a small value, and `checks_per_value`
-    how many checks a value may take. Values stay as they came: a JSON Schema says nothing of Python's types.
+    `fields` are its properties, required ones first. `fillers` has the values of omitted arguments, if they have a
+    default or the function requires them; `contexts` those of the context parameters. `is_plain` says that no part of
+    the schema is slow for a small value, and `checks_per_value` is the maximum number of checks for one value. Values
+    are not converted, since a JSON Schema does not name Python types.
     """
 
     tool: str
@@ -66,17 +66,17 @@ class SchemaBinder:
 
     @property
     def by_position_only(self) -> Mapping[str, object]:
-        """None: what comes from JSON goes by name."""
+        """None: arguments from JSON are passed by name."""
         return {}
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-        """Whether `bind` is known to take a few milliseconds at most, and to run nobody else's code."""
+        """Return whether `bind` takes a few milliseconds at most, and runs no foreign code."""
         return self.is_plain and is_little(args, kwargs)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object], *, context: object = NO_CONTEXT) -> BoundCall:
-        """Check what a caller passed by position and by name.
+        """Check a caller's arguments.
 
-        Raises `ArgumentsError` that names everything that is wrong at once.
+        Raises `ArgumentsError` with all problems.
         """
         complaints = Complaints(self.fields)
         others = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
@@ -98,7 +98,7 @@ class SchemaBinder:
             self._refuse(problems)
         for name, filler in self.fillers.items():
             if name not in values:
-                values[name] = copy.deepcopy(filler)  # or else a call could change the default of the next
+                values[name] = copy.deepcopy(filler)  # copied, or a call could change the default of the next one
         return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, mended)
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
@@ -106,9 +106,9 @@ class SchemaBinder:
         raise ArgumentsError(message, problems=problems) from None
 
     def _repair(self, values: dict[str, object]) -> tuple[dict[str, object], tuple[str, ...], list[Failure] | None]:
-        """Put right what models are known to get wrong.
+        """Repair known mistakes of models.
 
-        Return the arguments, a sentence for each slip, and the first failures that are left, None where none are.
+        Returns the arguments, a sentence for each repair, and the first remaining failures or None.
         """
         mended: list[str] = []
         changes: list[tuple[_Path, object]] = []
@@ -127,7 +127,7 @@ class SchemaBinder:
         return values, first_of(mended), failures
 
     def _changes(self, failures: Iterable[Failure]) -> Iterator[tuple[Failure, object, str]]:
-        """Yield failures, each with the value that puts it right and what to say of that, or "" where there is none."""
+        """Yield failures, each with a value that repairs it and a sentence about that, or "" if there is none."""
         others = 0
         for failure in failures:
             is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
@@ -138,16 +138,16 @@ class SchemaBinder:
             else:
                 yield failure, None, ""
                 others += 1
-                if others == _MOST_FAILURES:  # the call is refused anyway
+                if others == _MOST_FAILURES:  # the call is refused in any case
                     return
 
     def _may_be_left_out(self, path: _Path) -> bool:
-        # Whether a key further in is required is seen when the rest is checked again.
+        # Whether an inner key is required turns out when the rest is checked again.
         *around, last = path
         return isinstance(last, str) and (bool(around) or not self.fields[last].required)
 
     def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
-        """Return a sentence for each of the first failures, and how many more there are."""
+        """Return a sentence for each of the first failures, and the number of the rest."""
         if found is None:
             return []
         failures = [item for item in found if not _is_missing_argument(item)]
@@ -155,7 +155,7 @@ class SchemaBinder:
         for number, failure in enumerate(failures):
             if len(problems) >= _AT_MOST:
                 return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
-            # Two keywords may refuse one value for one reason, as `type` and `enum` do.
+            # Two keywords may refuse one value for the same reason, such as `type` and `enum`.
             problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
         return list(problems) if found else [_NOT_FOUND]
 
@@ -211,7 +211,7 @@ def _is_missing_argument(failure: Failure) -> bool:
 
 
 def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
-    """Write the values that are allowed; of many, the nearest or the first."""
+    """Return the allowed values as text; of many, the nearest or the first."""
     more = len(options) - _CHOICES
     listed = _nearest(options, safe_repr(value)) if compare and more > 0 else map(safe_repr, options[:_CHOICES])
     return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")

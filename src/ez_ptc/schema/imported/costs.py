@@ -1,8 +1,7 @@
-"""The cost of checking a value by a given JSON Schema.
+"""The cost of checking a value against a given JSON Schema.
 
-A validator checks one value by every schema that is applied to it in place, the choices of `anyOf` and `oneOf` one
-after the other, and so it does with the values of an `enum` that are not plain. A schema may have thousands of them,
-and a call thousands of values.
+A validator checks one value against every schema applied to it in place, such as the choices of `anyOf` and `oneOf`,
+and against each compound value of an `enum`. A schema may have thousands of them, and a call thousands of values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,10 @@ _Fields = Mapping[str, object]
 
 
 def checks_per_value(schema: object) -> int:
-    """Return the most schemas and values of enums that a value may be checked against; a reference counts as one."""
+    """Return the maximum number of schemas and enum values a value may be checked against.
+
+    A reference counts as one.
+    """
     if isinstance(schema, list):
         return max((checks_per_value(item) for item in cast("list[object]", schema)), default=1)
     if not isinstance(schema, dict):
@@ -34,17 +36,17 @@ def checks_per_value(schema: object) -> int:
 
 
 def _size(schema: object) -> int:
-    """Return how many schemas and values of enums there are in a schema, itself among them."""
+    """Return the number of schemas and enum values in a schema, itself included."""
     if isinstance(schema, list):
         return sum(map(_size, cast("list[object]", schema)))
     if not isinstance(schema, dict):
-        return int(isinstance(schema, bool))  # which is a schema too
+        return int(isinstance(schema, bool))  # also a schema
     fields = cast("_Fields", schema)
     return 1 + _enum_size(fields) + sum(_size(item) for _, item in _parts(fields))
 
 
 def _parts(fields: _Fields) -> Iterator[tuple[str, object]]:
-    # An object that looks like a default may be the schema of a property of that name.
+    # A dict under a key like `default` may be the schema of a property of that name.
     return ((key, fields[key]) for key in fields if key not in _VALUES or isinstance(fields[key], dict))
 
 

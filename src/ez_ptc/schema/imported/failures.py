@@ -1,8 +1,8 @@
-"""Where a value fails a JSON Schema, found without asking for all errors at once.
+"""Finding the values that fail a JSON Schema, without collecting all errors at once.
 
-The library that validates says quickly whether a value is valid, but lists every error of every branch of every union:
-for 64 KB that can be 12 GB. So the parts of a value that fail are looked for one by one, each with its own part of the
-schema, and only at the place where nothing within is wrong are its errors asked for.
+The validation library decides quickly whether a value is valid, but lists every error of every branch of every union:
+for 64 KB that can be 12 GB. So the failing parts of a value are searched one by one, each with its part of the schema,
+and errors are collected only for a value whose inner values are valid.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ _SPECIAL: Final = re.compile(r"[^/~.\w-]+", re.ASCII)
 _WHOLE: Final = "urn:ez-ptc:whole"
 _Path = tuple[str | int, ...]
 _SECONDS: Final = 0.08
-"""CPU time after which no more failures are looked for: a value may have to be held against thousands of branches."""
+"""CPU seconds after which the search ends: a value may have to be checked against thousands of branches."""
 _SECONDS_KEPT: Final = 0.02
-"""CPU time of making validators after which no more are kept: a millisecond makes a megabyte at most."""
+"""CPU seconds of compiling after which validators are no longer cached: a millisecond makes a megabyte at most."""
 
-# Keywords with schemas for the same value or for values in it; a value that fails one of them has parts that fail. And
-# `enum`, whose errors have all of its values in them.
+# Keywords with schemas for the same value or for values in it: if one fails, a part fails. And `enum`, whose errors
+# contain all of its values.
 _WITHIN: Final = frozenset(
     {
         "$defs",
@@ -63,32 +63,31 @@ _WITHIN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """Makes validators of one draft, with one engine for regular expressions; nothing is fetched."""
+    """Compiles validators of one draft with one engine for regular expressions; nothing is fetched."""
 
     draft: Callable[..., jsonschema_rs.Validator]
     uri: str
     engine: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
 
     def validator(self, schema: _Schema) -> jsonschema_rs.Validator:
-        """Return the validator of a schema. Raises ValueError for what is none."""
+        """Return the validator of a schema. Raises ValueError for an invalid schema."""
         return self.draft(schema, mask="it", offline=True, pattern_options=self.engine)
 
     def registry(self, schema: _Schema) -> jsonschema_rs.Registry:
-        """Return what finds the parts of a schema."""
+        """Return the registry that finds the parts of a schema."""
         return jsonschema_rs.Registry([(_WHOLE, {"$schema": self.uri, **schema})])
 
     def part(self, registry: jsonschema_rs.Registry, pointer: str) -> jsonschema_rs.Validator:
-        """Return the validator of the part that a pointer leads to. Raises ValueError where there is none."""
+        """Return the validator of the part at a pointer. Raises ValueError if there is none."""
         reference = {"$ref": f"{_WHOLE}#{_quote(pointer[1:])}"}
         return self.draft(reference, mask="it", offline=True, pattern_options=self.engine, registry=registry)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A value that fails: its path, the schema for it, and the error.
+    """A failing value: its path, its schema, and the error.
 
-    `keyword` is the one that it fails, "" where it is not known. `kind` has the details of one that is neither a union
-    nor an enumeration.
+    `keyword` is the failing one, or "" if unknown. `kind` has the details, unless it is a union or an enumeration.
     """
 
     path: _Path
@@ -101,7 +100,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A value with the schema for it, and where each lies."""
+    """A value with its schema, and the locations of both."""
 
     pointer: str
     schema: Any
@@ -117,9 +116,9 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search for failures: when it ends, on the clock of `time.thread_time`, and the parts that it has met.
+    """One search for failures: its end, on the clock of `time.thread_time`, and the parts visited.
 
-    Several ways may lead to one part, and a reference back to one whose failures are not all found.
+    Several paths may lead to one part, and a reference back to one in progress.
     """
 
     ends_at: float
@@ -137,7 +136,7 @@ class Failures:
         self._seconds = 0.0
 
     def of(self, value: object, most: int) -> Iterator[Failure]:
-        """Find the first failures of a value that is not valid, one after the other; none where that takes long."""
+        """Yield the first failures of an invalid value; none if that takes long."""
         return islice(self._failures(_Part("#", self._schema, value, ()), _Search(thread_time() + _SECONDS)), most)
 
     @lazy
@@ -149,9 +148,9 @@ class Failures:
         return validator is None or validator.is_valid(part.value)
 
     def _validator(self, pointer: str) -> jsonschema_rs.Validator | None:
-        """Return the validator of a part, or None where there is no such part.
+        """Return the validator of a part, or None if there is no such part.
 
-        Each has in it what it contains and refers to, so all of them may take seconds and hundreds of megabytes.
+        Each contains the schemas it refers to, so all of them may take seconds and hundreds of megabytes.
         """
         if pointer in self._of_parts:
             return self._of_parts[pointer]
@@ -165,7 +164,7 @@ class Failures:
         return validator
 
     def _failures(self, part: _Part, search: _Search) -> Iterator[Failure]:
-        """Yield the failures of a part that fails."""
+        """Yield the failures of a failing part."""
         schema = _mapping(part.schema)
         search.is_done[part.pointer, part.path] = found = False
         for inner in self._parts(part, schema):
@@ -190,7 +189,7 @@ class Failures:
         search.is_done[part.pointer, part.path] = True
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
-        """Yield the errors of the keywords that speak of the value itself."""
+        """Yield the errors of the keywords about the value itself."""
         if part.pointer not in self._own:
             self._own[part.pointer] = self._compiler.validator(_shallow(schema))
         return self._own[part.pointer].iter_errors(part.value)
@@ -237,7 +236,7 @@ class Failures:
         return self._own[pattern].is_valid(key)
 
     def _resolve(self, pointer: str) -> object:
-        """Return the schema that a reference leads to, or None where it is no path within this one."""
+        """Return the schema a reference leads to, or None if it is not a path within this one."""
         target: object = self._schema if pointer[:2] in ("#", "#/") else None
         for step in pointer.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
@@ -261,7 +260,7 @@ def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
 
 
 def _shallow(schema: _Schema) -> dict[str, Any]:
-    """Return what a schema says of a value itself; which properties it knows is part of that."""
+    """Return the keywords of a schema about the value itself, including its known properties."""
     own = {key: value for key, value in schema.items() if key not in _WITHIN}
     for keyword in ("properties", "patternProperties"):
         if keyword in own:
@@ -288,10 +287,10 @@ def _escape(key: str) -> str:
 
 
 def _quote(pointer: str) -> str:
-    """Return a pointer as it is written in a URI (RFC 6901, 6)."""
+    """Return a pointer quoted for a URI (RFC 6901, 6)."""
     return _SPECIAL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), pointer)
 
 
 def _unquote(pointer: str) -> str:
-    """Return a reference as it was before it was put into a URI (RFC 3986, 2.1)."""
+    """Return a reference unquoted from a URI (RFC 3986, 2.1)."""
     return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), pointer)

@@ -1,4 +1,4 @@
-"""A parameters schema that was given and not read from a function: by hand, from MCP, OpenAPI or a data set."""
+"""A given parameters schema: handwritten, or from MCP, OpenAPI or a data set."""
 
 import copy
 import inspect
@@ -24,26 +24,26 @@ __all__ = ["ImportedSchema", "import_schema"]
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
 """Keywords whose checks may take long for a small value."""
 _QUICK_CHECKS: Final = 100
-"""Checks of each value that take no time worth mentioning for a small call."""
+"""Checks per value that take no relevant time for a small call."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
-"""Keywords with schemas by name: what lies there under `default` is a schema like any other."""
-# Older drafts, for schemas that do not say which one they are written in and that the newest does not take.
+"""Keywords with schemas by name, in which `default` is a property's name."""
+# Older drafts, for schemas that do not name theirs and are invalid in the newest.
 _DRAFTS: Final = (
     (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),
     (jsonschema_rs.Draft7Validator, "http://json-schema.org/draft-07/schema#"),
     (jsonschema_rs.Draft4Validator, "http://json-schema.org/draft-04/schema#"),
 )
-# The first takes linear time. What it does not know is matched by the other, within so many steps for each character.
+# The first takes linear time. Patterns it does not support go to the other, with limited steps per character.
 _ENGINES: Final = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=200))
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedSchema:
-    """What a model may pass by a given JSON Schema, in the forms of `schema.functions.FunctionSchema`.
+    """The parameters of a given JSON Schema, in the forms of `schema.functions.FunctionSchema`.
 
-    `is_open` where the function takes arguments of any name, so that its own signature does not say which.
+    `is_open` says that the function takes arguments of any name, so that its own signature does not list them.
     """
 
     parameters: dict[str, Any]
@@ -55,17 +55,16 @@ class ImportedSchema:
 def import_schema(
     tool: str, schema: Mapping[str, Any], function: Callable[..., object], *, filled: Collection[str] = ()
 ) -> ImportedSchema:
-    """Check a JSON Schema of an object and prepare the checking of calls by it; the schema itself is kept as it is.
+    """Check a JSON Schema of an object and prepare the checking of calls; the schema itself is kept unchanged.
 
-    It may be of any draft, with OpenAPI's `nullable`; one that does not say is of draft 2020-12. Nothing is fetched: a
-    `$ref` must lead into the schema. Those of `filled` that a call leaves out get the schema's default, and so do those
-    that the function cannot do without. Raises SchemaError for what is no such schema, and for a function that cannot
-    be called by it.
+    It may be of any draft, with OpenAPI's `nullable`; the default is draft 2020-12. Nothing is fetched: a `$ref` must
+    lead into the schema. Omitted arguments in `filled`, or that the function requires, get the schema's default. Raises
+    SchemaError for an invalid schema, and if the function does not take its properties.
     """
     parameters = _object(tool, schema)
     properties: dict[str, Any] = parameters["properties"]
     required: list[str] = parameters.get("required", [])
-    # Those that may be left out come last, as in Python, so that a call by position is possible.
+    # Optional ones come last, as in Python, so that a call by position is possible.
     names = (*required, *(name for name in properties if name not in required))
     takes = _Takes.of(tool, function)
     takes.check(tool, names)
@@ -100,7 +99,7 @@ def import_schema(
 
 @dataclass(frozen=True, slots=True)
 class _Takes:
-    """What a function takes: `names` is None where it takes any; `needed` have no default."""
+    """The parameters of a function: `names` is None if it takes any; `needed` have no default."""
 
     names: frozenset[str] | None
     needed: frozenset[str]
@@ -110,7 +109,7 @@ class _Takes:
     def of(cls, tool: str, function: Callable[..., object]) -> "_Takes":
         try:
             parameters = inspect.signature(function).parameters.values()
-        except (TypeError, ValueError):  # a built-in that does not say what it takes
+        except (TypeError, ValueError):  # a built-in without a signature
             return cls(None, frozenset(), {})
         contexts = context_names(function)
         by_position = [
@@ -161,12 +160,12 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
         message = f"{tool}: `required` of its parameters is a list of names, got {safe_repr(required)}"
         raise SchemaError(message)
     for name in cast("list[str]", required):
-        parameters["properties"].setdefault(name, {})  # which says that it may be anything
+        parameters["properties"].setdefault(name, {})  # an empty schema allows anything
     return parameters
 
 
 def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
-    """Return what validates by a schema, and what finds out where something is not valid."""
+    """Return the validator of a schema, and the search for its failures."""
     schema = _without_nullable(parameters)
     drafts = _DRAFTS
     if "$schema" in schema:
@@ -192,7 +191,7 @@ def _reason(error: ValueError | None) -> str:
 
 
 def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
-    """Return a schema, or what lies within a keyword, with OpenAPI's `nullable` as JSON Schema says it."""
+    """Return a schema, or a keyword's value, with OpenAPI's `nullable` converted to JSON Schema."""
     if isinstance(part, list):
         return [_without_nullable(item) for item in cast("list[object]", part)]
     if not isinstance(part, dict):
@@ -217,7 +216,7 @@ def _has_any(part: object, keywords: frozenset[str]) -> bool:
 
 
 def _takes_others(parameters: Mapping[str, Any]) -> bool:
-    """Whether arguments that the schema does not name are welcome: only where it says so, or names none at all."""
+    """Return whether arguments not named in the schema are allowed: only if it says so, or names none at all."""
     others = parameters.get("additionalProperties")
     says_so = others is True or isinstance(others, dict) or "patternProperties" in parameters
     return says_so or (others is None and not parameters["properties"])
