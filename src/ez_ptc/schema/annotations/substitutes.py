@@ -31,7 +31,7 @@ from ez_ptc.schema.annotations.records import (
     typed_dict_entry,
 )
 
-__all__ = ["is_record", "own_text", "own_texts", "twin", "substitute_maker"]
+__all__ = ["is_record", "own_text", "own_texts", "substitute_maker", "twin"]
 
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 

@@ -40,20 +40,9 @@ _UNIONS: Final = frozenset({"tagged-union", "union"})
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
 """Types whose hashes cannot be chosen by an attacker."""
-_SCALARS: Final = _HASHED_AT_RANDOM | {
-    "any",
-    "complex",
-    "decimal",
-    "enum",
-    "float",
-    "fraction",
-    "int",
-    "is-instance",
-    "is-subclass",
-    "literal",
-    "multi-host-url",
-    "uuid",
-}
+_SCALARS: Final = _HASHED_AT_RANDOM | frozenset(
+    "any complex decimal enum float fraction int is-instance is-subclass literal multi-host-url uuid".split()
+)
 _INNER: Final = ("schema", "lax_schema", "python_schema")
 """The keys of an inner schema in a wrapping one."""
 _CONTAINERS: Final = (dict, list, tuple)
@@ -210,9 +199,8 @@ class Bounds:
         if node["type"] != "union":
             return False
         choices = map(_schema_of, node["choices"])
-        return (
-            sum(any(inner["type"] not in _SCALARS for inner in self._value_schemas(choice)) for choice in choices) > 1
-        )
+        compound = (any(inner["type"] not in _SCALARS for inner in self._value_schemas(choice)) for choice in choices)
+        return sum(compound) > 1
 
     def _value_schemas(self, node: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
         """Yield the schemas of values behind references, defaults, validators and unions."""
@@ -290,9 +278,8 @@ class _Changer:
         for repeated in set(self._repeated.values()):
             union = {key: value for key, value in repeated.nested.union.items() if key != "ref"}
             repeated.validate = self._make_validator(self._union(union))
-        return self._make_validator(
-            map_schemas(root["schema"] if root["type"] == "definitions" else root, self._change)
-        )
+        inner = root["schema"] if root["type"] == "definitions" else root
+        return self._make_validator(map_schemas(inner, self._change))
 
     def _make_validator(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
         whole = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema

@@ -25,22 +25,18 @@ _CHANGING = frozenset({"append", "extend", "insert", "setdefault", "update"})
 _ROUNDS = 3
 _PAIR = 2
 
+# Nodes that bind their `name`; the type parameters exist from Python 3.12 on.
+_NAMED: tuple[type | None, ...] = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+    *(getattr(ast, name, None) for name in ("TypeVar", "TypeVarTuple", "ParamSpec")),
+)
 _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
-    ast.FunctionDef: lambda node: [node.name],
-    ast.AsyncFunctionDef: lambda node: [node.name],
-    ast.ClassDef: lambda node: [node.name],
-    ast.ExceptHandler: lambda node: [node.name],
-    ast.MatchAs: lambda node: [node.name],
-    ast.MatchStar: lambda node: [node.name],
+    **dict.fromkeys(_NAMED, lambda node: [node.name]),
     ast.MatchMapping: lambda node: [node.rest],
     ast.arg: lambda node: [node.arg],
     ast.alias: lambda node: [(node.asname or node.name).partition(".")[0]],
     ast.Global: lambda node: node.names,
     ast.Nonlocal: lambda node: node.names,
-    # From Python 3.12 on.
-    getattr(ast, "TypeVar", None): lambda node: [node.name],
-    getattr(ast, "TypeVarTuple", None): lambda node: [node.name],
-    getattr(ast, "ParamSpec", None): lambda node: [node.name],
 }
 
 
