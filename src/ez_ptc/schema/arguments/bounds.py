@@ -40,8 +40,9 @@ _UNIONS: Final = frozenset({"tagged-union", "union"})
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
 """Types whose hashes cannot be chosen by an attacker."""
-_SCALARS: Final = _HASHED_AT_RANDOM | frozenset(
-    "any complex decimal enum float fraction int is-instance is-subclass literal multi-host-url uuid".split()
+_SCALARS: Final = _HASHED_AT_RANDOM.union(
+    ("any", "complex", "decimal", "enum", "float", "fraction", "int"),
+    ("is-instance", "is-subclass", "literal", "multi-host-url", "uuid"),
 )
 _INNER: Final = ("schema", "lax_schema", "python_schema")
 """The keys of an inner schema in a wrapping one."""
