@@ -1,1 +1,1 @@
-"""The JSON of one provider a module, with the same functions in each; pure."""
+"""The JSON of each provider, one folder or module each, with the same functions in each; without I/O."""

@@ -1,7 +1,7 @@
-"""Marks in a request: a provider keeps what it has read up to there, and reads it again for less.
+"""Cache marks in a request: the provider caches the prompt up to a mark, and charges less for reading it again.
 
-Anthropic and OpenAI have such marks. Where there are none, at Gemini, Mistral, OpenAI's models before GPT-5.6 and other
-servers, a mark is not sent: these keep what they read by themselves, if they do, and the answer is the same.
+Anthropic and OpenAI support marks. For Gemini, Mistral, OpenAI's models before GPT-5.6 and other servers, marks are not
+sent: some of these cache prompts by themselves, and the answer is the same.
 """
 
 import re
@@ -14,7 +14,7 @@ from ez_ptc.formats.openai_shapes.servers import is_openai
 __all__ = ["MAX_MARKS", "anthropic_mark", "fit_marks", "has_marks", "openai_mark"]
 
 MAX_MARKS: Final = 4
-"""How many marks Anthropic takes in a request."""
+"""The maximum number of marks in a request to Anthropic."""
 
 _SHORT: Final = "5m"
 _LONG: Final = "1h"
@@ -25,17 +25,17 @@ _MARKED_MODELS: Final = re.compile(r"(ft:)?gpt-(5\.([6-9]|\d\d)|[6-9]|\d\d)")
 
 
 def anthropic_mark(cache: bool | str) -> dict[str, Any]:  # noqa: FBT001 - a field's value, which may be a lifetime
-    """Return the field that marks a block of Anthropic's, or nothing where it has no mark."""
+    """Return the field that marks a block for Anthropic; empty without a mark."""
     if cache is False:
         return {}
     return {_CONTROL: {"type": "ephemeral", **_lifetime(cache, "Anthropic", _ANTHROPIC)}}
 
 
 def fit_marks(blocks: Iterable[dict[str, Any]]) -> None:
-    """Take the marks but the last four from the blocks of a request, which are given in their order.
+    """Remove all marks but the last four from a request's blocks, given in order.
 
-    The last ones tell most, for what a mark keeps begins with the request. Raises ProviderError for a mark for an hour
-    that comes after a shorter one, which Anthropic refuses.
+    The last marks matter most, since each caches everything before it. Raises ProviderError for a mark of one hour
+    after a shorter one, which Anthropic rejects.
     """
     marked = [block for block in blocks if _CONTROL in block]
     for block in marked[:-MAX_MARKS]:
@@ -50,12 +50,12 @@ def fit_marks(blocks: Iterable[dict[str, Any]]) -> None:
 
 
 def has_marks(model: str, server: str) -> bool:
-    """Say whether a model of OpenAI's takes marks, given the name of the server's host too."""
+    """Return whether a model of OpenAI supports marks at a server's host."""
     return is_openai(server) and _MARKED_MODELS.match(model) is not None
 
 
 def openai_mark(cache: bool | str) -> dict[str, Any]:  # noqa: FBT001 - a field's value, which may be a lifetime
-    """Return the field that marks a part at OpenAI, or nothing where it has no mark."""
+    """Return the field that marks a part for OpenAI; empty without a mark."""
     if cache is False:
         return {}
     return {"prompt_cache_breakpoint": {"mode": "explicit", **_lifetime(cache, "OpenAI", _OPENAI)}}

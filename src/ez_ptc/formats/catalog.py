@@ -1,4 +1,4 @@
-"""Formats by their names, and whole lists of tools in one of them."""
+"""The formats by name, and lists of tools in a format."""
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ __all__ = ["FORMATS", "Format", "describe_all", "format_named", "names_for"]
 
 FORMATS: Final[Mapping[str, str]] = {
     "openai-chat": "openai_chat.tools",
-    "openai": "openai_chat.tools",  # the same, as in `to_openai_format`; the provider "openai" speaks Responses
+    "openai": "openai_chat.tools",  # an alias, as in `to_openai_format`; the provider "openai" speaks Responses
     "openai-responses": "openai_responses.tools",
     "anthropic": "anthropic.tools",
     "gemini": "gemini.tools",
@@ -25,9 +25,9 @@ FORMATS: Final[Mapping[str, str]] = {
 
 
 class Format(Protocol):
-    """What every format's module has.
+    """The functions of each format's module.
 
-    `NAMES` is what the provider takes as a tool's name, `KEYS` what it takes as a parameter's, or None for anything.
+    `NAMES` are the provider's rules for tool names, `KEYS` those for parameter names, or None for any.
     """
 
     @property
@@ -37,22 +37,22 @@ class Format(Protocol):
     def KEYS(self) -> KeyRules | None: ...  # noqa: D102, N802 - a constant of a module
 
     def describe(self, tool: Describable, *, strict: bool = False) -> dict[str, Any]:
-        """Return a tool as the provider takes it."""
+        """Return a tool in the provider's JSON."""
         ...
 
     def calls(self, answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCall]:
-        """Return the calls that an answer asks for."""
+        """Return the calls in an answer."""
         ...
 
     def results(
         self, answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None
     ) -> list[dict[str, Any]]:
-        """Return what is sent back for calls that have been answered."""
+        """Return the messages with the results of calls."""
         ...
 
 
 def format_named(name: str) -> Format:
-    """Return the module of a format. Raises ValueError that lists the names there are."""
+    """Return the module of a format. Raises ValueError, listing the formats, for an unknown name."""
     if name not in FORMATS:
         message = f"there is no format {safe_repr(name)}; there are: {', '.join(FORMATS)}"
         raise ValueError(message)
@@ -60,23 +60,23 @@ def format_named(name: str) -> Format:
 
 
 def names_for(tools: Iterable[Describable], format: str) -> Names:  # noqa: A002 - callers write format="openai"
-    """Return what the provider calls these tools and their parameters, for `calls` and `results`.
+    """Return the provider's names of tools and their parameters, for `calls` and `results`.
 
     Raises:
-        DuplicateToolError: Two tools have one name there; the message names both.
-        SchemaError: A tool has no name that the provider would take.
-        ValueError: There is no such format.
+        DuplicateToolError: Two tools get the same name; the message has both.
+        SchemaError: The provider accepts no name like a tool's.
+        ValueError: The format is unknown.
     """
     module = format_named(format)
     return names_of(tools, module.NAMES, keys=module.KEYS)
 
 
 def describe_all(tools: Iterable[Describable], format: str, *, strict: bool = False) -> list[dict[str, Any]]:  # noqa: A002 - callers write format="openai"
-    """Return tools as the list that a request takes (Gemini: the declarations of one of its tools).
+    """Return tools as the list in a request (for Gemini: the declarations of one tool).
 
-    `strict` is for the tools that do not say themselves whether they are strict.
+    `strict` applies to tools that do not say whether they are strict.
 
-    Raises what `names_for` raises, and `SchemaError` for parameters that the provider has no way to say.
+    Raises as `names_for` does, and `SchemaError` for parameters the provider cannot express.
     """
     module = format_named(format)
     listed = list(tools)

@@ -1,4 +1,4 @@
-"""What a tool gave back, as JSON and as the text that a model reads; and what can be sent of any text."""
+"""A tool's result as JSON and as text for a model, and text that can be sent."""
 
 import base64
 import json
@@ -51,9 +51,9 @@ __all__ = [
 ]
 
 MAX_TEXT: Final = 16 << 20
-"""Characters that a result may have in all its texts and numbers."""
+"""The maximum characters of all texts and numbers of a result."""
 MAX_RESULT_TEXT: Final = 1 << 20
-"""Characters that a model reads of one result, where no other limit is given."""
+"""The default maximum of characters of one result for a model."""
 
 _MAX_INT_BITS: Final = 10_000
 _WIDE_INT: Final = 1 << 64
@@ -61,10 +61,10 @@ _ARRAYS: Final = frozenset({list, tuple, set, frozenset})
 
 
 def as_text(output: object) -> str:
-    """Return what a tool gave back as text: text as it is, anything else as compact JSON. `None` is `null`.
+    """Return a tool's return value as text: str unchanged, anything else as compact JSON; `None` is `null`.
 
-    Of a result that is made of parts it is their texts, with a note for each that is no text. Never raises; what has no
-    JSON form is its `str()`, and of what is too large there is a sentence that says so.
+    For a result made of parts, these are the texts, with a note for each media part. Never raises: a value without a
+    JSON form becomes its `str()`, and one that is too large a sentence that says so.
     """
     parts = result_parts(output)
     if parts is None:
@@ -73,7 +73,7 @@ def as_text(output: object) -> str:
 
 
 def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value as JSON's own types, or a sentence that says why it has no such form. Never raises."""
+    """Return a value as JSON's own types, or a sentence with the reason why it has no such form. Never raises."""
     try:
         parts = result_parts(value)
         return to_json_types(value if parts is None else [_text_of_part(part) for part in parts])
@@ -84,9 +84,9 @@ def as_json(value: object) -> Any:  # noqa: ANN401 - any JSON
 def to_json_types(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON's own types.
 
-    What is no plain value is what `plain_value` makes of it. Sets and tuples are lists, bytes base64, dates, durations,
-    decimals and UUIDs what pydantic makes of them. A number that JSON does not have is the text `NaN`, `Infinity` or
-    `-Infinity`. A key that is no text is the text of its JSON, and no entry is lost where two are the same then.
+    Values of other classes are converted by `plain_value`. Sets and tuples become lists, bytes base64, and dates,
+    durations, decimals and UUIDs become pydantic's text. A number that JSON lacks becomes the text `NaN`, `Infinity` or
+    `-Infinity`. A key other than str becomes its JSON text, and entries whose keys become equal are all kept.
 
     Raises NotEncodableError for more than 500,000 elements, 16 MiB of text or 100 levels.
     """
@@ -99,9 +99,9 @@ def to_json_types(value: object) -> Any:  # noqa: ANN401 - any JSON
 
 
 def result_parts(output: object) -> tuple[ResultPart, ...] | None:
-    """Return the parts that a tool's result is made of, or None for a plain value, as `parts_of_result` tells them.
+    """Return the parts of a tool's result, or None for a plain value; see `parts_of_result`.
 
-    What is neither text nor media in it is its text.
+    Parts other than text and media become text.
     """
     parts = parts_of_result(output)
     if parts is None:
@@ -112,7 +112,7 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
 def result_content(
     result: ToolResult, text_part: Callable[[str], Media], media_part: Callable[[MediaMessage], Media | Unsupported]
 ) -> str | list[Media]:
-    """Return what a model reads of a delivered result: its error, its text, or its parts in the provider's JSON."""
+    """Return a delivered result for a model: its error, its text, or its parts in the provider's JSON."""
     if not result.success:
         return error_text(result)
     parts = result_parts(result.output)
@@ -129,15 +129,15 @@ def result_of_message(message: ToolResultMessage) -> ToolResult:
 
 
 def key_text(key: object) -> str:
-    """Return the text that stands for a key of a dict. Raises NotEncodableError where that would be too large."""
+    """Return the text for a dict key. Raises NotEncodableError if it would be too large."""
     return _Encoder().key(key)
 
 
 def deliverable_result(tool: str, result: ToolResult, most: int = MAX_RESULT_TEXT) -> ToolResult:
-    """Return how a call ended as a model gets to know it: its output as JSON, or why that cannot be passed on.
+    """Return a call's result as it can be delivered to a model: its output as JSON, or the reason why it cannot be.
 
-    What would take more than `most` characters is cut, and says what is left out. A result that is made of parts is a
-    tuple of messages, whose texts count together. What is passed on already stays as it is.
+    Text beyond `most` characters is cut, with a sentence about the rest. A result made of parts becomes a tuple of
+    messages, whose texts count together. A delivered result is returned unchanged.
     """
     if not result.success:
         return result
@@ -153,12 +153,12 @@ def deliverable_result(tool: str, result: ToolResult, most: int = MAX_RESULT_TEX
 
 
 def error_text(result: ToolResult) -> str:
-    """Return why a call failed, for a model to read."""
+    """Return the error of a failed call, as text for a model."""
     return without_surrogates(result.error or "the tool failed and did not say why")
 
 
 def sendable(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a request without halves of characters, which JSON has a spelling for and UTF-8 has not."""
+    """Return a request without lone surrogates, which JSON can spell but UTF-8 cannot encode."""
     text = json.dumps(body, ensure_ascii=False)
     try:
         text.encode()
@@ -191,7 +191,7 @@ def _text_of_part(part: ResultPart) -> str:
 
 
 def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]:
-    """Return the parts of a result. Raises NotEncodableError for too many of them, and for media that is too large."""
+    """Return the parts of a result. Raises NotEncodableError for too many parts or too large media."""
     if len(parts) > MAX_PARTS:
         message = f"the result is too large: it has more than {MAX_PARTS} parts"
         raise NotEncodableError(message)
@@ -210,7 +210,7 @@ def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]
 
 
 class _Encoder:
-    """One walk over one value: counts elements and characters, and stops where they are too many."""
+    """Encodes one value: counts elements and characters, and stops at the limits."""
 
     __slots__ = ("_elements_left", "_text_left")
 
@@ -269,7 +269,7 @@ class _Encoder:
             return value if math.isfinite(value) else _no_number(value)
         if -_WIDE_INT < value < _WIDE_INT:
             return value
-        # Python writes out no integer of more than a few thousand digits, and no model reads one.
+        # Python refuses to write integers of more than a few thousand digits, and no model reads one.
         bits = cast("int", value).bit_length()
         self._spend_text(min(bits, _MAX_INT_BITS) // 3)
         if bits <= _MAX_INT_BITS:

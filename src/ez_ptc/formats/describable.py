@@ -1,4 +1,4 @@
-"""What the formats need to know of a tool, and nothing more."""
+"""The interface of a tool for the formats."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,16 +7,16 @@ __all__ = ["Describable", "ToolShape", "is_strict"]
 
 
 class Describable(Protocol):
-    """A tool as a format sees it; `Tool` is one."""
+    """A tool as the formats see it; `Tool` is one."""
 
     @property
     def name(self) -> str:
-        """The name that a model calls it by."""
+        """The name a model calls it by."""
         ...
 
     @property
     def description(self) -> str:
-        """What it does, for a model to read."""
+        """The description for a model."""
         ...
 
     @property
@@ -26,7 +26,7 @@ class Describable(Protocol):
 
     @property
     def return_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of what it returns, where there is one."""
+        """The JSON Schema of its return value, or None."""
         ...
 
     @property
@@ -36,13 +36,13 @@ class Describable(Protocol):
 
     @property
     def strict(self) -> bool | None:
-        """Whether a provider is to hold its model to the schema, or None if that is not said of this tool."""
+        """Whether the provider should enforce the schema, or None if the tool does not say."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolShape:
-    """A tool that is nothing but what a format sees."""
+    """A tool reduced to what the formats see."""
 
     name: str
     description: str
@@ -53,5 +53,5 @@ class ToolShape:
 
 
 def is_strict(tool: Describable, strict: bool) -> bool:  # noqa: FBT001 - what is said for all tools
-    """Say whether a tool is strict, given what is said for all: its own word goes before that."""
+    """Return whether a tool is strict: as it says itself, or else as `strict` says for all tools."""
     return strict if tool.strict is None else tool.strict

@@ -1,8 +1,8 @@
-"""What stands for a value of any class: the one rule by which everything that a tool returns is passed on.
+"""Plain substitutes for values of any class: the one rule by which tool results are passed on.
 
-A result reaches a program in the sandbox as Python's own values, and a model, a client or a saved conversation as JSON.
-`plain_value` is the step that both share: it says which record, value or text stands for an instance of any other
-class, and leaves alone what is in it. Whoever walks on from there counts what it finds, and stops at `MAX_ELEMENTS`.
+A result reaches a sandboxed program as Python values, and a model, a client or a saved conversation as JSON.
+`plain_value` is the step both share: it returns the record, value or text for an instance of another class, without
+changing its parts. The caller continues with these, counts them, and stops at `MAX_ELEMENTS`.
 """
 
 import dataclasses
@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 100
-"""Levels of nesting that a result may have."""
+"""The maximum nesting depth of a result."""
 MAX_ELEMENTS: Final = 500_000
-"""Elements that a result may have in all: shared references count as often as they are met."""
+"""The maximum number of elements of a result; shared references count each time."""
 TOO_DEEP: Final = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
 TOO_MANY: Final = f"the value is too large: it has more than {MAX_ELEMENTS:,} elements"
 
@@ -48,24 +48,23 @@ class NotEncodableError(ValueError):
 
 
 def undeliverable(tool: str, problem: str) -> str:
-    """Return what a model is told where a tool has run and its result cannot be passed on."""
+    """Return the error for a model if a tool has run and its result cannot be passed on."""
     return f"{tool!r} has run, but what it returned cannot be passed on: {problem}; do not call it again for the result"
 
 
 def plain_value(value: object, most: int = MAX_ELEMENTS, known: Collection[type] = _PLAIN) -> object:
-    """Return what stands for a value: one of exactly Python's own plain types, with anything in it.
+    """Return the plain substitute of a value, an instance of exactly one of Python's own types, with any parts in it.
 
-    These are None, bool, int, float, str, bytes, bytearray, date, datetime, time, timedelta, Decimal, UUID, list,
-    tuple, set, frozenset and dict. An Enum is its value. Dataclasses, named tuples, pydantic models, attrs and msgspec
-    classes are dicts, by the names that a parameter of that class takes. Mappings are dicts, other collections lists,
-    arrays and numbers of numpy Python's own, tables of pandas records. Paths, addresses, patterns, fractions, complex
-    numbers and time zones are their text, secrets a masked one, and so is an object of any other class, and one that
-    cannot be looked into.
+    These types are None, bool, int, float, str, bytes, bytearray, date, datetime, time, timedelta, Decimal, UUID, list,
+    tuple, set, frozenset and dict. An Enum becomes its value. Dataclasses, named tuples, pydantic models, attrs and
+    msgspec classes become dicts, with the names a parameter of that class accepts. Mappings become dicts, other
+    collections lists, numpy arrays and numbers Python's own, pandas tables records. Paths, addresses, patterns,
+    fractions, complex numbers and time zones become text, secrets a masked text. So does any other object, and one that
+    cannot be read.
 
-    Where other types than those are `known`, their instances stay what they are.
+    Instances of the types in `known` stay unchanged.
 
-    Raises TooManyError for what would have more than `most` elements already by that step, and NotEncodableError for
-    what would be too deep.
+    Raises TooManyError if this step already makes more than `most` elements, and NotEncodableError for too much depth.
     """
     simpler = value
     for _ in range(_MAX_STEPS):
@@ -81,7 +80,7 @@ def plain_value(value: object, most: int = MAX_ELEMENTS, known: Collection[type]
 
 
 def object_text(value: object) -> str:
-    """Return the text of an object, without the address in memory that Python writes into some."""
+    """Return an object's text without the memory address that Python writes into some."""
     try:
         return _ADDRESS.sub("", str.__str__(str(value)))
     except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is written out
@@ -89,9 +88,9 @@ def object_text(value: object) -> str:
 
 
 def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashable]) -> dict[Hashable, object]:
-    """Return a mapping with plain keys, none of its entries lost.
+    """Return a mapping with plain keys, without losing entries.
 
-    A key whose plain form another one has already gets the name of its plain type in addition. Text keeps its own form.
+    A key whose plain form exists already gets the name of its plain type added. Text keeps its own form.
     """
     taken: set[Hashable] = {key for key in items if type(key) is str and plain(key) == key}
     distinct: dict[Hashable, object] = {}
@@ -152,7 +151,7 @@ def _record(value: Any, kind: Any, most: int) -> object | None:  # noqa: ANN401 
 
 
 def _of_pydantic(value: Any, kind: Any, most: int) -> object:  # noqa: ANN401 - a model or a dataclass of pydantic's
-    # All levels are dumped at once, shared ones as often as they are met.
+    # All levels are dumped at once, shared ones each time they occur.
     _Measure(most).take(value, 0)
     if hasattr(kind, "model_dump"):
         return value.model_dump(by_alias=True, warnings=False)
@@ -174,12 +173,12 @@ def _of_msgspec(value: Any, kind: Any) -> object:  # noqa: ANN401 - a class of m
     tag = [] if config.tag is None else [(config.tag_field, config.tag)]
     if config.array_like:
         return [item for _, item in (*tag, *pairs)]
-    # A field that was left out has a value that stands for that.
+    # An omitted field has a marker as its value.
     return {key: item for key, item in (*tag, *pairs) if type(item).__name__ != "UnsetType"}
 
 
 class _Measure:
-    """Counts what an object that is dumped at once has in it. Raises as `plain_value` does where that is too much."""
+    """Counts the contents of an object that is dumped at once. Raises as `plain_value` does if there are too many."""
 
     def __init__(self, most: int) -> None:
         self._left = self._most = most

@@ -1,4 +1,4 @@
-"""A provider's answer, read with care: it comes from outside."""
+"""Reading a provider's answer, which may be malformed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
@@ -15,7 +15,7 @@ _NO_NAMES: Final = Names()
 
 
 class JsonObject:
-    """One object in an answer, which says where in the answer something is that should not be there."""
+    """One object in an answer; its errors name the position of the invalid part."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
@@ -24,25 +24,28 @@ class JsonObject:
         self.fields = cast("Mapping[str, Any]", value)
 
     def first(self, *keys: str) -> tuple[str, object]:
-        """Return the first of these keys that is there and not null, with its value; else the first key and None."""
+        """Return the first of these keys that is present and not null, with its value.
+
+        Or else the first key and None.
+        """
         return next(((key, self.fields[key]) for key in keys if self.fields.get(key) is not None), (keys[0], None))
 
     def object(self, *keys: str) -> "JsonObject | None":
-        """Return the object under the first of these keys, or None where none is there."""
+        """Return the object under the first of these keys that is present, or None."""
         key, value = self.first(*keys)
         if value is None:
             return None
         return JsonObject(value, f"{self.where}.{key}")
 
     def objects(self, *keys: str) -> "list[JsonObject]":
-        """Return the objects of the list under the first of these keys; none where no key is there."""
+        """Return the objects of the list under the first of these keys that is present; none without such a key."""
         key, value = self.first(*keys)
         if value is None:
             return []
         return objects(value, f"{self.where}.{key}")
 
     def text(self, *keys: str) -> str:
-        """Return the text under the first of these keys, without halves of characters."""
+        """Return the text under the first of these keys, without lone surrogates."""
         key, value = self.first(*keys)
         if not isinstance(value, str) or not value:
             _refuse(f"{self.where}.{key}", "text", value)
@@ -67,7 +70,7 @@ class JsonObject:
         return text_or_empty(self.fields.get("type"))
 
     def identifier(self, otherwise: str, *keys: str) -> str:
-        """Return the text under the first of these keys, or `otherwise` where there is none."""
+        """Return the text under the first of these keys, or `otherwise` if there is none."""
         _, value = self.first(*keys)
         if value is None or value == "":
             return otherwise
@@ -83,7 +86,7 @@ def read_body(body: object, where: str) -> JsonObject:
 
 
 def text_or_empty(value: object) -> str:
-    """Return a text without halves of characters, and empty text for any other value."""
+    """Return a text without lone surrogates, and empty text for any other value."""
     if isinstance(value, str):
         return encodable_text(value)
     return ""
@@ -119,7 +122,7 @@ def with_unique_ids(
 
 
 def tool_call(part: JsonObject, identifier: str, arguments_key: str, names: Names | None) -> ToolCall:
-    """Return the call that one object asks for, with the tool's own names."""
+    """Return the call in an object, with the tool's own names."""
     known = _NO_NAMES if names is None else names
     name = known.to_tool(part.text("name"))
     _, arguments = part.first(arguments_key)

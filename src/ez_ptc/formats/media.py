@@ -1,8 +1,8 @@
-"""Images, documents, audio and videos: what every format has in common about them.
+"""Images, documents, audio and videos in all formats.
 
-A provider takes some of them, and says so in its `…_media` module, whose functions return the provider's JSON for one
-of them, or `Unsupported` with the reason. In a message of the developer's that is an error before anything is sent. In
-a tool's result, where the tool has run already, it becomes a sentence in the place of what is missing.
+Each provider supports some of them. The functions of its `media` module return the provider's JSON, or `Unsupported`
+with the reason. In a message of the developer, that is an error before anything is sent. In a tool's result, since the
+tool has run already, a sentence replaces the unsupported part.
 """
 
 import base64
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 MAX_MEDIA_BYTES: Final = 32 << 20
-"""Bytes that the media of one tool's result may have in all: no provider takes a larger request."""
+"""The maximum bytes of all media of one result: no provider accepts a larger request."""
 MAX_PARTS: Final = 200
-"""Parts that a tool's result may have."""
+"""The maximum number of parts of a result."""
 
 Media = dict[str, Any]
-"""The JSON that a provider takes for an image, a document, audio or a video."""
+"""A provider's JSON for an image, document, audio or video."""
 
 ResultPart = TextMessage | MediaMessage
 """A part of a tool's result."""
@@ -56,18 +56,18 @@ _SUFFIXES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Why a provider does not take something, as a clause that names the provider and the kind."""
+    """The reason why a provider does not support something, as a clause that names the provider and the type."""
 
     reason: str
 
     @classmethod
     def of(cls, provider: str, media: MediaMessage, where: str = "") -> "Unsupported":
-        """Return that a provider does not take such a thing at all, or not in one place."""
+        """Return that a provider does not support such media at all, or not in this position."""
         return cls(f"{provider} does not take {media.PHRASE} ({type_and_size(media)}){where}")
 
 
 def require(made: Media | Unsupported) -> Media:
-    """Return what a provider takes. Raises ProviderError with the reason where it does not take it."""
+    """Return the provider's JSON. Raises ProviderError with the reason if it is unsupported."""
     if isinstance(made, Unsupported):
         message = f"{made.reason}: say it as text, or choose another provider"
         raise ProviderError(message)
@@ -77,20 +77,20 @@ def require(made: Media | Unsupported) -> Media:
 def content_of_result(
     parts: Iterable[ResultPart], text: Callable[[str], Media], media: Callable[[MediaMessage], Media | Unsupported]
 ) -> list[Media]:
-    """Return the parts of a result as the provider takes them; a sentence stands for what it does not take."""
+    """Return the parts of a result in the provider's JSON; a sentence replaces unsupported ones."""
     content: list[Media] = []
     for part in parts:
         if isinstance(part, TextMessage) and not part.text.strip():
-            continue  # Anthropic refuses texts of nothing
+            continue  # Anthropic rejects empty texts
         made = media(part) if isinstance(part, MediaMessage) else text(part.text)
         content.append(text(_omission_text(made)) if isinstance(made, Unsupported) else made)
     return content
 
 
 def parts_of_result(output: object) -> tuple[object, ...] | None:
-    """Return what a tool's result is made of, or None for a result that is a plain value.
+    """Return the parts of a tool's result, or None for a plain value.
 
-    A result of parts is an image, a document, audio or a video, or a list or tuple with at least one of these in it.
+    A result of parts is an image, a document, audio or a video, or a list or tuple with at least one of these.
     """
     if isinstance(output, MediaMessage):
         return (output,)
@@ -100,12 +100,12 @@ def parts_of_result(output: object) -> tuple[object, ...] | None:
 
 
 def part_text(media: MediaMessage) -> str:
-    """Return a note that stands for media where only text can be."""
+    """Return a note that represents media where only text is possible."""
     return f"[{media.KIND}: {type_and_size(media)}]"
 
 
 def type_and_size(media: MediaMessage) -> str:
-    """Return the type and size of media, or its type and address."""
+    """Return the type and size of media, or its type and URL."""
     kind = safe_line(media.media_type)
     if media.data is not None:
         return f"{kind}, {len(media.data):,} bytes"
@@ -119,9 +119,9 @@ def base64_of(data: bytes) -> str:
 
 
 def inline_data(media: MediaMessage) -> tuple[str, str] | None:
-    """Return the media type and the base64 of media whose bytes are here; None where only its address is.
+    """Return the media type and base64 of media with data; None if there is only a URL.
 
-    Raises ProviderError for a `data:` address without base64 in it.
+    Raises ProviderError for a `data:` URL without base64.
     """
     if media.data is not None:
         return media.media_type, base64_of(media.data)
@@ -130,21 +130,21 @@ def inline_data(media: MediaMessage) -> tuple[str, str] | None:
         return None
     try:
         base64.b64decode(found["data"], validate=True)
-    except ValueError:  # text that is not ASCII as well
+    except ValueError:  # includes non-ASCII text
         message = f"the address data:{safe_line(found['media_type'])};base64,… has no base64 in it: give the bytes"
         raise ProviderError(message) from None
     return found["media_type"], found["data"]
 
 
 def data_url(media: MediaMessage) -> str:
-    """Return the address of media, which has its bytes in it where there is no other."""
+    """Return the URL of media, or a `data:` URL with its bytes."""
     if media.data is None and media.url is not None:
         return media.url
     return f"data:{media.media_type};base64,{base64_of(media.data or b'')}"
 
 
 def file_name(document: DocumentMessage) -> str:
-    """Return what a document is called, for a provider that wants it to have a name."""
+    """Return the file name of a document, for a provider that requires one."""
     kind = document.media_type.rpartition("/")[2]
     return document.name or f"document.{_SUFFIXES.get(kind, kind)}"
 

@@ -1,4 +1,4 @@
-"""The order of a conversation that every provider insists on: each call is answered, at once, and nothing else is."""
+"""The order of a conversation that every provider requires: each call is answered at once, and nothing else is."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 PREVIOUS: Final = "previous_response_id"
-"""The option that has OpenAI's Responses go on from an answer that it has stored."""
+"""The option for OpenAI's Responses to continue from a stored answer."""
 
 
 def check_order(entries: Iterable[Entry]) -> None:
-    """Check that a conversation is one that providers accept; raise ProviderError that says what is wrong, and where.
+    """Check that providers accept the order of a conversation. Raises ProviderError with the problem and its position.
 
-    Anthropic says so of its Messages: all results of a turn come in the message directly after it, before any text,
-    and each names a call of that turn. OpenAI and Gemini want no less.
+    Anthropic documents it for Messages: all results of a turn are in the message directly after it, before any text,
+    and each names a call of that turn. OpenAI and Gemini require the same.
     """
     waiting: dict[str, str] = {}
     is_asked = False
@@ -53,15 +53,15 @@ def check_order(entries: Iterable[Entry]) -> None:
 
 
 def is_system_text(entry: Entry) -> TypeGuard[TextMessage]:
-    """Return whether an entry is a text of the system."""
+    """Return whether an entry is a system text."""
     return isinstance(entry, TextMessage) and entry.role is MessageRole.SYSTEM
 
 
 def split_instructions(entries: Sequence[Entry]) -> tuple[list[TextMessage], list[Entry]]:
-    """Return what the system says before the model first speaks, and everything else in its order.
+    """Return the system texts before the model's first answer, and all other entries in order.
 
-    These are the instructions, which most providers take apart from the conversation. What the system says later has a
-    place in the conversation, and means something else in any other; what says nothing is left out.
+    These are the instructions, which most providers take outside the conversation. A later system text has its position
+    in the conversation, on which its meaning depends; empty texts are dropped.
     """
     instructions: list[TextMessage] = []
     rest: list[Entry] = []
@@ -79,7 +79,7 @@ def split_instructions(entries: Sequence[Entry]) -> tuple[list[TextMessage], lis
 
 
 def refuse_late_instructions(provider: str) -> NoReturn:
-    """Raise ProviderError for what the system says after the model has spoken, where the provider does not take it."""
+    """Raise ProviderError for a system text after the model's first answer, which the provider does not accept."""
     message = (
         f"{provider} does not take a system message after its model has spoken: say it with .request(...), or choose "
         f"another provider"
@@ -88,14 +88,14 @@ def refuse_late_instructions(provider: str) -> NoReturn:
 
 
 def refuse_tool_choice(choice: str, tools: Iterable[str]) -> NoReturn:
-    """Raise ProviderError for a `tool_choice` that is none of the three modes and none of these tools."""
+    """Raise ProviderError for a `tool_choice` that is neither a mode nor one of the tools."""
     expected = ", ".join(("'auto'", "'none'", "'required'", *map(safe_repr, tools)))
     message = f"unknown tool_choice {safe_repr(choice)}; expected one of {expected}"
     raise ProviderError(message)
 
 
 def refuse_previous_response(provider: str, options: Mapping[str, object]) -> None:
-    """Raise ProviderError where options name an earlier answer to go on from, for a provider that stores none."""
+    """Raise ProviderError if options name a stored answer to continue, for a provider that stores none."""
     if options.get(PREVIOUS):
         message = (
             f"{provider} does not take {PREVIOUS}, for it stores no answers: leave it out, and each request has the "
@@ -105,7 +105,7 @@ def refuse_previous_response(provider: str, options: Mapping[str, object]) -> No
 
 
 def _calls_of(entry: Entry, where: str) -> dict[str, str]:
-    """Return the calls that an entry asks for, by their ids."""
+    """Return the calls of an entry, by their ids."""
     if isinstance(entry, ToolCallMessage):
         _refuse(f"{where} is a call by itself: put it into an Answer, as a model's answers come")
     calls = entry.calls if isinstance(entry, Answer) else ()

@@ -1,4 +1,4 @@
-"""What a model is sent, before it is any provider's JSON; and what comes back piece by piece."""
+"""A request to a model, independent of the provider, and the events of a streamed answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,18 +15,18 @@ class Prompt:
     """A request for one answer.
 
     Attributes:
-        model: The model's name, as the provider has it.
-        entries: The conversation so far. What the system says before the model speaks are its instructions; later it
-            has its place.
-        tools: What the model may call.
-        tool_choice: "auto", "none", "required", or the name of the one tool to call. A conversation asks once for a
-            call that must be made, and then leaves it to the model.
-        strict: Have the provider hold its model to the tools' schemas, but of those that say otherwise themselves.
-        max_tokens: How much the model may write at most, or None for the provider's own limit.
-        temperature: How freely it chooses, or None for the provider's own.
-        output_schema: The JSON Schema of an object that the answer's text has to be, or None for free text.
-        cache_tools: Have the provider keep the tools' descriptions, as `Message.cache` says.
-        options: Further fields of the provider's request, sent as they are.
+        model: The provider's name of the model.
+        entries: The conversation so far. System texts before the model's first answer are its instructions; later ones
+            keep their position.
+        tools: The tools the model may call. tool_choice: "auto", "none", "required", or the name of the tool to call. A
+        conversation sends a required call once,
+            and then "auto".
+        strict: Whether the provider should enforce the schemas of tools that do not say themselves.
+        max_tokens: The maximum tokens of the answer, or None for the provider's default.
+        temperature: The sampling temperature, or None for the provider's default.
+        output_schema: The JSON Schema of an object that the answer's text must be, or None for free text.
+        cache_tools: Whether the provider should cache the tools' descriptions, as in `Message.cache`.
+        options: Further fields of the provider's request, sent unchanged.
     """
 
     model: str
@@ -43,10 +43,10 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the text that a model is writing."""
+    """A piece of the text a model is writing."""
 
     text: str
 
 
 Event = TextDelta | Answer
-"""What a stream gives: pieces of text as they come, then the whole answer once."""
+"""The events of a stream: pieces of text, and at the end the whole answer."""

@@ -1,4 +1,4 @@
-"""JSON from a provider and back to it: received values are checked before they are used, requests can be sent."""
+"""JSON to and from a provider: received values are checked before use, and requests are encodable."""
 
 import json
 import math
@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 MAX_LEVELS: Final = 128
-"""How deeply a provider's JSON may be nested: more than the 100 levels that the arguments of a call may have."""
+"""The maximum nesting depth of a provider's JSON: more than the 100 levels allowed for a call's arguments."""
 
-# As many as a tool's result may have; Python by itself reads and writes somewhat more.
+# As in a tool's result; Python itself reads and writes slightly more.
 _MAX_BITS: Final = 10_000
 # The largest integer that every JSON parser reads exactly.
 _MAX_COUNT: Final = 2**53
@@ -42,8 +42,8 @@ _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 def parse(data: str | bytes) -> object:
     """Parse a provider's JSON text.
 
-    NaN, infinities and numbers that are too large for a float become None. Raises ValueError for text that is not JSON,
-    and RecursionError for JSON that is nested far too deeply.
+    NaN, infinities and numbers beyond a float become None. Raises ValueError for invalid JSON, and RecursionError for
+    extreme nesting.
     """
     text = data if isinstance(data, str) else data.decode("utf-8-sig")
     if is_nested_deeper(text.encode(errors="surrogatepass"), 2 * MAX_LEVELS):
@@ -53,7 +53,7 @@ def parse(data: str | bytes) -> object:
 
 
 def json_problem(value: object) -> str | None:
-    """Return why a value cannot be saved or sent as JSON, or None."""
+    """Return the reason why a value cannot be saved or sent as JSON, or None."""
     level: list[object] = [value]
     for _ in range(MAX_LEVELS):
         inner: list[object] = []
@@ -88,7 +88,7 @@ def _scalar_problem(value: object) -> str | None:
 
 
 def encodable_body(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a request that can be sent as UTF-8. Raises ProviderError for one that is not JSON."""
+    """Return a request that can be sent as UTF-8. Raises ProviderError if it is not JSON."""
     try:
         return sendable(body)
     except (TypeError, ValueError, RecursionError) as error:
@@ -97,29 +97,29 @@ def encodable_body(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Whether a value is a number of tokens."""
+    """Return whether a value is a number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Join the pieces of a text, and the halves of a character that was split between two of them."""
+    """Join pieces of a text; characters split between two pieces become whole."""
     return _PAIR.sub(_character, "".join(pieces))
 
 
 def is_cut(text: str) -> bool:
-    """Whether a text ends in the first half of a character (a high surrogate)."""
+    """Return whether a text ends in the first half of a character (a high surrogate)."""
     return _HIGH[0] <= text[-1:] <= _HIGH[1]
 
 
 def move_split_character(before: str, after: str) -> tuple[str, str]:
-    """Return two consecutive texts; a character that was split between them is moved to the second."""
+    """Return two consecutive texts; a character split between them is moved to the second."""
     if before and after and _PAIR.fullmatch(before[-1] + after[0]):
         return before[:-1], join_pieces([before[-1], after])
     return before, after
 
 
 def encodable_text(text: str) -> str:
-    """Return text that encodes as UTF-8: split characters are joined, a lone half becomes U+FFFD."""
+    """Return text that can be encoded as UTF-8: split characters are joined, a lone half becomes U+FFFD."""
     return without_surrogates(join_pieces([text]))
 
 
@@ -151,7 +151,7 @@ class TextPieces:
         return []
 
     def end(self) -> list[TextDelta]:
-        """Return what is left, which is half a character if anything."""
+        """Return the rest: half a character, if any."""
         half, self._half = self._half, ""
         return [TextDelta(encodable_text(half))] if half else []
 

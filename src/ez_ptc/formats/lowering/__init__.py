@@ -1,1 +1,1 @@
-"""Schemas as providers take them: what one would refuse is said otherwise, or told in the description."""
+"""Lowering schemas to what a provider accepts: other keywords are rewritten, or moved into the description."""

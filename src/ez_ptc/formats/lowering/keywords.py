@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema, by where they have further schemas in them and by what they say something about."""
+"""JSON Schema's keywords, grouped by their inner schemas and by their subjects."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
@@ -85,7 +85,7 @@ KEYWORDS: Final[frozenset[str]] = (
 
 
 def rebuilt(schema: Mapping[str, Any], change: Callable[[Schema], Schema]) -> Schema:
-    """Return a schema with `change` applied to every schema in it, the innermost first, and to itself last."""
+    """Return a schema with `change` applied to every schema in it, innermost first, itself last."""
     return change({key: _inner(key, value, change) for key, value in schema.items()})
 
 
@@ -104,7 +104,7 @@ def _one(schema: object, change: Callable[[Schema], Schema]) -> object:
 
 
 def json_type(value: object) -> str | None:
-    """Return the JSON Schema type of a value, or None for what is no JSON."""
+    """Return the JSON Schema type of a value, or None if it is not JSON."""
     if isinstance(value, bool):
         return "boolean"
     if value is None:

@@ -1,4 +1,4 @@
-"""How large a schema may be in strict mode."""
+"""The limits of strict schemas."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, cast
@@ -20,10 +20,7 @@ _ENUM_CHARACTERS: Final = 15_000
 
 
 def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> None:
-    """Refuse a strict schema that is too large, or that contains itself where it may not.
-
-    Raises `SchemaError` that says which limit it is beyond.
-    """
+    """Raise `SchemaError`, naming the limit, for a strict schema that is too large or illegally recursive."""
     parts = list(_parts(schema))
     names = [name for item in parts for name in item.get("properties", {})]
     enums: list[list[object]] = [item["enum"] for item in parts if "enum" in item]
@@ -39,7 +36,7 @@ def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> No
 
 
 def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional: int) -> None:
-    """Refuse a strict schema with more unions, or more properties that are not required, than a provider takes."""
+    """Raise `SchemaError` for a strict schema with more unions or optional properties than a provider accepts."""
     parts = list(_parts(schema))
     left = sum(len(item["properties"]) - len(item["required"]) for item in parts if "properties" in item)
     _at_most(tool, sum("anyOf" in item for item in parts), unions, "parameters that may be of several types")
@@ -47,7 +44,7 @@ def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional:
 
 
 def unions(schema: Mapping[str, Any]) -> int:
-    """Return how many unions there are in a strict schema."""
+    """Return the number of unions in a strict schema."""
     return sum("anyOf" in item for item in _parts(schema))
 
 
@@ -77,7 +74,7 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Schema]:
 
 
 class _Levels:
-    """Counts the levels of objects, each definition once at each depth that is new to it."""
+    """Counts the levels of objects, each definition once for each new depth."""
 
     def __init__(self, tool: str, definitions: Mapping[str, Schema], *, recursive: bool) -> None:
         self._tool = tool

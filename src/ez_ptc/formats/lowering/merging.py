@@ -1,4 +1,4 @@
-"""Schemas that hold at once, as one schema: what `allOf` says, and a `$ref` with keywords beside it."""
+"""Merging schemas that hold at once: those of an `allOf`, and a `$ref` with its sibling keywords."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
@@ -17,10 +17,9 @@ _FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "wri
 
 
 def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: set[str] | None = None) -> Schema:
-    """Return a schema with no `$ref` and no `allOf` at its own level: what they say is merged into it.
+    """Return a schema with the `$ref` and `allOf` at its own level merged into it.
 
-    What cannot be said in one schema is left out and written into the description: the result may allow more than the
-    schema does, never less.
+    Constraints that cannot be merged move into the description: the result may allow more than the schema, never less.
     """
     seen = set() if seen is None else seen
     flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
@@ -35,7 +34,7 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
 
 
 def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
-    """Return what holds where both hold, as far as one schema can say it; `one` has its way where it cannot."""
+    """Return the conjunction of two schemas, as far as one schema can express it; `one` wins otherwise."""
     one, other = _with_enum(one, other)
     both = dict(one)
     lost: Schema = {}
@@ -52,7 +51,7 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:
-    """Return the types that a schema lists itself."""
+    """Return the types a schema lists itself."""
     kind: str | list[str] = schema.get("type", [])
     return [kind] if isinstance(kind, str) else kind
 

@@ -1,4 +1,4 @@
-"""A JSON Schema as the part of OpenAPI 3.0 that Gemini takes, where that can say it."""
+"""JSON Schema as the subset of OpenAPI 3.0 that Gemini accepts, where possible."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,14 +33,15 @@ _LARGEST: Final = 2_000
 
 
 class _CannotSayError(Exception):
-    """This part of OpenAPI has no way to say it."""
+    """This subset of OpenAPI cannot express the schema."""
 
 
 def as_openapi(tool: str, schema: Mapping[str, Any]) -> Schema | None:
-    """Return an object's schema in the OpenAPI that Gemini takes, or None where that cannot say it.
+    """Return an object's schema in Gemini's OpenAPI, or None if it cannot be expressed.
 
-    It has no `$ref` (which is written out), no `null` but `nullable`, nothing beside `anyOf`, enums of text only, and
-    no object without keys. It cannot say what contains itself, an object with any keys, and a value of any type.
+    The subset has no `$ref` (definitions are inlined), `nullable` instead of `null`, no siblings of `anyOf`, enums of
+    text only, and no object without keys. It cannot express recursive schemas, objects with any keys, and values of any
+    type.
     """
     body = {key: value for key, value in schema.items() if key != "$defs"}
     definitions: dict[str, Schema] = schema.get("$defs", {})
@@ -95,7 +96,7 @@ class _Writer:
         branches = [first, *flat[1:]]
         if nullable:
             branches = [{**branch, "nullable": True} for branch in branches]
-        # Nothing may stand beside anyOf, so that the union's description is its first member's.
+        # Siblings of anyOf are not allowed, so the union's description moves to its first member.
         if len(branches) == 1:
             return branches[0]
         return {"anyOf": branches}
@@ -132,7 +133,7 @@ def _null(plain: Schema) -> Schema:
 
 
 def _texts(plain: Schema) -> list[object]:
-    """Return the values of an enum, where all are texts that Gemini takes: none of them empty."""
+    """Return the values of an enum if all are texts Gemini accepts, which are not empty."""
     values: list[object] = plain.get("enum", [])
     if all(isinstance(value, str) and value for value in values):
         return values
@@ -140,7 +141,7 @@ def _texts(plain: Schema) -> list[object]:
 
 
 def _describe(made: Schema, plain: Schema, own: str) -> Schema:
-    """Return a schema with the description of `plain`, and a sentence for each keyword that is not taken."""
+    """Return a schema with the description of `plain`, and a sentence for each unsupported keyword."""
     untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not _takes(key, value)}
     if "enum" in plain and len(_texts(plain)) < len(plain["enum"]):
         untold["enum"] = plain["enum"]

@@ -1,4 +1,4 @@
-"""A JSON Schema as a tree in which each schema is one thing: a type, a union, a reference, or anything at all."""
+"""JSON Schema as a tree of plain schemas: each is a type, a union, a reference, or anything."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
@@ -33,9 +33,9 @@ _ANY_TYPE: Final = frozenset({"else", "if", "not", "then"})
 class Plain:
     """Makes the schemas of one document plain.
 
-    A plain schema is one of these, each with annotations (`description`, `default`, `examples`, …) beside it:
-    `{"$ref": "#/$defs/…"}`; `{"anyOf": […]}`; `{"type": …}` with one type, the keywords of that type, and an `enum`
-    of values of that type; or `{}`, which is anything. What it cannot say is a sentence in its description.
+    A plain schema is one of these, with optional annotations (`description`, `default`, `examples`, …):
+    `{"$ref": "#/$defs/…"}`; `{"anyOf": […]}`; `{"type": …}` with one type, the keywords of that type, and an `enum` of
+    values of that type; or `{}` for anything. Other constraints become sentences in its description.
     """
 
     def __init__(self, tool: str, definitions: Mapping[str, Schema]) -> None:
@@ -44,9 +44,9 @@ class Plain:
         self._made = 0
 
     def of(self, schema: Mapping[str, Any], path: str, inside: frozenset[str] = frozenset()) -> Schema:
-        """Return a schema of the document, made plain; `inside` names the definitions it was written out of.
+        """Return a plain schema; `inside` names the definitions it was inlined from.
 
-        Raises `SchemaError` for one that grows beyond all measure.
+        Raises `SchemaError` if it grows excessively.
         """
         self._made += 1
         if self._made > _LARGEST:
@@ -71,7 +71,7 @@ class Plain:
         return _one_of_many([self._convert_typed(without, kind, path, inside) for kind in kinds], notes)
 
     def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
-        """Name a definition that would be written out within itself, or so deep within others that it must end."""
+        """Return the name of a definition that would be inlined within itself, or too deeply, or None."""
         found = written_out & inside if len(inside) < _DEEPEST else written_out
         return min(found) if found else None
 
@@ -213,7 +213,7 @@ def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
         inner = branch["anyOf"] if branch.keys() == {"anyOf"} else [branch]
         unique += [item for item in inner if item not in unique]
     if any(not item.keys() - ANNOTATIONS for item in unique):
-        return with_sentences(notes)  # a branch that takes anything takes everything
+        return with_sentences(notes)  # a branch that allows anything allows everything
     if len(unique) > 1:
         return {"anyOf": unique, **notes}
     [only] = unique

@@ -1,4 +1,4 @@
-"""A tool's parameters as JSON Schema that every provider takes which is not strict."""
+"""A tool's parameters as JSON Schema that every provider accepts outside strict mode."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ __all__ = ["portable", "without_one_of"]
 def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
     """Return a tool's parameters as an object of JSON Schema, draft 2020-12, in which every array has `items`.
 
-    Raises `SchemaError` for what is no schema of an object.
+    Raises `SchemaError` if it is not the schema of an object.
     """
     return rebuilt(with_object_root(tool, schema), _with_items)
 
 
 def without_one_of(schema: Schema) -> Schema:
-    """Return a schema with each `oneOf` as an `anyOf`."""
+    """Return a schema with `anyOf` instead of `oneOf`."""
     return rebuilt(schema, _with_any_of)
 
 

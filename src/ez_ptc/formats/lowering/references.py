@@ -1,4 +1,4 @@
-"""Where the `$ref`s of a JSON Schema lead, and what they are called in `$defs`."""
+"""Resolving the `$ref`s of a JSON Schema, and naming their targets in `$defs`."""
 
 import re
 from collections import deque
@@ -19,7 +19,7 @@ _NOTHING: Final = object()
 
 
 class References:
-    """The references of one document, each leading into `$defs`; their targets wait there to be read."""
+    """The references of one document, each into `$defs`, and the queue of their unread targets."""
 
     def __init__(self, tool: str, root: Mapping[str, Any]) -> None:
         self._tool = tool
@@ -30,7 +30,7 @@ class References:
         self._waiting: deque[tuple[str, object]] = deque()
 
     def renamed(self, ref: object, path: str) -> str:
-        """Return a reference into `$defs`. Raises `SchemaError` where it leads nowhere."""
+        """Return a reference into `$defs`. Raises `SchemaError` if it has no target."""
         if not isinstance(ref, str):
             self._refuse(path, f"a $ref is text, got {safe_repr(ref)}")
         target = self._target(ref, path)
@@ -41,7 +41,7 @@ class References:
         return PREFIX + name
 
     def next(self) -> tuple[str, object] | None:
-        """Return the name and the schema of a definition that has not been read yet, or None."""
+        """Return the name and schema of the next unread definition, or None."""
         return self._waiting.popleft() if self._waiting else None
 
     def _target(self, ref: str, path: str) -> object:

@@ -1,4 +1,4 @@
-"""The schema of a tool's arguments as an object: at the root every provider wants one, and no union."""
+"""The schema of a tool's arguments as an object, which every provider requires at the root."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
@@ -18,11 +18,11 @@ _KEPT: Final = ANNOTATIONS | BY_TYPE["object"] | {"type"}
 
 
 def with_object_root(tool: str, schema: Mapping[str, Any]) -> Schema:
-    """Return a tool's parameters as plain JSON Schema that is an object with `properties` at its root.
+    """Return a tool's parameters as plain JSON Schema: an object with `properties` at its root.
 
-    A `$ref`, an `allOf` and a union at the root are merged into one object, in which an argument is required where
-    every member of the union requires it; what that leaves out is a sentence in the description. Raises `SchemaError`
-    where the schema allows no object.
+    A `$ref`, an `allOf` and a union at the root are merged into one object, in which an argument is required if every
+    member of the union requires it; a sentence in the description states the rest. Raises `SchemaError` if the schema
+    allows no object.
     """
     document = upgrade(tool, schema)
     definitions: dict[str, Schema] = document.pop("$defs", {})

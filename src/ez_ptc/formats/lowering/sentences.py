@@ -1,4 +1,4 @@
-"""Constraints of a JSON Schema as sentences, for a provider that takes them in no other form."""
+"""Constraints of a JSON Schema as sentences, for providers without the keyword."""
 
 import json
 import re
@@ -40,7 +40,7 @@ _WORDS: Final = frozenset({"format", "pattern", "contentEncoding", "contentMedia
 
 
 def sentences(keywords: Mapping[str, Any]) -> str:
-    """Write keywords and their values as sentences; those that have none of their own are written as JSON."""
+    """Return keywords and their values as sentences, or as JSON if there is none for a keyword."""
     known = [_TEXTS[key].format(_value(key, value)) for key, value in keywords.items() if key in _TEXTS]
     flags = [_FLAGS[key] for key, value in keywords.items() if key in _FLAGS and value is True]
     rest = {key: value for key, value in keywords.items() if key not in _TEXTS and key not in _FLAGS}
@@ -61,7 +61,7 @@ def with_sentences(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
 
 
 def without_surrogates(text: str) -> str:
-    """Return text that has a UTF-8 form: half a surrogate pair becomes the replacement character."""
+    """Return text that can be encoded as UTF-8: a lone surrogate becomes the replacement character."""
     return _SURROGATE.sub("�", text)
 
 

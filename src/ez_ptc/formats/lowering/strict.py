@@ -1,9 +1,9 @@
-"""What "strict" asks of a schema, as one transformation.
+"""The rules of strict mode, as one transformation.
 
-The rules are those of OpenAI's structured outputs: every property is required, and one that was not may be null;
-`additionalProperties` is false; a union is `anyOf`; a `$ref` stands alone; there is no `oneOf`, `allOf`, `not` or
-`default`. Anthropic takes fewer keywords. What can be told to a model in words is put into the description; what cannot
-be is refused. An object that names its keys and takes others beside them takes none but those.
+They are those of OpenAI's structured outputs: every property is required, and an optional one becomes nullable;
+`additionalProperties` is false; a union is `anyOf`; a `$ref` has no siblings; there is no `oneOf`, `allOf`, `not` or
+`default`. Anthropic supports fewer keywords. Constraints that words can express move into the description; others are
+refused. An object with named keys that allows others loses the others.
 """
 
 import re
@@ -34,16 +34,16 @@ _ANY_ITEMS: Final = "of any type ('items'), and strict mode wants a 'type': anno
 
 @dataclass(frozen=True, slots=True)
 class StrictRules:
-    """What one provider's strict mode takes.
+    """The strict mode of one provider.
 
     Attributes:
-        keywords: The keywords that it takes beside those of structure.
-        formats: The values of `format` that it takes.
-        min_items: The largest `minItems` that it takes, or None for any.
-        recursive: Whether a schema may contain itself.
-        unions: How many unions it takes, or None for any number. A tool with more keeps its optional properties
-            optional, instead of letting them be null.
-        optional: How many optional properties it takes then.
+        keywords: The supported keywords besides the structural ones.
+        formats: The supported values of `format`.
+        min_items: The largest supported `minItems`, or None for any.
+        recursive: Whether a schema may be recursive.
+        unions: The maximum number of unions, or None for any. A tool with more keeps its optional properties optional,
+            instead of making them nullable.
+        optional: The maximum number of optional properties in that case.
     """
 
     keywords: frozenset[str]
@@ -82,10 +82,10 @@ ANTHROPIC: Final = StrictRules(
 
 
 def strict(tool: str, schema: Mapping[str, Any], *, rules: StrictRules = OPENAI) -> Schema:
-    """Return a tool's parameters as strict mode takes them.
+    """Return a tool's parameters for strict mode.
 
-    Raises `SchemaError` that names the tool, the parameter and the keyword for what strict mode cannot say: an object
-    with any keys, a value of any type, and what is beyond the provider's limits.
+    Raises `SchemaError`, naming the tool, the parameter and the keyword, for constraints strict mode cannot express: an
+    object with any keys, a value of any type, and schemas beyond the provider's limits.
     """
     root = with_object_root(tool, schema)
     definitions: dict[str, Schema] = root.pop("$defs", {})
@@ -104,7 +104,7 @@ def strict(tool: str, schema: Mapping[str, Any], *, rules: StrictRules = OPENAI)
 
 
 def has_lookaround(pattern: str) -> bool:
-    """Say whether a regular expression looks around itself or back, which no engine of linear time can do."""
+    """Return whether a regular expression has look-around or backreferences, which linear-time engines lack."""
     return _LOOKAROUND.search(pattern) is not None
 
 
@@ -114,7 +114,7 @@ class _Strict:
         self._tool = tool
         self._rules = rules
         self._plain = plain
-        self._nullable = nullable  # what is optional, which is then required
+        self._nullable = nullable  # optional properties, to become required and nullable
 
     def document(self, root: Schema, definitions: Mapping[str, Schema]) -> Schema:
         body = self._convert(self._plain.of(root, ""), "")
@@ -146,7 +146,7 @@ class _Strict:
         return {"anyOf": made, **told}
 
     def _describe(self, plain: Schema) -> Schema:
-        """Return the description, with a sentence for each keyword that the provider does not take."""
+        """Return the description, with a sentence for each unsupported keyword."""
         untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not self._takes(key, value)}
         return with_sentences(
             {key: plain[key] for key in ("description",) if key in plain}, sentences(untold) if untold else ""

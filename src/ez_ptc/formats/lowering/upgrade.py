@@ -1,4 +1,4 @@
-"""A JSON Schema of any draft, or of OpenAPI, as one of draft 2020-12 that stands on its own."""
+"""Upgrading JSON Schema of any draft, or of OpenAPI, to a self-contained schema of draft 2020-12."""
 
 import json
 import math
@@ -25,12 +25,11 @@ _BOOLEANS_STAY: Final = frozenset({"additionalProperties", "unevaluatedItems", "
 
 
 def upgrade(tool: str, schema: Mapping[str, Any]) -> Schema:
-    """Return a copy of a schema that is plain JSON Schema of draft 2020-12.
+    """Return a copy of a schema in plain JSON Schema of draft 2020-12.
 
-    Every `$ref` in it is `#/$defs/…` and leads somewhere; what is not referred to is left out, and so are keywords
-    that JSON Schema does not have. A schema that contains itself keeps doing so through its `$ref`. Raises
-    `SchemaError` that names `tool` for what is no schema, for a `$ref` that leads nowhere, and for more than
-    `MAX_DEPTH` levels.
+    Every `$ref` in it is `#/$defs/…` and has a target; unused definitions and unknown keywords are dropped. A recursive
+    schema stays recursive through its `$ref`. Raises `SchemaError`, naming `tool`, for an invalid schema, a `$ref`
+    without target, and more than `MAX_DEPTH` levels.
     """
     return _Upgrade(tool, schema).document()
 

@@ -1,4 +1,4 @@
-"""The keys of a tool's parameters as a provider takes them, and back."""
+"""The keys of a tool's parameters as a provider accepts them, and back."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """What a provider takes as a key, in every object (`everywhere`) or in the outermost one only."""
+    """The keys a provider accepts, in every object (`everywhere`) or only in the outermost one."""
 
     names: NameRules
     everywhere: bool
@@ -26,12 +26,12 @@ class KeyRules:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What the keys of one tool's parameters are called at a provider, where that is not what they are called here.
+    """The keys of one tool's parameters at a provider, if they differ.
 
     Attributes:
         schema: The parameters, an object with its own keys.
-        sent: What each key that the provider refuses is called there.
-        everywhere: Whether that holds in every object, or in the outermost one only.
+        sent: The provider's name of each key it would reject.
+        everywhere: Whether that applies to every object, or only to the outermost one.
     """
 
     schema: Schema
@@ -39,7 +39,7 @@ class Keys:
     everywhere: bool
 
     def sent_schema(self) -> Schema:
-        """Return the parameters with the keys as the provider takes them; the description of each says its own."""
+        """Return the parameters with the provider's keys; the description of each has its own."""
         if not self.sent:
             return self.schema
         if self.everywhere:
@@ -47,12 +47,12 @@ class Keys:
         return self._rename_schema(self.schema)
 
     def to_own(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with the keys that the tool knows, given those that the provider does."""
+        """Return arguments with the tool's keys, given the provider's."""
         received = {name: key for key, name in self.sent.items()}
         return cast("dict[str, Any]", self._rename_value(arguments, [self.schema], received, 0))
 
     def to_sent(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with the keys that the provider knows, given those that the tool does."""
+        """Return arguments with the provider's keys, given the tool's."""
         return cast("dict[str, Any]", self._rename_value(arguments, [self.schema], self.sent, 0))
 
     def _rename_schema(self, schema: Schema) -> Schema:
@@ -74,7 +74,7 @@ class Keys:
         return [self.sent.get(key, key) for key in keys]
 
     def _rename_value(self, value: object, schemas: Sequence[Schema], names: Mapping[str, str], depth: int) -> object:
-        """Rename the keys of a value that these schemas have properties for; free data keep theirs."""
+        """Rename the keys of a value that are properties in these schemas; keys of free data stay."""
         if depth > _DEEPEST or (depth and not self.everywhere):
             return value
         whole = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
@@ -99,7 +99,7 @@ class Keys:
 
 
 def keys_of(schema: Schema, rules: KeyRules) -> Keys:
-    """Return what the keys of an object's schema are called at a provider."""
+    """Return the provider's keys of an object's schema."""
     found: dict[str, None] = dict.fromkeys(schema["properties"])
 
     def note(part: Schema) -> Schema:
@@ -127,7 +127,7 @@ def _free(name: str, taken: set[str], rules: NameRules) -> str:
 
 
 def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:
-    """Give a schema and all that its value may be besides: the members of its unions, what it refers to."""
+    """Yield a schema and its alternatives: the members of its unions, and the target of its reference."""
     waiting, seen = [schema], set[int]()
     while waiting:
         part = waiting.pop()

@@ -1,4 +1,4 @@
-"""Names as a provider takes them, and back: of tools, and of their parameters."""
+"""The names of tools and parameters as a provider accepts them, and back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ _NAMELESS: Final = "unknown_tool"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What tools and their parameters are called at a provider, where that is not what they are called here.
+    """The names of tools and their parameters at a provider, if they differ.
 
     Attributes:
-        sent: What each tool is called there, by its name.
-        received: The tools' names, by what they are called there.
-        keys: The keys of each tool that has one of another name there.
-        rules: What the provider takes as a name, or None where that is not known.
+        sent: The provider's name of each tool, by its own.
+        received: The tools' own names, by the provider's.
+        keys: The keys of each tool with a different one.
+        rules: The provider's rules for names, or None if unknown.
     """
 
     sent: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -33,38 +33,38 @@ class Names:
     rules: NameRules | None = None
 
     def to_provider(self, name: str) -> str:
-        """Return what the provider calls a tool; a name that nobody knows stays as it is."""
+        """Return the provider's name of a tool; an unknown name stays unchanged."""
         return self.sent.get(name, name)
 
     def of_earlier(self, name: str) -> str:
-        """Return what a tool is called at the provider that another one's answer has called, and that may be gone."""
+        """Return the provider's name of a tool called in another provider's answer, which may not exist any more."""
         if name in self.sent or self.rules is None:
             return self.to_provider(name)
         return fit_name(name, self.rules) or _NAMELESS
 
     def to_tool(self, name: str) -> str:
-        """Return the name of the tool that the provider calls so; a name that nobody knows stays as it is."""
+        """Return the tool's own name; an unknown name stays unchanged."""
         return self.received.get(name, name)
 
     def to_parameters(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with the parameters' own names, given those that the provider knows."""
+        """Return arguments with the parameters' own names, given the provider's."""
         if tool in self.keys:
             return self.keys[tool].to_own(arguments)
         return dict(arguments)
 
     def to_sent(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with the names that the provider knows, given the parameters' own."""
+        """Return arguments with the provider's names, given the parameters' own."""
         if tool in self.keys:
             return self.keys[tool].to_sent(arguments)
         return dict(arguments)
 
 
 def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules | None = None) -> Names:
-    """Return what a provider calls tools, and their parameters where it restricts those (`keys`).
+    """Return the provider's names of tools, and of their parameters if it restricts those (`keys`).
 
     Raises:
-        DuplicateToolError: Two tools have one name there.
-        SchemaError: Nothing is left of a name, or a tool's parameters are no schema of an object.
+        DuplicateToolError: Two tools get the same name.
+        SchemaError: A name becomes empty, or a tool's parameters are not the schema of an object.
     """
     sent: dict[str, str] = {}
     received: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Names spelt as a provider takes them."""
+"""Adapting names to a provider's rules."""
 
 import hashlib
 import re
@@ -13,12 +13,12 @@ _HASH_DIGITS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class NameRules:
-    """What a provider takes as a name.
+    """A provider's rules for names.
 
     Attributes:
-        characters: The characters it may have, as the inside of a character class.
-        first: Those that it may begin with.
-        longest: How many characters it may have.
+        characters: The allowed characters, as the inside of a character class.
+        first: The allowed first characters.
+        longest: The maximum length.
     """
 
     characters: str
@@ -26,15 +26,15 @@ class NameRules:
     longest: int
 
     def allow(self, name: str) -> bool:
-        """Say whether a name may stay as it is."""
+        """Return whether a name may stay unchanged."""
         return re.fullmatch(f"[{self.first}][{self.characters}]{{0,{self.longest - 1}}}", name) is not None
 
 
 def fit_name(name: str, rules: NameRules) -> str:
-    """Return a name as a provider takes it: itself where that can be, or the nearest that is allowed.
+    """Return a name a provider accepts: the name itself, or the nearest one.
 
-    Letters lose their accents, other characters become `_`, and a name that is too long ends in a hash of the whole. A
-    name of which nothing is left is empty.
+    Letters lose their accents, other characters become `_`, and a name that is too long ends with a hash of the whole.
+    A name without usable characters becomes empty.
     """
     if rules.allow(name):
         return name
