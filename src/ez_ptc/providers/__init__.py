@@ -1,1 +1,1 @@
-"""Where a model's answers come from."""
+"""The providers of models."""

@@ -1,4 +1,4 @@
-"""Anthropic's Messages, through the official SDK."""
+"""Anthropic's Messages API, through the official SDK."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _PATH: Final = "/v1/messages"
 _EVENTS: Final = "text/event-stream"
 _KEY: Final = "ANTHROPIC_API_KEY"
 _TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the name of a variable
-# What a server that asks for no key is sent, since the SDK insists on one.
+# The SDK needs a key even for a server that does not.
 _NO_KEY: Final = "none"
 _CONNECT_TIMEOUT: Final = 10.0
-# Who is told to wait for longer than this, in seconds, is told so at once.
+# Seconds; a longer `retry-after` is reported to the caller at once.
 _LONGEST_WAIT: Final = 60.0
-# The SDK's own bound: an answer of more tokens takes longer than networks keep a silent connection open.
+# The SDK's own limit: generating more tokens takes longer than networks keep a silent connection open.
 _LONGEST_SILENT: Final = 21_333
-# The version of the API that the SDK speaks refuses these from every model (platform.claude.com/docs/en/api/
-# migration-2026-10-21); the one before takes them, for the models that still do.
+# The current API version rejects these for every model (platform.claude.com/docs/en/api/migration-2026-10-21); the
+# previous one accepts them for the models that still do.
 _SAMPLING: Final = frozenset({"temperature", "top_k", "top_p"})
 _SAMPLING_VERSION: Final = "2023-06-01"
 _REFUSED: Final = frozenset({401, 403})
@@ -53,14 +53,13 @@ _TOO_MANY_TYPE: Final = "rate_limit_error"
 
 
 class AnthropicProvider:
-    """A model behind Anthropic's API, or behind any server that speaks its Messages.
+    """A model behind Anthropic's API, or behind any server of its Messages API.
 
-    The key is `api_key`, or that of the environment variable ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; a `base_url`
-    that is not Anthropic's own may do without. `timeout` is in seconds, for an answer with all its retries or, where
-    it comes in pieces, for each of them.
+    The key is `api_key`, or the environment variable ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; with another `base_url`
+    it is optional. `timeout` is in seconds, for an answer with all its retries or, if it is streamed, for each piece.
 
-    `betas` among the options of a prompt is a list of the beta features to use; it becomes the header for them. A
-    temperature is asked for in an older version of the API, and models since Claude 4.7 refuse it.
+    `betas` among a prompt's options is a list of beta features, sent in their header. A temperature uses an older
+    version of the API, and models since Claude 4.7 reject it.
     """
 
     def __init__(
@@ -73,16 +72,16 @@ class AnthropicProvider:
         self._api_key = api_key
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools: all can."""
+        """Return whether its models can call tools: all can."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema: all can."""
+        """Return whether its models support a JSON Schema for the answer: all do."""
         return True
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[_Connection]:
-        """Open a way to the provider.
+        """Open a connection.
 
         Raises:
             AuthenticationError: There is no key.
@@ -112,7 +111,7 @@ class AnthropicProvider:
 
 
 class _Connection:
-    """An open way to the API, as `Connection` in `providers/provider.py` says."""
+    """A connection to the API; see `Connection` in `providers/provider.py`."""
 
     def __init__(self, client: AsyncAnthropic, provider: AnthropicProvider) -> None:
         self._client = client
@@ -131,7 +130,7 @@ class _Connection:
         return answer(cast("Mapping[str, Any]", received), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the model's answer as it is written."""
+        """Yield the model's answer as it is written."""
         from anthropic import AsyncStream
 
         response = await self._send({**request(prompt), "stream": True}, streamed=True)
@@ -164,7 +163,7 @@ class _Connection:
         return cast("Response", sent)
 
     async def _next(self, events: AsyncIterator[ServerSentEvent]) -> object | None:
-        """Return the next event that says something, or None after the last one."""
+        """Return the next event with content, or None after the last one."""
         with self._errors(), anyio.fail_after(self._timeout):
             async for event in events:
                 if event.data and event.event != "ping":
@@ -187,7 +186,7 @@ class _Connection:
 
     @contextmanager
     def _errors(self) -> Generator[None]:
-        """Turn the errors of the SDK and of what is below it into ours; the only place that does."""
+        """Map the SDK's errors, and those below it, to ours; the only place to do so."""
         import anthropic
         import httpx2
 
@@ -204,7 +203,7 @@ class _Connection:
             said = one_line(str(reason) or type(reason).__name__)
             message = f"{self._address} cannot be reached, or broke off: {said}; is that its address?"
             raise ConnectionFailedError(message) from error
-        except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder lets its own through
+        except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder's own errors
             message = f"{self._address} gave no usable answer: {one_line(str(error))}; is it the address of its API?"
             raise ProviderError(message) from error
 
@@ -217,13 +216,13 @@ def _headers(body: Mapping[str, Any], betas: Sequence[str]) -> dict[str, str]:
 
 
 async def _do_not_wait_long(response: Response) -> None:
-    """Have the SDK wait for no longer than is bearable, whatever the server asks for."""
+    """Limit the time the SDK waits, whatever the server asks for."""
     if (_seconds(response) or 0.0) > _LONGEST_WAIT:
         response.headers["x-should-retry"] = "false"
 
 
 async def _close(response: Response, events: AsyncIterator[ServerSentEvent]) -> None:
-    """Close a stream and run it to its end, so that no generator of the SDK is left to the garbage collector."""
+    """Close a stream and exhaust it, to leave no generator of the SDK to the garbage collector."""
     await response.aclose()
     with suppress(Exception):
         async for _ in events:
@@ -231,7 +230,7 @@ async def _close(response: Response, events: AsyncIterator[ServerSentEvent]) -> 
 
 
 def _of(what: str, body: object, response: Response | None = None) -> ProviderError:
-    """Return the error that the provider describes in `body`, and its message."""
+    """Return the error that the provider describes in `body`, with its message."""
     status = None if response is None else response.status_code
     problem = _fields(_fields(body).get("error"))
     kind, said = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)

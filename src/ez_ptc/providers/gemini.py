@@ -34,7 +34,7 @@ __all__ = ["GeminiConnection", "GeminiProvider"]
 _MODEL: Final = "gemini-3.8-flash"
 _VARIABLES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _NO_KEY: Final = "none"
-# How long to wait before each further attempt, in seconds, where the server does not say; and the longest that it may.
+# Seconds before each retry, if the server does not say; and the maximum it may ask for.
 _PAUSES: Final = (0.5, 1.0)
 _LONGEST_PAUSE: Final = 60.0
 _AGAIN: Final = (408, 429)
@@ -47,9 +47,9 @@ class GeminiProvider:
 
     Args:
         model: The model's name.
-        api_key: The key; without it, that in the environment (GEMINI_API_KEY or GOOGLE_API_KEY).
-        base_url: The address of a server that speaks as Gemini does, which may want no key.
-        timeout: How many seconds an answer may take, or the next piece of one that is streamed.
+        api_key: The key; by default, the environment variable GEMINI_API_KEY or GOOGLE_API_KEY.
+        base_url: The URL of another server of Gemini's API, which may not need a key.
+        timeout: The maximum seconds for an answer, or for the next piece of a streamed one.
 
     Raises:
         MissingExtraError: The SDK is not installed.
@@ -71,11 +71,11 @@ class GeminiProvider:
         self._certificates: Final = _certificates()
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools: all can."""
+        """Return whether its models can call tools: all can."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema: all can."""
+        """Return whether its models support a JSON Schema for the answer: all do."""
         return True
 
     @asynccontextmanager
@@ -83,13 +83,13 @@ class GeminiProvider:
         """Open a connection."""
         from httpx2 import AsyncClient
 
-        # The SDK's own HTTP client works on asyncio only; this one works on any loop.
+        # The SDK's own HTTP client needs asyncio; this one works on any event loop.
         async with AsyncClient(follow_redirects=True, verify=self._certificates) as http:
             yield GeminiConnection(self._client, http, self._timeout)
 
 
 def _client(key: str, base_url: str | None, timeout: float) -> Client:
-    """Return the SDK's client, which makes requests and does not send them."""
+    """Return the SDK's client, which builds requests without sending them."""
     from google.genai import Client
     from google.genai.types import HttpOptions
     from httpx2 import AsyncClient
@@ -102,17 +102,17 @@ def _client(key: str, base_url: str | None, timeout: float) -> Client:
 
 
 def _certificates() -> SSLContext:
-    # It takes its time, so that all connections share it.
+    # Slow to create, so all connections share it.
     from httpx2 import create_ssl_context
 
     return create_ssl_context()
 
 
 class GeminiConnection:
-    """An open way to Gemini.
+    """A connection to Gemini.
 
-    The SDK gives each request its address, its version and its key, and reads the errors that come back. Bodies do not
-    go through its types: they refuse fields in a request, and leave out fields of a response, that they do not know.
+    The SDK provides each request's URL, version and key, and reads errors. Bodies bypass its types, which refuse
+    unknown fields in a request and drop those in a response.
     """
 
     def __init__(self, client: Client, http: AsyncClient, timeout: float) -> None:
@@ -121,7 +121,7 @@ class GeminiConnection:
         self._timeout = timeout
 
     async def answer(self, prompt: Prompt) -> Answer:
-        """Return the model's answer to a prompt. Raises what every `Connection` raises."""
+        """Return the model's answer to a prompt. Raises as every `Connection` does."""
         body = request(prompt)
         with _errors(), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "generateContent", body)
@@ -132,7 +132,7 @@ class GeminiConnection:
         return answer(_parse(content), prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the model's answer as it is written. Raises what every `Connection` raises."""
+        """Yield the model's answer as it is written. Raises as every `Connection` does."""
         body, reader = request(prompt), AnswerStream(prompt)
         with _errors(), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "streamGenerateContent?alt=sse", body)
@@ -147,7 +147,7 @@ class GeminiConnection:
         yield reader.answer()
 
     async def _open(self, model: str, method: str, body: dict[str, Any]) -> Response:
-        """Send a request, again where that may help, and return the response once it has begun well."""
+        """Send a request, with retries, and return the response after a successful start."""
         from google.genai.errors import APIError
         from httpx2 import TransportError
 
@@ -184,7 +184,7 @@ class GeminiConnection:
 
 
 async def _events(response: Response) -> AsyncGenerator[bytes]:
-    """Give the data of each server-sent event; raise ProviderError for a response that has none."""
+    """Yield the data of each server-sent event. Raises ProviderError for a response without any."""
     kind = response.headers.get("content-type", "")
     if not kind.startswith("text/event-stream"):
         _refuse(f"{one_line(kind) or 'something without a content type'} instead of a stream")
@@ -205,7 +205,7 @@ async def _lines(response: Response) -> AsyncGenerator[bytes]:
     pieces: AsyncIterator[bytes] = response.aiter_bytes()
     try:
         async for piece in pieces:
-            # What httpx takes for the end of a line may stand within JSON.
+            # JSON may contain characters that httpx takes for line ends.
             rest += piece
             if b"\n" in piece:
                 *lines, rest = rest.split(b"\n")
@@ -213,8 +213,7 @@ async def _lines(response: Response) -> AsyncGenerator[bytes]:
                     yield bytes(line.removesuffix(b"\r"))
         yield bytes(rest)
     finally:
-        # A reading that is left where it is would be ended by the garbage collector, which cannot await; one that is
-        # cancelled ends itself.
+        # The garbage collector cannot await an abandoned reader; a cancelled one ends itself.
         with anyio.CancelScope() as scope:
             scope.cancel()
             async for _ in pieces:
@@ -233,7 +232,7 @@ def _parse(data: bytes) -> Mapping[str, Any]:
 
 @contextmanager
 def _errors() -> Generator[None]:
-    """Turn the SDK's errors into ours; the only place that does."""
+    """Map the SDK's errors to ours; the only place to do so."""
     from google.genai.errors import APIError
     from httpx2 import InvalidURL, RequestError
 
@@ -247,7 +246,7 @@ def _errors() -> Generator[None]:
     except RequestError as error:
         message = f"the connection to Gemini failed: {one_line(str(error) or type(error).__name__)}"
         raise ConnectionFailedError(message) from error
-    except (InvalidURL, ValueError, RecursionError) as error:  # the SDK lets those of an unreadable error through
+    except (InvalidURL, ValueError, RecursionError) as error:  # the SDK's failures to read an error
         message = f"Gemini gave no usable answer: {one_line(str(error))}"
         raise ProviderError(message) from error
 
@@ -262,7 +261,7 @@ def _of_status(error: APIError) -> ProviderError:
 
 
 def _wait(error: APIError) -> float | None:
-    """Return how many seconds the server wants to be left alone for, where it says."""
+    """Return the seconds the server asks to wait, or None."""
     headers: Mapping[str, str] = getattr(cast("Any", error).response, "headers", {})
     asked = [detail.get("retryDelay") for detail in _details(error)]
     waits = [

@@ -1,4 +1,4 @@
-"""Keys as they can be sent."""
+"""Validating API keys."""
 
 from ez_ptc.errors import AuthenticationError
 
@@ -6,9 +6,9 @@ __all__ = ["usable_key"]
 
 
 def usable_key(key: str | None, variable: str) -> str | None:
-    """Return a key without the white space around it, which files end in; None where nothing is left.
+    """Return a key without surrounding white space, such as a file's last newline; None if nothing is left.
 
-    Raises AuthenticationError for one that no header can carry. It does not show the key, as the HTTP client would.
+    Raises AuthenticationError, without the key in its message, if a header cannot carry it.
     """
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):

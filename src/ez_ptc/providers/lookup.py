@@ -1,4 +1,4 @@
-"""Who answers: a provider by its name, or the first one that there is a key for."""
+"""Choosing the provider: by name, by model, or the first one with a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["GROUP", "KEYS", "choose"]
 
 GROUP: Final = "ez_ptc.providers"
-"""The entry points by which other packages add providers: each is called with a model's name, or with nothing."""
+"""The entry points with which other packages add providers.
+
+Functions called with a model's name, or without arguments.
+"""
 
 _OURS: Final[Mapping[str, str]] = {
     "anthropic": "ez_ptc.providers.anthropic:AnthropicProvider",
@@ -31,7 +34,7 @@ _OURS: Final[Mapping[str, str]] = {
     "mistral": "ez_ptc.providers.mistral:MistralProvider",
 }
 
-# A name before a colon that is as near to a provider's is meant to be it; others are part of a model's name.
+# The minimum similarity of a prefix to a provider's name; other prefixes are part of the model's name.
 _ALIKE: Final = 0.85
 _FAMILIES: Final[Mapping[str, re.Pattern[str]]] = {
     "anthropic": re.compile("claude-"),
@@ -46,19 +49,19 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     "mistral": ("MISTRAL_API_KEY",),
 }
-"""The environment variables that hold a provider's key, in the order in which providers are tried."""
+"""The environment variables with a provider's key, in the order in which providers are tried."""
 
 
 def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider:
-    """Return who answers.
+    """Return the provider.
 
-    `provider` is one, or its name, or `"provider:model"`; so may `model` be. Where neither names one, it is the one
-    whose models are called so or, for other names, the first of `KEYS` that there is a key for.
+    `provider` is an LLMProvider, a name, or `"provider:model"`, which `model` may be too. Otherwise, the provider is
+    inferred from the model's name, or is the first of `KEYS` with a key set.
 
     Raises:
         AuthenticationError: There is no key for any provider.
-        ProviderError: No provider has that name, or a model is given for a provider that has its own already.
-        TypeError: It is no provider.
+        ProviderError: The provider is unknown, or has a model of its own although one is given.
+        TypeError: The provider is of another type.
     """
     if provider is not None and not isinstance(provider, str):
         if hasattr(provider, "prompt_with_tools"):
@@ -95,7 +98,7 @@ def _check(provider: object) -> None:
 
 
 def _names_provider(model: str) -> bool:
-    """Say whether a provider's name stands before the model's. Raises ProviderError where that was meant, mistyped."""
+    """Return whether the model's name has a provider's prefix. Raises ProviderError for a misspelled one."""
     name, colon, _ = model.partition(":")
     known = _provider_names()
     if colon and name not in known and get_close_matches(name, known, n=1, cutoff=_ALIKE):
@@ -104,7 +107,7 @@ def _names_provider(model: str) -> bool:
 
 
 def _family(model: str) -> str | None:
-    """Return the provider whose models are called so."""
+    """Return the provider inferred from a model's name, or None."""
     return next((name for name, pattern in _FAMILIES.items() if pattern.match(model)), None)
 
 

@@ -1,4 +1,4 @@
-"""Mistral's models, which speak OpenAI's Chat Completions, through the SDK of OpenAI."""
+"""Mistral's models, whose API is like Chat Completions, through OpenAI's SDK."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _MODEL: Final = "mistral-large-latest"
 _ADDRESS: Final = "https://api.mistral.ai/v1"
 _KEY: Final = "MISTRAL_API_KEY"
 _TIMEOUT: Final = 600.0
-# What a server that asks for no key is sent, since the SDK insists on one.
+# The SDK needs a key even for a server that does not.
 _NO_KEY: Final = "none"
 
 
 class MistralProvider:
-    """A model of Mistral's.
+    """A model of Mistral.
 
-    `api_key` is the one in `MISTRAL_API_KEY` for Mistral itself; another `base_url` may do without. `timeout` is in
-    seconds, for one answer.
+    `api_key` is the environment variable `MISTRAL_API_KEY` for Mistral itself; with another `base_url` it is optional.
+    `timeout` is in seconds, for one answer.
 
     Raises:
-        MissingExtraError: The SDK of OpenAI is not installed, which carries the requests.
-        AuthenticationError: Mistral itself wants a key, and there is none.
+        MissingExtraError: OpenAI's SDK, which sends the requests, is not installed.
+        AuthenticationError: There is no key for Mistral.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class MistralProvider:
         self._account: Final = Account(base_url or _ADDRESS, key or _NO_KEY, timeout, _KEY)
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools: yes."""
+        """Return whether its models can call tools: yes."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema: yes."""
+        """Return whether its models support a JSON Schema for the answer: yes."""
         return True
 
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
-        """Open a way to the server."""
-        # Mistral refuses fields that it does not know.
+        """Open a connection."""
+        # Mistral rejects unknown fields.
         return self._account.connect(self.model, chat_wire(asks_for_usage=False))

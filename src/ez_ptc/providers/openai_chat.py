@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's Chat Completions, OpenAI's own among them, through the official SDK."""
+"""OpenAI's Chat Completions, at OpenAI or any other server, through the official SDK."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TIMEOUT: Final = 600.0
 
 
 class OpenAIChatProvider:
-    """A model behind OpenAI's Chat Completions, or behind any server that speaks them, as most servers do.
+    """A model behind OpenAI's Chat Completions API, which most servers support.
 
-    `base_url` is the one in `OPENAI_BASE_URL`, or else OpenAI's own; `api_key` is the one in `OPENAI_API_KEY` for
-    these, and others may do without. `timeout` is in seconds, for one answer.
+    `base_url` is the environment variable `OPENAI_BASE_URL`, or else OpenAI's; `api_key` is `OPENAI_API_KEY` for these,
+    and optional for others. `timeout` is in seconds, for one answer.
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        AuthenticationError: OpenAI itself wants a key, and there is none.
+        AuthenticationError: There is no key for OpenAI.
     """
 
     def __init__(
@@ -44,20 +44,20 @@ class OpenAIChatProvider:
         self._account: Final = account(base_url, api_key, timeout)
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools: yes, as far as one can know."""
+        """Return whether its models can call tools: presumably yes."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema: yes, as far as one can know."""
+        """Return whether its models support a JSON Schema for the answer: presumably yes."""
         return True
 
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
-        """Open a way to the server."""
+        """Open a connection."""
         return self._account.connect(self.model, chat_wire())
 
 
 def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
-    """Return the names of the models that a server offers. Raises what `Connection.answer` raises."""
+    """Return the names of a server's models. Raises as `Connection.answer` does."""
     where = account(base_url, api_key, _TIMEOUT)
     from openai import OpenAI
 

@@ -1,4 +1,4 @@
-"""The official SDK of OpenAI, as far as it carries requests and answers; what is in them is the formats' matter."""
+"""OpenAI's official SDK as a transport of requests and answers, whose contents the formats handle."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ __all__ = ["Account", "OpenAIConnection", "Pieces", "Wire", "account", "chat_wir
 _OPENAI: Final = "https://api.openai.com/v1"
 _KEY: Final = "OPENAI_API_KEY"
 _ADDRESS: Final = "OPENAI_BASE_URL"
-# What a server that asks for no key is sent, since the SDK insists on one.
+# The SDK needs a key even for a server that does not.
 _NO_KEY: Final = "none"
 _RETRIES: Final = 2
 _TOO_MANY: Final = 429
 _REFUSED: Final = frozenset({401, 403})
 _DONE: Final = "[DONE]"
-# How long a server may take to close a stream that has said it is done, in seconds.
+# Seconds a server may take to close a stream after its last event.
 _GRACE: Final = 1.0
 _STREAMED: Final = "text/event-stream"
 
 
 class Pieces(Protocol):
-    """Puts together an answer that comes in pieces."""
+    """Assembles a streamed answer."""
 
     def feed(self, event: Mapping[str, Any]) -> list[TextDelta]:
-        """Take the next piece, and return the text in it."""
+        """Take the next event, and return the text in it."""
         ...
 
     def end(self) -> list[TextDelta]:
-        """Take the server's word that all pieces came, and return the text that is left."""
+        """Take the end of the stream, and return the remaining text."""
         ...
 
     def answer(self) -> Answer:
@@ -61,14 +61,14 @@ class Pieces(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One of the two APIs of OpenAI.
+    """One of OpenAI's two APIs.
 
     Attributes:
-        path: Where a request goes, below the base URL.
-        request: Makes the body of a request from a prompt and the `server` that it is for.
-        answer: Reads a whole answer, given the prompt and the server too.
-        pieces: Makes what reads an answer in pieces, given the same.
-        open: Sends the body of a request, and opens the response to it without reading it.
+        path: The URL's path below the base URL.
+        request: Makes a request's body from a prompt and the `server`'s name.
+        answer: Reads a whole answer, given the prompt and the server's name.
+        pieces: Makes the reader of a streamed answer, given the same.
+        open: Sends a request's body, and opens the response without reading it.
     """
 
     path: str
@@ -80,9 +80,9 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where requests go, the key that they carry, and how many seconds an answer may take.
+    """A server's URL and key, and the maximum seconds of an answer.
 
-    `variable` is the environment variable that such a key is looked for in.
+    `variable` is the environment variable of the key.
     """
 
     address: str
@@ -92,12 +92,12 @@ class Account:
 
     @property
     def server(self) -> str:
-        """The name of the host."""
+        """The host's name."""
         return urlsplit(self.address).hostname or ""
 
     @asynccontextmanager
     async def connect(self, model: str, wire: Wire) -> AsyncGenerator[OpenAIConnection]:
-        """Open a way to a model of the server, good for one event loop."""
+        """Open a connection to a model of the server, for one event loop."""
         from openai import AsyncOpenAI
 
         async with AsyncOpenAI(
@@ -107,13 +107,13 @@ class Account:
 
 
 def account(base_url: str | None, api_key: str | None, timeout: float) -> Account:
-    """Return where requests go, from what is given and from `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
+    """Return the account for these arguments and `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
 
-    The key in the environment goes to OpenAI, and to the address in the environment; no other server gets it.
+    The key in the environment is sent to OpenAI and to the URL in the environment, and to no other server.
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        AuthenticationError: OpenAI itself wants a key, and there is none; or it is none that can be sent.
+        AuthenticationError: There is no key for OpenAI, or the key contains an invalid character.
     """
     import_extra("openai", extra="openai")
     address = base_url or os.environ.get(_ADDRESS) or _OPENAI
@@ -128,7 +128,10 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
 
 
 def chat_wire(*, asks_for_usage: bool = True) -> Wire:
-    """Return Chat Completions; some servers say what a stream took without being asked, and refuse to be asked."""
+    """Return the wire of Chat Completions.
+
+    Some servers report a stream's usage without being asked, and reject the question.
+    """
     from ez_ptc.formats.openai_chat.messages import answer, request
     from ez_ptc.formats.openai_chat.stream import AnswerStream
 
@@ -140,7 +143,7 @@ def chat_wire(*, asks_for_usage: bool = True) -> Wire:
 
 
 class OpenAIConnection:
-    """An open way to a server; it does what `Connection` says."""
+    """A connection to a server; see `Connection`."""
 
     def __init__(self, client: AsyncOpenAI, account: Account, *, model: str, wire: Wire) -> None:
         self._client = client
@@ -158,7 +161,7 @@ class OpenAIConnection:
             return self._whole(received, prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the model's answer as it is written; whole and at once where the server does not stream."""
+        """Yield the model's answer as it is written; all at once if the server does not stream."""
         prompt, server, patience = self._with_model(prompt), self._account.server, _Patience(self._account.timeout)
         body = {"stream": True, **self._wire.request(prompt, server=server)}
         pieces = self._wire.pieces(prompt, server=server)
@@ -197,13 +200,13 @@ class OpenAIConnection:
 
 
 class _Patience:
-    """How long a server may still keep us waiting; what a caller does meanwhile is not counted."""
+    """The remaining time to wait for a server; time spent by the caller does not count."""
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds
 
     async def next(self, wait: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is waited for
-        """Await what a function returns. Raises TimeoutError when patience is at an end."""
+        """Await a function's result. Raises TimeoutError at the end of the time."""
         began = anyio.current_time()
         with anyio.fail_after(self.left):
             result = await wait()
@@ -212,13 +215,13 @@ class _Patience:
 
 
 async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[str]:
-    """Give the data of server-sent events, up to the one that says that the stream is done."""
+    """Yield the data of server-sent events, up to the last event of a stream."""
     async with aclosing(_data(response, patience)) as several:
         async for data in several:
             yield data
             if data == _DONE:
                 break
-        # On to the very end, after which the connection is good for the next request.
+        # Read to the very end, so that the connection can be used again.
         patience.left = min(patience.left, _GRACE)
         with suppress(TimeoutError):
             async for _ in several:
@@ -242,7 +245,7 @@ async def _data(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGe
 
 
 async def _end(chunks: AsyncIterator[bytes]) -> None:
-    """End generators inside of each other, all of them: closing the outermost leaves the others to the collector."""
+    """Exhaust nested generators: closing the outermost would leave the others to the garbage collector."""
     with anyio.CancelScope() as scope:
         scope.cancel()
         async for _ in chunks:
@@ -250,14 +253,14 @@ async def _end(chunks: AsyncIterator[bytes]) -> None:
 
 
 class _Decoder:
-    """Takes the bytes of server-sent events, and gives the data of those that are whole."""
+    """Decodes server-sent events."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._lines: list[str] = []
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Take more bytes."""
+        """Take bytes, and return the data of complete events."""
         self._rest += chunk
         if b"\n" not in chunk:
             return []
@@ -266,7 +269,7 @@ class _Decoder:
         return [data for data in whole if data]
 
     def end(self) -> list[str]:
-        """Return the data of an event that has nothing after it."""
+        """Return the data of a last event without an empty line after it."""
         return [data for data in (*self.feed(b"\n"), self._line("")) if data]
 
     def _line(self, line: str) -> str:
@@ -280,7 +283,7 @@ class _Decoder:
 
 @contextmanager
 def errors_of(account: Account) -> Generator[None]:
-    """Turn the errors of the SDK, and of what it builds on, into ours; the only place that does."""
+    """Map the errors of the SDK, and of libraries below it, to ours; the only place to do so."""
     import openai
 
     address = account.address
@@ -306,7 +309,7 @@ def errors_of(account: Account) -> Generator[None]:
 
 
 def _of_transport(name: str) -> tuple[type[Exception], ...]:
-    """Return an error of the HTTP client under the SDK, which lets some through: httpx2, and httpx before it."""
+    """Return an error class of the HTTP clients below the SDK: httpx2, and formerly httpx."""
     clients = (sys.modules.get(client) for client in ("httpx2", "httpx"))
     return tuple(getattr(client, name) for client in clients if client is not None)
 
@@ -321,7 +324,7 @@ def _of_status(account: Account, error: APIStatusError) -> ProviderError:
 
 
 def _reason(error: APIStatusError) -> str:
-    """Return the server's own words."""
+    """Return the server's own message."""
     body: object = error.body
     if isinstance(body, dict):
         fields = cast("dict[str, object]", body)

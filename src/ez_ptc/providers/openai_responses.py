@@ -1,4 +1,4 @@
-"""OpenAI's Responses through the official SDK."""
+"""OpenAI's Responses API, through the official SDK."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _TIMEOUT: Final = 600.0
 
 
 class OpenAIProvider:
-    """A model behind OpenAI's Responses, or behind another server that has them.
+    """A model behind OpenAI's Responses API, at OpenAI or another server.
 
-    Nothing of a conversation is kept at the provider, unless `.options(store=True)` asks for it. `base_url` is the one
-    in `OPENAI_BASE_URL`, or else OpenAI's own; `api_key` is the one in `OPENAI_API_KEY` for these. `timeout` is in
-    seconds, for one answer.
+    The provider stores no conversation unless `.options(store=True)` asks for it. `base_url` is the environment
+    variable `OPENAI_BASE_URL`, or else OpenAI's; `api_key` is `OPENAI_API_KEY` for these. `timeout` is in seconds, for
+    one answer.
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        AuthenticationError: OpenAI itself wants a key, and there is none.
+        AuthenticationError: There is no key for OpenAI.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class OpenAIProvider:
         self._account: Final = account(base_url, api_key, timeout)
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools: yes."""
+        """Return whether its models can call tools: yes."""
         return True
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema: yes."""
+        """Return whether its models support a JSON Schema for the answer: yes."""
         return True
 
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
-        """Open a way to the server."""
+        """Open a connection."""
         return self._account.connect(self.model, Wire("/responses", request, answer, AnswerStream, _open))
 
 

@@ -1,4 +1,4 @@
-"""Providers that are one function: `prompt_with_tools`, which gets a prompt and returns what the model said."""
+"""Providers made of one function: `prompt_with_tools` gets a prompt and returns the model's answer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["Prompting", "PromptingProvider", "answer_of"]
 
 
 class Prompting(Protocol):
-    """A provider of one method; `name` and `model` may be attributes of it."""
+    """A provider with one method; it may have the attributes `name` and `model`."""
 
     def prompt_with_tools(self, model: str, p: Prompt, tools: list[Any], **kwargs: Any) -> Awaitable[object]:
-        """Return what the model says to a prompt: text, a `ToolCall`, a list of both, or an `Answer`.
+        """Return the model's answer to a prompt: text, a `ToolCall`, a list of both, or an `Answer`.
 
-        `tools` are those of the prompt, and `kwargs` its options.
+        `tools` are the prompt's, and `kwargs` its options.
         """
         ...
 
 
 class PromptingProvider:
-    """Makes an `LLMProvider` of an object with `prompt_with_tools`."""
+    """Adapts an object with `prompt_with_tools` to `LLMProvider`."""
 
     def __init__(self, prompting: Prompting, model: str | None = None) -> None:
         self.name = str(getattr(prompting, "name", None) or type(prompting).__name__)
@@ -43,22 +43,22 @@ class PromptingProvider:
         self._asked = 0
 
     def supports_tools(self) -> bool:
-        """Whether the object says so; one that does not say is taken to."""
+        """Return whether the object supports tools, by default yes."""
         supports = getattr(self._prompting, "supports_tools", None)
         return supports is None or bool(supports())
 
     def supports_output_schema(self) -> bool:
-        """Whether the object says so."""
+        """Return whether the object supports a JSON Schema for the answer."""
         supports = getattr(self._prompting, "supports_output_schema", None)
         return supports is not None and bool(supports())
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[PromptingProvider]:
-        """Return itself: the object opens what it needs."""
+        """Yield itself, since the object opens what it needs."""
         yield self
 
     async def answer(self, prompt: Prompt) -> Answer:
-        """Return what the object says to the prompt. Raises ProviderError for what is no answer."""
+        """Return the object's answer to a prompt. Raises ProviderError if it is not an answer."""
         check_order(prompt.entries)
         self._asked += 1
         number = self._asked + sum(isinstance(entry, Answer) for entry in prompt.entries)
@@ -67,7 +67,7 @@ class PromptingProvider:
         return answer_of(said, provider=self.name, model=prompt.model, number=number)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the answer in one piece."""
+        """Yield the answer in one piece."""
         answer = await self.answer(prompt)
         if answer.text:
             yield TextDelta(answer.text)

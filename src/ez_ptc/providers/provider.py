@@ -1,4 +1,4 @@
-"""What a provider of models is: something that answers a conversation."""
+"""The interface of a provider of models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Connection", "LLMProvider"]
 
 
 class Connection(Protocol):
-    """An open way to a provider, good for one event loop."""
+    """A connection to a provider, bound to one event loop."""
 
     async def answer(self, prompt: Prompt) -> Answer:
         """Return the model's answer to a prompt.
@@ -24,41 +24,41 @@ class Connection(Protocol):
             AuthenticationError: The key is missing or refused.
             RateLimitError: There were too many requests.
             ConnectionFailedError: The provider cannot be reached, or took too long.
-            ProviderError: It answered with another error, or with something that is no answer.
+            ProviderError: It answered with another error, or with an invalid answer.
         """
         ...
 
     def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the model's answer as it is written: its text in pieces, then the whole answer. Raises as `answer`."""
+        """Yield the model's answer as it is written: pieces of text, then the whole answer. Raises as `answer` does."""
         ...
 
 
 class LLMProvider(Protocol):
-    """Where a model's answers come from. It opens no connection before it is asked to.
+    """A provider of models. It opens no connection before `connect`.
 
-    A class with `prompt_with_tools` in place of `connect` will do where a provider is given: it needs no other method.
+    An object with only `prompt_with_tools` is accepted wherever a provider is.
     """
 
-    if TYPE_CHECKING:  # a subclass may have plain attributes of these names
+    if TYPE_CHECKING:  # a subclass may have plain attributes with these names
 
         @property
         def name(self) -> str:
-            """What the provider is called in `"provider:model"`, as "anthropic"."""
+            """The provider's name in `"provider:model"`, such as "anthropic"."""
             ...
 
         @property
         def model(self) -> str:
-            """The name of the model that answers where a prompt does not say which."""
+            """The default model."""
             ...
 
     def supports_tools(self) -> bool:
-        """Whether its models can call tools."""
+        """Return whether its models can call tools."""
         ...
 
     def supports_output_schema(self) -> bool:
-        """Whether its models can be held to a JSON Schema of the text that they answer."""
+        """Return whether its models support a JSON Schema for the answer's text."""
         ...
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Open a way to the provider, for as long as the context lasts."""
+        """Open a connection for the duration of the context."""
         ...

@@ -1,4 +1,4 @@
-"""A provider that says what it was told to: for tests, and for documentation that runs."""
+"""A provider with prepared answers, for tests and for documentation that runs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Script = str | ToolCall | Sequence[str | ToolCall] | Answer | Exception | Callab
 
 
 class ScriptedProvider:
-    """Answers with what it is given, one after the other, and keeps the prompts that it was asked in `prompts`.
+    """Gives its prepared answers in order, and keeps the prompts it received in `prompts`.
 
-    Each prompt is checked as a provider would: a conversation in which a call has no result, or a result no call, is a
-    ProviderError that says so; so is a question after the last answer. A call without an id gets one.
+    Each prompt is checked as a provider would: a call without a result, or a result without a call, is a ProviderError,
+    and so is a prompt after the last answer. A call without an id gets one.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class ScriptedProvider:
         self._output_schema = output_schema
 
     def supports_tools(self) -> bool:
-        """Whether it was made to say that it supports tools."""
+        """Return whether it was created with tool support."""
         return self._tools
 
     def supports_output_schema(self) -> bool:
-        """Whether it was made to say that it can be held to a JSON Schema."""
+        """Return whether it was created with support for a JSON Schema of the answer."""
         return self._output_schema
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[ScriptedProvider]:
-        """Return itself: there is nothing to open."""
+        """Yield itself: there is nothing to open."""
         yield self
 
     async def answer(self, prompt: Prompt) -> Answer:
@@ -65,7 +65,7 @@ class ScriptedProvider:
         return self._make_answer(script, prompt)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
-        """Give the next answer, its text word by word."""
+        """Yield the next answer, its text word by word."""
         answer = await self.answer(prompt)
         for word in re.findall(r"\s*\S+|\s+$", answer.text):
             yield TextDelta(word)

@@ -1,4 +1,4 @@
-"""Why a program that compares rows printed nothing: what the rows have that it could have meant."""
+"""Explaining empty output: why a program that compares rows printed nothing, and what it may have meant."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["Unmet", "unmet"]
 
 _LITERAL: Final = r"""(?:"([^"\\\n]{1,100})"|'([^'\\\n]{1,100})'|(\d{1,15}))"""
-# No part of these can match over many lines, and each begins at the start of a word or of a line.
+# No part of these patterns spans many lines, and each begins at the start of a word or line.
 _COMPARED: Final = re.compile(
     r"""\b\w+(?:\[["'](?P<key>\w+)["']\]|\.(?P<attribute>\w+))"""
     rf""" ?== ?(?P<with>{_LITERAL}|[^\W\d]\w*)(?![\w.(\[]| ?[+%*])"""
 )
 _NAMED: Final = re.compile(rf"^[ \t]*(\w+) ?= ?(?P<with>{_LITERAL})[ \t]*$", re.MULTILINE)
-# There, a row may be kept without the comparison being met.
+# With these, a row may be kept without meeting the comparison.
 _NOT_ALONE: Final = re.compile(r"\b(?:or|not|else)\b|\"\"\"|'''")
 _MOST_ROWS: Final = 1_000
 _MOST_VALUES: Final = 10
@@ -31,19 +31,19 @@ _MAX_LITERAL: Final = 120
 _GREATEST: Final = 10**15
 _NUMBERS: Final = frozenset({bool, float, int})
 _MOST_KEYS: Final = 200
-# Those that are there, whatever a class derived from dict says.
+# The dict's real items, even if a subclass overrides `items`.
 _pairs: Final[Callable[[dict[object, object]], ItemsView[object, object]]] = dict[object, object].items
 
 
 class Unmet(NamedTuple):
-    """A condition that no row met: why, in words, and the program with what was probably meant, or ""."""
+    """A condition that no row met: the reason in words, and the program with the likely condition, or ""."""
 
     why: str
     program: str
 
 
 class _Compared(NamedTuple):
-    """`row["key"] == literal` in a program, and where its key and its literal stand there."""
+    """A comparison `row["key"] == literal` in a program, with the positions of its key and literal."""
 
     key: str
     literal: str | int
@@ -52,10 +52,10 @@ class _Compared(NamedTuple):
 
 
 def unmet(code: str, results: Iterable[object]) -> Unmet | None:
-    """Return the first comparison of `code` that no row of `results` met, or None where there is none to be seen.
+    """Return the first comparison in `code` that no row of `results` met, or None.
 
-    Only comparisons of one key with a text or a whole number are looked at, and the first 1,000 rows: dicts, and
-    objects with a `__dict__`.
+    Only comparisons of one key with a text or an integer count, and only the first 1,000 rows: dicts, and objects with
+    a `__dict__`.
     """
     comparisons = [*_comparisons(code)]
     rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))] if comparisons else []
@@ -100,14 +100,14 @@ def _value(text: str) -> str | int:
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether a value compares on the host as it does in a program, and is short to write."""
+    """Return whether a value compares equally on the host and in a program, and is short."""
     if type(value) is str:
         return len(value) <= _LONGEST
     return value is None or (type(value) in _NUMBERS and abs(cast("float", value)) < _GREATEST)
 
 
 def _is_name(key: str) -> bool:
-    """Return whether a key can be read as an attribute too."""
+    """Return whether a key can be read as an attribute."""
     is_written = key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
     return is_written and len(key) <= MAX_QUOTED
 
@@ -125,7 +125,7 @@ def _replace(code: str, span: tuple[int, int], text: str) -> str:
 
 
 def _items(results: Iterable[object]) -> Iterator[object]:
-    """Yield what may be a record: results, and what stands in lists that are."""
+    """Yield possible records: results, and the items of lists among them."""
     for result in results:
         if type(result) in {list, tuple}:
             yield from cast("Sequence[object]", result)
@@ -134,7 +134,7 @@ def _items(results: Iterable[object]) -> Iterator[object]:
 
 
 def _record(value: object) -> Mapping[str, object]:
-    """Return the keys of a record as a program sees them; nothing of the value's own is called for it."""
+    """Return the keys of a record as a program sees them, without running code of the value."""
     if not isinstance(value, dict):
         try:
             value = object.__getattribute__(value, "__dict__")

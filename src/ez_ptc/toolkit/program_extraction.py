@@ -1,6 +1,6 @@
-"""The program in a model's text answer.
+"""Extracting the program from a model's answer.
 
-Everything here is linear in the answer's length: answers are hostile input, and so is their Markdown.
+Everything here is linear in the answer's length, because answers and their Markdown are hostile input.
 """
 
 import ast
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 __all__ = ["extract_code"]
 
-# A fence opens a block when the rest of its line holds no further backtick; with a closing one there it is a span.
+# A fence opens a block if the rest of its line has no further backtick; otherwise it is a code span.
 _OPENING = re.compile(
     r"(?<!`)`{3,}+(?P<span>[^`\n]++)`{3,}+"
     r"|(?<!`)(?P<ticks>`{3,}+)(?P<info>[^`\n]*+)(?:\n|\Z)"
@@ -20,7 +20,7 @@ _PYTHON = re.compile(r"[\s{.]*(?:i?python|py|tool_code)[\d.]*(?![\w+#])", re.IGN
 _ERROR = re.compile(r"Traceback \(|\w*(?:Error|Exception)(?::|\n|\Z)")
 _LINE_START = re.compile(r"[\s>*+.)\d-]*")
 
-# What decides whether a fence inside a Python block ends it: not one in a string, nor one in a comment.
+# The tokens that decide whether a fence ends a Python block: not in a string or comment.
 _TOKEN = re.compile(
     r"""(?P<quote>\"{3}|'{3})"""
     r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?"""
@@ -32,21 +32,19 @@ _CLOSING = re.compile(
     r"^[ \t]*+(?P<ticks>`{3,}+)|(?<!`)(?P<tail>`{3,}+)[ \t]*+$|^[ \t]*+(?P<tildes>~{3,}+)", re.MULTILINE
 )
 
-# A whole answer is parsed on the host only up to this size: parsing costs 250 bytes of memory a character.
+# The maximum size of an answer to parse as a whole: parsing takes 250 bytes of memory per character.
 _BARE_PROGRAM = 20_000
 _ACTS = re.compile(r"[\w\])]\(|=")
 
 
 def extract_code(text: str) -> str | None:
-    """Return the program in a model's answer, or None when there is none.
+    """Return the program in a model's answer, or None.
 
-    Of several fenced blocks the first one marked as Python counts, then the first one without a language; blocks
-    in other languages never do, nor does an error that is repeated. A block ends where Python says so: a fence inside
-    a string or a comment is part of the program. An answer without any fence is a program when the whole of it parses
-    and does something.
+    Of several fenced blocks, the first one marked as Python is the program, or else the first one without a language;
+    blocks in other languages and repeated error messages never are. A block ends by Python's rules: a fence in a string
+    or comment is part of the program. An answer without fences is a program if all of it parses and does something.
 
-    Line ends come out as newlines, without blank lines around the program or an indentation that its fence had.
-    Never raises, whatever the text.
+    The program has newlines as line ends, no blank lines around it, and not the indentation of its fence. Never raises.
     """
     text = text.replace("\r\n", "\n")
     plain: str | None = None
@@ -63,7 +61,7 @@ def extract_code(text: str) -> str | None:
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the blocks that may be Python: whether one says so, and what is in it."""
+    """Yield the possible Python blocks: whether it is marked as Python, and its text."""
     position, plain = 0, False
     while opening := _OPENING.search(text, position):
         position = opening.end()
@@ -77,7 +75,8 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
         starts_line = _starts_line(text, opening.start())
         if not (is_python or not info or starts_line):
             continue
-        # Of those without a language only the first can be the answer; reading all as Python would cost their square.
+        # Of those without a language only the first can be the answer; treating all as Python would take quadratic
+        # time.
         closing = _closing_of_python if is_python or not (info or plain) else _closing
         plain = plain or not info
         end, position = _end(text, closing(text, opening.end(), fence))
@@ -87,18 +86,18 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _starts_line(text: str, position: int) -> bool:
-    """Tell whether only indentation or a list's bullet comes before a position in its line."""
+    """Return whether only indentation or a list bullet precedes a position on its line."""
     return _LINE_START.fullmatch(text, text.rfind("\n", 0, position) + 1, position) is not None
 
 
 def _end(text: str, closing: tuple[int, int] | None) -> tuple[int, int]:
-    """Return where the block with that closing fence ends, and where to look for the next one."""
+    """Return the end of the block with that closing fence, and the position to continue at."""
     if closing is None:
         return len(text), len(text)
     end, after = closing
     line_end = text.find("\n", after)
     rest = text[after : line_end if line_end >= 0 else len(text)]
-    # Words behind a fence at the start of its line make it the next block's opening one: the closing one was forgotten.
+    # Words after a fence at the start of a line mean that it opens the next block: the closing fence was forgotten.
     if rest.strip() and _starts_line(text, end):
         return (end, end)
     return (end, after)
@@ -118,14 +117,14 @@ def _closing(text: str, start: int, fence: str) -> tuple[int, int] | None:
 
 
 def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | None:
-    """Return the span of the first long enough fence that is neither in a string nor in a comment."""
+    """Return the span of the first long enough fence outside strings and comments."""
     position = start
     while found := _TOKEN.search(text, position):
         position = found.end()
         if quote := found["quote"]:
             ends = (end.end() for end in _QUOTES[quote].finditer(text, position) if end[0] == quote)
             position = next(ends, -1)
-            if position < 0:  # the string never ends, so it is no string: the plain rule decides
+            if position < 0:  # an unclosed string, so the plain rule applies
                 return _closing(text, start, fence)
         elif _closes(found, fence):
             return found.end() - len(found[0].lstrip()), found.end()
@@ -133,7 +132,7 @@ def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | N
 
 
 def _dedent(block: str) -> str:
-    """Take away the blank lines around a block, and its first line's indentation from every line."""
+    """Remove blank lines around a block, and its first line's indentation from every line."""
     code = re.sub(r"\A(?:[^\S\n]*+\n)++", "", block).rstrip()
     indent = len(code) - len(code.lstrip(" \t"))
     if indent:
@@ -142,26 +141,26 @@ def _dedent(block: str) -> str:
 
 
 def _bare_program(text: str) -> str | None:
-    """Return what comes before any fence if it is a program; a fence may close what none has opened."""
+    """Return the text before any fence if it is a program; a fence may close what none has opened."""
     fence = _CLOSING.search(text)
     code = _dedent(text[: fence.start()] if fence else text)
     return code if _does_something(code) else None
 
 
 def _does_something(code: str) -> bool:
-    """Tell whether text is a Python program with at least one call or assignment."""
+    """Return whether text is a Python program with at least one call or assignment."""
     if len(code) > _BARE_PROGRAM or not _ACTS.search(code):
         return False
-    # Escapes are blanked: the parser would warn on stderr of those it does not know.
+    # Escapes are blanked, because the parser would warn about unknown ones on stderr.
     blanked = re.sub(r"\\[^\n]", "xx", code)
     try:
         tree = ast.parse(blanked)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what the parser raises; depth exhausts its stack
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser; depth exhausts its stack
         return False
     return any(_acts(node) for node in ast.walk(tree))
 
 
 def _acts(node: ast.AST) -> bool:
     if isinstance(node, ast.AnnAssign):
-        return node.value is not None  # "Answer: yes" is an annotation to Python
+        return node.value is not None  # "Answer: yes" parses as an annotation
     return isinstance(node, ast.Call | ast.Assign | ast.AugAssign)

@@ -1,7 +1,7 @@
-"""What a model reads: how to write a program over the tools, and how the program ended.
+"""Prompts for models: how to write a program that calls the tools, and the result of a program.
 
-Each instruction is written once, for models as small as 1.5 billion parameters: short imperative lines, and a
-worked example to copy. `PromptWriter` frames them for its three readers.
+Each instruction is written once, for models as small as 1.5 billion parameters: short imperative lines, and a worked
+example to copy. `PromptWriter` assembles them for its three readers.
 """
 
 from __future__ import annotations
@@ -65,32 +65,32 @@ _NOTHING_MET: Final = (
     "[Done, but no print() was reached: no row met the condition. Compare another key, or print the rows to see them.]"
 )
 _NOTHING_FOUND: Final = "[Done, but it printed nothing: {name}() returned an empty list for these arguments.{advice}]"
-# Less is asked of a reader only: what has an effect would have it on more.
+# Only for read-only tools: with fewer arguments, others would affect more.
 _ASK_LESS: Final = " Leave an argument out if the task does not ask for it."
-# Small models copy a program after these words, and not after more.
+# Small models copy a program after these words, but not after more words.
 _MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program instead ({why}):"
-# No part of these can match over many lines: a program comes from a model, and may be all white space.
+# No part of these patterns spans many lines: programs are hostile, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
-# As many values as a model must be told of a parameter, since it has to hit one of them.
+# Models must know all of a parameter's values, since they have to use one of them.
 _MOST_CHOICES: Final = 50
-# Characters of a program that is told again with a line more.
+# The maximum characters of a program that is repeated with one more line.
 _MOST_REPEATED: Final = 5_000
-# A last line that only gives something a name.
+# A last line that only binds a name.
 _KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
-# Enough of what was printed before an error to see how far the program came.
+# Enough output before an error to see how far the program came.
 _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
-# Characters that may stand around what a program printed or raised.
+# The maximum characters around a program's output or error.
 _MOST_AROUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptWriter:
-    """The texts that a model reads about some tools.
+    """Writes the prompts about some tools.
 
-    `preamble` and `postamble` replace what comes before and after the listing in `prompt()`, `tool_preamble` what comes
+    `preamble` and `postamble` replace the text before and after the listing in `prompt()`, `tool_preamble` the text
     before it in tool mode; `error_hint` replaces the advice on errors everywhere, and `""` removes it. With
-    `assist_tool_chaining` the shapes of results are told, where there are any.
+    `assist_tool_chaining`, the tools' return types are described if known.
     """
 
     tools: Sequence[Tool[..., Any]]
@@ -101,7 +101,7 @@ class PromptWriter:
     assist_tool_chaining: bool = False
 
     def prompt(self) -> str:
-        """Return the system prompt for a model that answers with a program in its text."""
+        """Return the system prompt for a model that writes its program in a message."""
         if not self.tools:
             return _NO_TOOLS
         preamble = self.preamble
@@ -115,17 +115,17 @@ class PromptWriter:
         return encodable("\n\n".join([preamble, "Available tools:", *definitions, postamble]))
 
     def tool_prompt(self) -> str:
-        """Return the system prompt for a model that is given the tool `execute_tools`."""
+        """Return the system prompt for a model with the tool `execute_tools`."""
         return self._frame(_TASK)
 
     def description(self) -> str:
-        """Return the description of the tool `execute_tools`, which is its docstring too."""
+        """Return the description of the tool `execute_tools`, also its docstring."""
         return self._frame(_DESCRIPTION)
 
     def answer(self, code: str, result: ExecutionResult) -> str:
-        """Return what a model reads after its program has run: what it printed, or what went wrong.
+        """Return the text for a model after its program has run: the output, or the error.
 
-        It has no more characters than the limits of the execution allow, and a sentence.
+        It has at most the characters that the limits of the execution allow, plus a sentence.
         """
         return encodable(shorten(self._answer(code, result), result.max_text + _MOST_AROUND))
 
@@ -152,7 +152,7 @@ class PromptWriter:
         return value
 
     def _explain_unprinted(self, code: str, result: ExecutionResult) -> str:
-        """Say what was called and not printed, and the program that prints it, if it can be run again without harm."""
+        """Name the calls that were not printed, with a program that prints them if running it again is harmless."""
         called = _called_tools(result)
         more = f" and {len(called) - _MAX_NAMED} others" if len(called) > _MAX_NAMED else ""
         calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED]) + more
@@ -168,7 +168,7 @@ class PromptWriter:
         return told
 
     def _unmet(self, code: str, result: ExecutionResult) -> str:
-        """Say which condition no row met, and what was probably meant; "" where that is not to be seen."""
+        """Explain a comparison that matched no row, and suggest another; "" if there is none to explain."""
         called = _called_tools(result)
         if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
             return ""
@@ -190,14 +190,14 @@ class PromptWriter:
         return all(tool.read_only is True for tool in self.tools if tool.name in called)
 
     def _program_to_copy(self, program: str) -> str:
-        """Return a program in a block for a model to copy; "" where it may do more than read, or end the block."""
+        """Return a program in a block for a model to copy; "" if it may do more than read, or would end the block."""
         readers = {tool.name: tool.read_only is True for tool in self.tools}
         is_harmless = "```" not in program and reads_only(program, readers)
         return f"\n```python\n{program}\n```" if is_harmless else ""
 
     @property
     def _has_shapes(self) -> bool:
-        """Whether the model is told of any tool what it returns."""
+        """Whether any tool's return type is described."""
         return self.assist_tool_chaining and any(tool.return_schema is not None for tool in self.tools)
 
     @property
@@ -225,7 +225,7 @@ class PromptWriter:
         return f"{_EXAMPLE}\n{body}"
 
     def _definition(self, tool: Tool[..., Any]) -> str:
-        """Return a tool as the head of a function with its docstring."""
+        """Return a tool as a function header with its docstring."""
         lines = [f"def {on_one_line(tool.signature)}:"]
         documentation = _documentation(tool).replace('"""', "'''")
         if "\n" in documentation:
@@ -238,7 +238,7 @@ class PromptWriter:
         return "\n".join(lines)
 
     def _entry(self, tool: Tool[..., Any]) -> str:
-        """Return a tool as an item of a list: its signature, then what it does and returns."""
+        """Return a tool as a list item: its signature, description and return type."""
         about = "" if _is_undescribed(tool) else _lines(tool.description)
         about = " | ".join(filter(None, (about, self._returns(tool))))
         return "\n".join(
@@ -256,8 +256,8 @@ class PromptWriter:
             details = _join(details, result.error)
         details = details or "The program failed."
         if self.error_hint is None and details.endswith("\n```"):
-            # It ends with a program to copy, which small models do less often after more words. What is not ours has no
-            # fence at the beginning of a line.
+            # It ends with a program to copy, which small models do less often after more words. No foreign line begins
+            # with a fence.
             parts = [f"ERROR: {details}"]
         else:
             parts = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
@@ -291,7 +291,7 @@ def _is_undescribed(tool: Tool[..., Any]) -> bool:
 
 
 def _documentation(tool: Tool[..., Any]) -> str:
-    """Return the docstring, after the description and before the parameters that it does not mention."""
+    """Return the docstring, between the description and the parameters it does not mention."""
     text = _lines(tool.docstring)
     if not _is_undescribed(tool) and _words(tool.description) not in _words(text):
         text = _lines(tool.description)
@@ -307,7 +307,7 @@ def _documentation(tool: Tool[..., Any]) -> str:
 
 
 def _takes(tool: Tool[..., Any]) -> Iterator[str]:
-    """Yield what each parameter takes of whose type the signature has only a name, which no program knows."""
+    """Yield a `Takes …` line for each parameter whose type is only a class name in the signature."""
     definitions = tool.parameters.get("$defs", {})
     properties: dict[str, object] = tool.parameters.get("properties", {})
     for name, schema in properties.items():
@@ -321,7 +321,7 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
 
 
 def _lines(text: str) -> str:
-    """Return a text with no ends of lines but newlines."""
+    """Return a text with newlines as its only line ends."""
     return "\n".join(text.strip().splitlines())
 
 

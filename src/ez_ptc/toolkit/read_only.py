@@ -1,7 +1,7 @@
-"""Which tools only read: those that are declared so, and a guess from the name of the others.
+"""Read-only tools: those declared, and a guess from the names of the others.
 
-The guess decides the wording of an answer and which tools the worked example in a prompt calls: a model copies the
-form of an example. It never permits a proposal.
+The guess determines the wording of an answer and the tools in the worked example, whose form models copy. It never
+permits a suggested program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READING: Final = frozenset(
     {"calculate", "compute", "count", "describe", "estimate", "fetch", "find", "get", "has", "is", "list", "locate"}
     | {"lookup", "read", "search"}
 )
-# Of what these give back something has to be known: one also shows a message, or tracks what somebody did.
+# The result of these must be known: `show` may also send a message, and `track` may record something.
 _SHOWING: Final = frozenset({"look", "query", "show", "track", "view"})
 _SHOWN: Final = frozenset(
     {
@@ -55,12 +55,12 @@ _CHANGING: Final = frozenset(_EFFECTS.split())
 
 
 def demonstrable(tools: Sequence[Tool[..., Any]]) -> list[Tool[..., Any]]:
-    """Return the tools that an example may call: the declared readers, then those that seem to be some."""
+    """Return the tools an example may call: those declared read-only, then those that seem to be."""
     return sorted(filter(seems_to_read, tools), key=lambda tool: tool.read_only is None)
 
 
 def seems_to_read(tool: Tool[..., Any]) -> bool:
-    """Return whether a tool is declared a reader, or says by its name that it is one where nothing is declared."""
+    """Return whether a tool is declared read-only or, without a declaration, seems so by its name."""
     if tool.read_only is not None:
         return tool.read_only
     words = tool.name.split("_") if tool.name.islower() else [word.lower() for word in _WORD.findall(tool.name)]

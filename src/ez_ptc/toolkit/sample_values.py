@@ -21,7 +21,7 @@ _STRINGS: Final = {
     "uuid4": "6b1f3c1e-7d0a-4c5e-9b0a-2f6d1e8c4a55",
 }
 _NUMBERS: Final[Mapping[object, float]] = {"integer": 1, "number": 1.5}
-# Deep enough for any argument that a model would still read.
+# Deep enough for any argument that a model would read.
 _DEPTH: Final = 4
 _MOST_ITEMS: Final = 4
 _LARGEST: Final = 1e15
@@ -38,15 +38,15 @@ def sample_arguments(
 ) -> str:
     """Return a value for each required parameter, as the text between a call's parentheses.
 
-    `positional` are the names of those that may be passed by position, all of them by default; `spellings` has what
-    stands for names that Python cannot write.
+    `positional` are the names of those that may be passed by position, by default all; `spellings` maps names that
+    Python cannot write to their spellings.
     """
     properties = mapping(parameters.get("properties"))
     required = _list(parameters.get("required"))
     wanted = [name for name in names if name in required]
     schemas = {name: mapping(properties.get(name)) for name in wanted}
     values = [repr(_value(name, schema, parameters, _DEPTH)) for name, schema in schemas.items()]
-    # Where there is too much to copy, nothing is in anything.
+    # If there would be too much to copy, containers stay empty.
     for at, (name, schema) in enumerate(schemas.items()):
         values[at] = values[at] if len(values[at]) <= _MAX_VALUE else repr(_value(name, schema, parameters, 0))
     places = [*(names if positional is None else positional)]
@@ -58,20 +58,20 @@ def sample_arguments(
 
 
 def is_plain(text: object) -> bool:
-    """Return whether a program for a model to copy may have this text in it: a short line that ends no block."""
+    """Return whether text may be in a program to copy: a short line that ends no block."""
     return isinstance(text, str) and len(text) <= _MAX_TEXT and text.isprintable() and "```" not in text
 
 
 def mapping(value: object) -> _Schema:
-    """Return a schema as one, and anything else as the schema that says nothing."""
-    # What it nearly always is, without asking for an abstract class.
+    """Return a dict schema, or an empty one for anything else."""
+    # The usual case, without the slow check of an abstract class.
     if type(value) is dict or isinstance(value, Mapping):
         return cast("_Schema", value)
     return {}
 
 
 def resolve(schema: _Schema, root: _Schema) -> _Schema:
-    """Follow a reference into the root's definitions, and a union to its first member that is not null."""
+    """Follow a reference into the root's definitions, and a union to its first member other than null."""
     for _ in range(_DEPTH):
         reference = schema.get("$ref")
         if isinstance(reference, str):
@@ -90,7 +90,7 @@ def _list(value: object) -> list[object]:
 
 
 def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
-    """Return a documented value, the first of an enumeration, or one made up from the type."""
+    """Return a documented value, the first of an enumeration, or one made up for the type."""
     about = schema.get("description")
     schema = resolve(schema, root)
     listed = [
@@ -110,16 +110,14 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
         return _array(name, schema, root, depth)
     if kind == "object":
         parts = mapping(schema.get("properties") if depth else None)
-        wanted = (
-            _list(schema.get("required")) or parts
-        )  # what may be left out is, also for types that contain themselves
+        wanted = _list(schema.get("required")) or parts  # only required properties; this also ends recursive types
         kept = [(key, part) for key, part in parts.items() if key in wanted and is_plain(key)][:_MAX_PARTS]
         return {key: _value(key, mapping(part), root, depth - 1) for key, part in kept}
     return _number(schema, _NUMBERS[kind]) if kind in _NUMBERS else True if kind == "boolean" else None
 
 
 def _is_short(value: object, depth: int) -> bool:
-    """Return whether a value that somebody documented is one that an example may have in it."""
+    """Return whether a documented value is short enough for an example."""
     if isinstance(value, str):
         return is_plain(value)
     if isinstance(value, int | float):
@@ -145,7 +143,7 @@ def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object
 
 
 def _number(schema: _Schema, usual: float) -> float:
-    """Return the minimum, or another number within the bounds; a whole one, where the usual one is."""
+    """Return the minimum, or another number within the bounds; an integer if the usual one is."""
     low, above = _read_bound(schema, "minimum", -inf), _read_bound(schema, "exclusiveMinimum", -inf)
     high, below = _read_bound(schema, "maximum", inf), _read_bound(schema, "exclusiveMaximum", inf)
     step = _read_bound(schema, "multipleOf", 0)
@@ -161,7 +159,7 @@ def _number(schema: _Schema, usual: float) -> float:
 
 def _read_bound(schema: _Schema, keyword: str, otherwise: float) -> float:
     bound = schema.get(keyword)
-    # An imported schema may have numbers that no float can hold.
+    # An imported schema may have numbers beyond any float.
     if isinstance(bound, int | float) and abs(bound) <= _LARGEST:
         return bound
     return otherwise

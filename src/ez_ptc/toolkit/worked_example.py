@@ -1,4 +1,4 @@
-"""A program over the tools at hand, for a model to copy the form of."""
+"""The worked example in the prompt: a program with the given tools, for a model to copy its form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["example_program"]
 
 _Schema = Mapping[str, object]
 
-# A parameter and a key that are both called so mean the same thing; two that are called `name` need not.
+# A parameter and a key with one of these endings are related if they have the same name; two called `name` may not be.
 _REFERENCES: Final = ("_id", "_code", "_key", "_number")
 _MAX_NAMES: Final = 12
 _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
@@ -29,9 +29,9 @@ _TAKEN: Final = frozenset({*dir(builtins), *keyword.kwlist})
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A tool that returns a record or a list of them, and the schema of each of their keys.
+    """A tool that returns a record or a list of records, with the schemas of their keys.
 
-    `argument` is the one that it needs, or "".
+    `argument` is the name of its only required argument, or "".
     """
 
     tool: Tool[..., Any]
@@ -42,11 +42,11 @@ class _Shape:
 
     @property
     def noun(self) -> str:
-        """What a person would call the result: `weather` for `get_weather`."""
+        """The name of the result: `weather` for `get_weather`."""
         return self.tool.name.partition("_")[2]
 
     def nested(self) -> Iterator[tuple[str, _Schema]]:
-        """Yield the keys that hold lists of records, and the keys of those."""
+        """Yield the keys with lists of records, and the schemas of these records."""
         for key, schema in self.keys.items():
             part = resolve(mapping(schema), self.root)
             inside = mapping(resolve(mapping(part.get("items")), self.root).get("properties"))
@@ -54,9 +54,9 @@ class _Shape:
                 yield key, inside
 
     def reference(self, noun: str, keys: _Schema) -> str:
-        """Return the key by which it is looked up, of records that are called `noun`, or "".
+        """Return the key of records called `noun` that identifies them as its argument, or "".
 
-        It is called as the argument is, or so without the noun: the `code` of courses is a `course_code`.
+        It has the argument's name, with or without the noun: the `code` of courses is a `course_code`.
         """
         own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
         if own not in keys or (own == self.argument and not own.endswith(_REFERENCES)):
@@ -66,24 +66,24 @@ class _Shape:
         return ""
 
     def _takes(self, key: _Schema) -> bool:
-        """Whether the argument is of the type of a key, as far as they say."""
+        """Return whether the argument has the type of a key, as far as both are known."""
         argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
         wanted, given = resolve(argument, self.tool.parameters).get("type"), key.get("type")
         return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
-        """Return the text that reads the key which tells most of a record, or `which` of several it is."""
+        """Return the expression for a record's most telling key, or the one at `which`."""
         names = (key for key in ("name", "title") if key in self.keys)
         plain = (key for key in self.keys if which or not key.endswith(_REFERENCES))
         return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
 def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
-    """Return a program that calls a tool or two with plausible arguments, or "" where none can be shown to read.
+    """Return a program that calls one or two tools with plausible arguments, or "" if none of them reads.
 
-    With shapes it shows, as far as the tools allow, how rows are looped over and looked up with another tool; printing
-    from the innermost loop, and no collected list, is what small models wrote the most working programs from. Without
-    shapes it prints what one tool returns.
+    With shapes, it loops over rows and looks them up with a second tool, as far as the tools allow; printing from the
+    innermost loop, instead of collecting a list, led small models to the most working programs. Without shapes, it
+    prints one tool's result.
     """
     taken = {tool.name for tool in tools}
     tools = [tool for tool in demonstrable(tools) if _can_be_written(tool)]
@@ -92,7 +92,7 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     if not with_shapes:
         return f"print({_call(tools[0])})"
     shapes = [*_shapes(tools)]
-    # A list that needs no id can start from what a question says.
+    # A list that needs no id can begin a program.
     lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: shape.argument.endswith(_REFERENCES))
     for rows in lists:
         joins = [join for other in shapes for join in _joins(rows, other, taken)]
@@ -108,21 +108,21 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
 
 
 def _can_be_written(tool: Tool[..., Any]) -> bool:
-    """Whether a program can write the tool's name, and those of the few arguments that it needs."""
+    """Return whether Python can write the tool's name, and those of its few required arguments."""
     required: list[str] = tool.parameters.get("required", ())
     names = [tool.name, *(tool.spellings.get(name, name) for name in required)]
     return len(names) <= _MAX_NAMES and all(map(is_plain, names))
 
 
 def _loop(rows: _Shape, taken: set[str]) -> str:
-    """Return a program that goes through the rows."""
+    """Return a program that loops over the rows."""
     many = _free(rows.noun, taken)
     row = _free(_singular(rows.noun), taken | {many})
     return _nest_loops(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
 
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
-    """Yield the programs that look up with the other tool what the rows, or lists in them, refer to."""
+    """Yield programs that use the other tool to look up references in the rows, or in lists within them."""
     if other.tool is rows.tool or not other.argument:
         return
     for key, keys in ((None, rows.keys), *rows.nested()):
@@ -147,7 +147,7 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
 
 
 def _nest_loops(*lines: str) -> str:
-    """Return a program whose loops are in one another."""
+    """Return a program with nested loops."""
     program, indent = list[str](), ""
     for line in lines:
         program.append(indent + line)
@@ -187,7 +187,7 @@ def _singular(noun: str) -> str:
 
 
 def _free(noun: str, taken: set[str]) -> str:
-    """Return a name for a variable that hides no tool, no builtin and no other variable."""
+    """Return a variable's name that hides no tool, builtin or other variable."""
     numbered = (f"value_{number}" for number in range(len(taken) + 1))
     wanted = (noun, "result", "item", "found", *numbered)
     return next(name for name in wanted if name.isidentifier() and name not in taken and name not in _TAKEN)

@@ -1,4 +1,4 @@
-"""The two tools that come with the library: a calculator and a clock."""
+"""The two tools of the library: a calculator and a clock."""
 
 import ast
 import math
@@ -35,10 +35,10 @@ _NAMED: Final[Mapping[type[ast.AST], str]] = {
 
 
 def create_calculator_tool() -> Tool[[str], int | float]:
-    """Make the tool `calculator`, which works out an arithmetic expression.
+    """Make the tool `calculator`, which evaluates an arithmetic expression.
 
-    Called as a function it raises `ValueError` for whatever is not arithmetic, and for what has no finite real result
-    of at most 1,000 digits. It evaluates no code, and takes a few milliseconds at most.
+    As a function it raises `ValueError` for anything but arithmetic, and for results that are not finite real numbers
+    of at most 1,000 digits. It executes no code, and takes a few milliseconds at most.
     """
 
     def calculator(expression: str) -> int | float:
@@ -71,7 +71,7 @@ def _calculate(expression: str) -> _Number:
 
 
 def _value(root: ast.expr) -> _Number:
-    # With a list for a stack, the depth of an expression is nothing to the interpreter's own.
+    # With a list as its stack, the depth of an expression is not limited by the interpreter's.
     waiting: list[tuple[ast.expr, bool]] = [(root, False)]
     values: list[_Number] = []
     while waiting:
@@ -100,7 +100,7 @@ def _literal(node: ast.expr) -> _Number:
 
 
 def _power(base: _Number, exponent: _Number) -> _Number:
-    # An integer with n bits is at least 2 ** (n - 1): what is certainly too large is not worked out at all.
+    # An integer with n bits is at least 2 ** (n - 1), so results that are too large are not computed at all.
     if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
         least_bits = max(abs(base).bit_length() - 1, 0) * exponent
         if least_bits >= _LIMIT.bit_length():
@@ -143,9 +143,9 @@ _CODE: Final = re.compile(r"%(-?.?)", re.DOTALL)
 
 
 def create_datetime_tool() -> Tool[..., str]:
-    """Make the tool `get_datetime`, which tells the current date and time in a format of `strftime`.
+    """Make the tool `get_datetime`, which returns the current date and time in a format of `strftime`.
 
-    Called as a function it raises `ValueError` for a format or a time zone that there is not.
+    As a function it raises `ValueError` for an invalid format or an unknown time zone.
     """
 
     def get_datetime(
@@ -173,12 +173,12 @@ def _now(written: str, zone: str | None) -> str:
     now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
     try:
         return now.strftime(written)
-    except ValueError:  # half a surrogate pair
+    except ValueError:  # a lone surrogate
         _refuse(f"{_quote(written)} cannot be written as text: use characters and strftime codes")
 
 
 def _zone(name: str) -> tzinfo:
-    if name.upper() in ("UTC", "GMT", "Z"):  # also where the machine has no time zones
+    if name.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
         return UTC
     try:
         return ZoneInfo(name)

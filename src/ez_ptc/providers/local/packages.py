@@ -1,4 +1,4 @@
-"""Fetching one package from the registry, with whichever installer is here."""
+"""Downloading a package from the registry with an installed installer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ez_ptc.errors import ConnectionFailedError, ProviderError
 
 __all__ = ["Installer", "Registry", "find_installers"]
 
-# No code of a package is run, and nothing else comes with it.
+# No code of a package runs, and no dependencies are installed.
 _OPTIONS: Final = ("--quiet", "--no-deps", "--only-binary", ":all:")
 
 
@@ -26,7 +26,7 @@ class Installer:
     command: tuple[str, ...]
 
     def install(self, requirement: str, folder: Path) -> None:
-        """Install a package into a folder. Raises ConnectionFailedError with the installer's own last words."""
+        """Install a package into a folder. Raises ConnectionFailedError with the installer's last lines."""
         command = [*self.command, *_OPTIONS, "--target", str(folder), requirement]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -38,7 +38,7 @@ class Installer:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Where packages come from, through the installers in order: each reads a configuration of its own."""
+    """The package registry, through the installers in order: each reads its own configuration."""
 
     installers: tuple[Installer, ...]
 
@@ -46,7 +46,7 @@ class Registry:
         """Install a package, pinned as `name==version`, into a folder.
 
         Raises:
-            ConnectionFailedError: No installer could fetch it.
+            ConnectionFailedError: No installer could download it.
             ProviderError: There is no installer.
         """
         failed: list[str] = []
@@ -65,9 +65,9 @@ class Registry:
 
 
 def find_installers(options: tuple[str, ...] = ()) -> tuple[Installer, ...]:
-    """Return the installers there are here, the faster first; `options` are passed to each, such as `--index-url`.
+    """Return the available installers, the fastest first; `options` are passed to each, such as `--index-url`.
 
-    Neither leaves a second copy of what it fetches in its own cache.
+    None keeps a second copy of a download in its cache.
     """
     found: list[Installer] = []
     beside = Path(sys.executable).with_name("uv")

@@ -1,4 +1,4 @@
-"""How far a long task is, told while it runs."""
+"""The progress of a long task."""
 
 from typing import Protocol
 
@@ -6,13 +6,13 @@ __all__ = ["Progress", "quiet"]
 
 
 class Progress(Protocol):
-    """Takes how far a stage is; each stage's last call has `done == total`."""
+    """Receives the progress of a stage; the last call of each stage has `done == total`."""
 
     def __call__(self, stage: str, /, *, done: int, total: int) -> None:
-        """Take that `done` of `total` bytes of the stage (`"check"`, `"download"` or `"load"`) are done."""
+        """Receive that `done` of `total` bytes of a stage (`"check"`, `"download"` or `"load"`) are done."""
         ...
 
 
 def quiet(_stage: str, /, *, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
     del done, total

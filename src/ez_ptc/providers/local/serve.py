@@ -1,7 +1,7 @@
-"""The process that serves a local model: a program started by path, with none of our own modules.
+"""The process that serves a local model: a program started by path, independent of our modules.
 
-Its settings come as one line of JSON on standard input. When the model is loaded it writes one line of JSON to standard
-output, `{"url": …}` or `{"error": …}`, and then serves until standard input ends: so it never outlives who started it.
+Its settings are one line of JSON on standard input. After loading the model it writes one line of JSON to standard
+output, `{"url": …}` or `{"error": …}`, and serves until standard input ends, so it never outlives its parent.
 """
 
 import importlib
@@ -15,7 +15,7 @@ _QUIET = 0
 
 
 def main() -> int:
-    """Load the model, say where it is served, and serve it."""
+    """Load the model, report its URL, and serve it."""
     settings = json.loads(sys.stdin.readline())
     xllamacpp = importlib.import_module("xllamacpp")
 
@@ -31,7 +31,7 @@ def main() -> int:
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.verbosity = _QUIET
-    # The cache of earlier prompts may grow to gigabytes otherwise.
+    # The prompt cache could grow to gigabytes.
     parameters.cache_ram_mib = 0
     parameters.ui = False
     try:
@@ -52,5 +52,5 @@ def _say(**words: str) -> None:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    # The engine's threads are not waited for: nothing here needs an orderly end.
+    # Without waiting for the engine's threads: nothing here needs an orderly end.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""A server of a local model, in a process of its own that ends with this one."""
+"""The server of a local model, in a process that ends with this one."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = ["LocalServer"]
 _PROGRAM: Final = Path(__file__).with_name("serve.py")
 _TEMPLATE: Final = Path(__file__).with_name("calls.jinja")
 _CONTEXT: Final = 8192
-# How often progress is told, in seconds.
+# Seconds between two progress reports.
 _TICK: Final = 0.1
 _PATIENCE: Final = 5.0
 _LAST_WORDS: Final = 300
 
 
 class LocalServer:
-    """Serves a model on loopback, for OpenAI's Chat Completions, from `with` to its end.
+    """Serves a model on loopback, with OpenAI's Chat Completions API, for the duration of its context.
 
-    `url` and `key` are what a client needs. The key is a new one each time, so that nothing else on this machine, a
-    page in a browser say, can use the server.
+    `url` and `key` are for its client. The key is new each time, so that no other program on this machine, such as a
+    web page, can use the server.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class LocalServer:
         progress: Progress = quiet,
         patience: float = _PATIENCE,
     ) -> None:
-        """Prepare to serve `model` from the file at `path`, with room for `context` tokens.
+        """Prepare to serve `model` from the file at `path`, with a context of `context` tokens.
 
-        With `calls_tools`, the model is told of tools in a way that it can call them by; its own has none that works.
-        `patience` is how many seconds the server has to end by itself before it is killed.
+        With `calls_tools`, tools are described in a format the model can call them by; its own template has none that
+        works. `patience` is the seconds the server has to end before it is killed.
 
         Raises:
             MissingExtraError: The engine is not installed.
@@ -103,7 +103,7 @@ class LocalServer:
         self.close()
 
     def close(self) -> None:
-        """End the server and wait until it is gone. Closing twice is fine."""
+        """End the server and wait for its end. Closing twice is harmless."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -114,9 +114,9 @@ class LocalServer:
             process.communicate()
 
     def _load(self, process: subprocess.Popen[str], words: IO[str]) -> str:
-        """Send the settings, tell the progress of loading, and return the address once it is served."""
+        """Send the settings, report the progress of loading, and return the server's URL."""
         stdin, stdout = _pipes(process)
-        with suppress(BrokenPipeError):  # it has ended already, and its last words say why
+        with suppress(BrokenPipeError):  # it has ended already; its last lines have the reason
             stdin.write(json.dumps(self._settings) + "\n")
             stdin.flush()
         total = self._model.memory
@@ -147,7 +147,10 @@ def _last_line(text: str) -> str:
 
 
 def _require_memory(model: LocalModel) -> None:
-    """Refuse to load a model into memory that is not free: the system would kill something, and not say what."""
+    """Raise ProviderError if the model does not fit into free memory.
+
+    The system would kill a process without a message.
+    """
     available = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
     if available is not None and available * 1024 < model.memory:
         message = f"{model.name} takes {model.memory / 1e9:.1f} GB of memory, and {available / 1e6:.1f} GB are free"
@@ -155,12 +158,12 @@ def _require_memory(model: LocalModel) -> None:
 
 
 def _resident(pid: int) -> int:
-    """Return how many bytes of memory a process has in use; 0 where the system does not say."""
+    """Return the bytes of memory a process uses; 0 if unknown."""
     return (_kilobytes(Path(f"/proc/{pid}/status"), "VmRSS:") or 0) * 1024
 
 
 def _kilobytes(file: Path, name: str) -> int | None:
-    """Return a number from a table of the kernel's; None where there is no such table, or no such row."""
+    """Return a number from a table of the kernel; None without such a table or row."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
