@@ -21,7 +21,7 @@ __all__ = ["MAX_SECONDS", "watch_binding"]
 MAX_SECONDS: Final = 0.005
 """How much CPU time checking the arguments of one call may take on an event loop."""
 _ATTEMPTS: Final = 3
-_bind: Final[Callable[..., object]] = vars(calls)["_bound"]
+_bind: Final[Callable[..., object]] = vars(calls)["_bind"]
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def watch_binding() -> Generator[list[str]]:
                 slow_calls.append(f"{tool.name}: checking its arguments took {seconds * 1000:.1f} ms on an event loop")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calls, "_bound", bind_and_measure)
+        patch.setattr(calls, "_bind", bind_and_measure)
         yield slow_calls
 
 

@@ -12,10 +12,11 @@ import pytest
 import ez_ptc
 from ez_ptc import errors
 
+PUBLIC_NAMES: list[str] = vars(ez_ptc)["__all__"]
 HEAVY = ("pydantic", "anyio", "asyncio", "docstring_parser", "inspect", "subprocess", "json")
 
 
-@pytest.mark.parametrize("name", ez_ptc.__all__)
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
 def test_every_listed_name_can_be_had(name: str) -> None:
     assert getattr(ez_ptc, name) is not None
 
@@ -23,7 +24,7 @@ def test_every_listed_name_can_be_had(name: str) -> None:
 def test_every_error_is_listed() -> None:
     defined = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
 
-    assert defined <= set(ez_ptc.__all__)
+    assert defined <= set(PUBLIC_NAMES)
 
 
 def test_type_checkers_and_the_running_program_see_the_same_names() -> None:
@@ -36,7 +37,7 @@ def test_type_checkers_and_the_running_program_see_the_same_names() -> None:
         for alias in node.names
     }
 
-    assert {name for _, name in imported} == set(ez_ptc.__all__) - {"__version__"}
+    assert {name for _, name in imported} == set(PUBLIC_NAMES) - {"__version__"}
     for home, name in imported:
         assert home is not None
         assert getattr(importlib.import_module(home), name) is getattr(ez_ptc, name)
@@ -46,7 +47,7 @@ def test_a_star_import_brings_every_listed_name() -> None:
     namespace: dict[str, object] = {}
     exec("from ez_ptc import *", namespace)
 
-    assert set(ez_ptc.__all__) <= set(namespace)
+    assert set(PUBLIC_NAMES) <= set(namespace)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -55,7 +56,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_dir_shows_the_names_that_are_not_resolved_yet() -> None:
-    assert set(ez_ptc.__all__) <= set(dir(ez_ptc))
+    assert set(PUBLIC_NAMES) <= set(dir(ez_ptc))
 
 
 def test_the_version_is_the_installed_one() -> None:

@@ -56,8 +56,8 @@ def outcome(chunks: Iterable[bytes]) -> list[str]:
     exchange = Exchange("1", door, LIMITS)
     seen: list[str] = []
     for chunk in chunks:
-        seen.extend(_taken(exchange, call) for call in exchange.take(chunk))
-        if exchange.over and not exchange.finished:
+        seen.extend(_taken(exchange, call) for call in exchange.receive(chunk))
+        if exchange.is_over and not exchange.is_finished:
             break
     result = exchange.result()
     assert len(result.output) + len(result.error_output) <= LIMITS.output + LIMITS.frame

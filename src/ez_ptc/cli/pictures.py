@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["escape_codes", "save_pictures", "show_pictures"]
 
+# The maximum length of one escape code of kitty's protocol, in characters of base64.
 _MAX_CHUNK: Final = 4096
-"""The maximum length of one escape code of kitty's protocol, in characters of base64."""
 
 
 def save_pictures(images: Sequence[ImageMessage], folder: Path) -> None:

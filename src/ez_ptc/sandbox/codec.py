@@ -13,8 +13,8 @@ from ez_ptc.schema.arguments.nesting import is_nested_deeper
 
 __all__ = ["dumps", "loads"]
 
+# A level of a value takes at most four brackets with its marks, and the frame around it a few.
 _MAX_BRACKET_DEPTH = 4 * (values.MAX_DEPTH + 8)
-"""A level of a value takes at most four brackets with its marks, and the frame around it a few."""
 
 
 def loads(data: bytes, max_elements: int = values.MAX_NODES) -> object:

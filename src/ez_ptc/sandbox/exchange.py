@@ -51,8 +51,8 @@ _CORES = os.cpu_count() or 1
 _TOO_LATE = "data after the last frame"
 _SPARE_FRAMES = 64
 _OUTPUT_BLOCK_BYTES = 4096
+# About the cost of waking a core, so that spinning in vain at most doubles it.
 _SPIN_SECONDS = 50e-6
-"""About the cost of waking a core, so that spinning in vain at most doubles it."""
 _SPINNING = b',"patience":%g,"code":' % _SPIN_SECONDS
 _NOT_SPINNING = b',"patience":0.0,"code":'
 

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["CallFrame", "DoneFrame", "Frame", "FrameReader", "OutputFrame", "pack", "parse", "reply"]
 
 _HEADER_BYTES = 4
+# Frames up to this length may have any number of values.
 _MAX_UNCOUNTED_BYTES = 4096
-"""Frames up to this length may have any number of values."""
+# How many frames of the maximum size one program may send in all: the host keeps the arguments of every call.
 _MAX_FULL_FRAMES = 16
-"""How many frames of the maximum size one program may send in all: the host keeps the arguments of every call."""
+# Frames up to this length count as their length, larger ones as their estimated memory.
 _MAX_SMALL_FRAME_BYTES = 512
-"""Frames up to this length count as their length, larger ones as their estimated memory."""
+# The host's memory for one value, in addition to its text.
 _VALUE_BYTES = 100
-"""The host's memory for one value, in addition to its text."""
+# The additional memory for an empty deque and its copy in the call's record.
 _DEQUE_BYTES = 1_000
-"""The additional memory for an empty deque and its copy in the call's record."""
 _DEQUE_SEPARATORS = 6
 _WIDE_CHARACTER_BYTES = 4
 _SEPARATORS_PER_ELEMENT = 2
@@ -50,8 +50,8 @@ _DONE_KEYS = {"t", "value", "error", "trace", "kind", "dropped", "described", "i
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 _CONTAINERS = {list, dict, tuple, set, frozenset, deque, values.Row}
 _MAX_DROPPED = 1 << 63
+# The levels of a value, plus those of the frame around it.
 _MAX_DEPTH = values.MAX_DEPTH + 8
-"""The levels of a value, plus those of the frame around it."""
 
 
 # Named tuples, because each call makes one, and a frozen dataclass takes three times as long to make.

@@ -10,8 +10,8 @@ from ez_ptc.errors import ProtocolError
 __all__ = ["check_pictures"]
 
 _MAX_PICTURES: Final = 32
+# A program that opens a picture needs four bytes of memory for each pixel.
 _MAX_PIXELS: Final = 1 << 25
-"""A program that opens a picture needs four bytes of memory for each pixel."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _SIZE_AND_TYPE_BYTES: Final = 8
 _CHECKSUM_BYTES: Final = 4

@@ -9,8 +9,8 @@ __all__ = ["inline_definitions", "inline_single_uses"]
 
 _PREFIX: Final = "#/$defs/"
 _USE: Final = re.compile(r"'#/\$defs/([^'/]+)")
+# Keywords that check nothing: beside a reference, they describe one use instead of all.
 _ABOUT: Final = frozenset({"description", "default", "examples", "deprecated"})
-"""Keywords that check nothing: beside a reference, they describe one use instead of all."""
 
 
 def inline_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:

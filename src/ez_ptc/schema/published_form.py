@@ -32,6 +32,7 @@ _TYPE_NAMES: Final[dict[object, str]] = {EMPTY: "str", NoneType: "None", None: "
 _STRING: Final[JsonSchemaValue] = {"type": "string"}
 _NULL: Final[JsonSchemaValue] = {"type": "null"}
 _FORMATS: Final = ("date-time", "date", "time")
+# The keywords of the published tables, in their order.
 _KEYWORDS: Final = (
     "$ref",
     "type",
@@ -48,7 +49,6 @@ _KEYWORDS: Final = (
     "additionalProperties",
     "oneOf",
 )
-"""The keywords of the published tables, in their order."""
 
 
 def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:

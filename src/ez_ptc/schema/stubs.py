@@ -20,8 +20,8 @@ _FORMATS: Final = {
 }
 _CHOICES: Final = 8
 _DEPTH: Final = 8
+# The maximum number of subschemas written out; the rest becomes `Any`.
 _MOST: Final = 2_000
-"""The maximum number of subschemas written out; the rest becomes `Any`."""
 _LONGEST: Final = 80
 _GREATEST: Final = 10**80
 

@@ -14,10 +14,10 @@ __all__ = ["CallLife", "RunningCalls", "run_to_completion"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Abandoned calls of one tool that may still run; further calls are refused.
 _MAX_ABANDONED: Final = 16
-"""Abandoned calls of one tool that may still run; further calls are refused."""
+# How long the exiting interpreter waits for argument checks, which are bounded to less.
 _MAX_EXIT_SECONDS: Final = 2.0
-"""How long the exiting interpreter waits for argument checks, which are bounded to less."""
 _POLL_SECONDS: Final = 0.005
 
 

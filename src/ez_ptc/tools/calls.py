@@ -74,8 +74,8 @@ class CallSettings:
 
 
 NO_SETTINGS: Final = CallSettings()
+# The types most functions return: never awaitable, never generators.
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
-"""The types most functions return: never awaitable, never generators."""
 
 
 # Blocking -------------------------------------------------------------------------------------------------------------

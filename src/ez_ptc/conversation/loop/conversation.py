@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation"]
 
+# Characters that a report of a program may have besides the program's output.
 _MAX_REPORT_FRAME: Final = 1_000
-"""Characters that a report of a program may have besides the program's output."""
 
 
 class Conversation:

@@ -52,8 +52,8 @@ _UNKNOWN_OUTCOME: Final = "outcome unknown: the conversation was stopped before 
 _NOT_STARTED: Final = "not run: the conversation was stopped before this call started"
 _PROGRAM_UNKNOWN_OUTCOME: Final = "Outcome unknown: the conversation was stopped before the program ended."
 _PROGRAM_NOT_STARTED: Final = "The program was not run: the conversation was stopped before it started."
+# The id of a turn's one program, among the ids of calls.
 _PROGRAM_ID: Final = ""
-"""The id of a turn's one program, among the ids of calls."""
 
 StreamEvent = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer
 """An event of a conversation.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["AwaitingDriver"]
 
 _CHUNK = 1 << 16
+# Frames of more bytes are read in a worker thread.
 _LARGE = 100_000
-"""Frames of more bytes are read in a worker thread."""
 
 
 def _read(reader: FrameReader, data: bytes) -> Callable[[], Iterator[Frame]]:

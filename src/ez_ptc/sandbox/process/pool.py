@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["Lease", "Pool"]
 
 _PAUSE_SECONDS = 0.02
+# Consecutive fork failures, with pauses between, after which queued callers get an error if nothing is running.
 _MAX_REFUSALS = 50
-"""Consecutive fork failures, with pauses between, after which queued callers get an error if nothing is running."""
 _CLOSED = "the sandbox was closed"
 
 

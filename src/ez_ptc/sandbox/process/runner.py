@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_REPEATS", "Runner", "problem_of"]
 
+# Attempts after the first for a program lost without effect: its worker may be lost first, and then the zygote.
 MOST_REPEATS = 2
-"""Attempts after the first for a program lost without effect: its worker may be lost first, and then the zygote."""
 
 # By name, because Windows, where conversations work, has few of these signals.
 _CRASHES = {

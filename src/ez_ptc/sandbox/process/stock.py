@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Stock"]
 
 _MAX_READY = 16
+# Seconds without a queue after which half of the additional workers are ended.
 _CALM_SECONDS = 2.0
-"""Seconds without a queue after which half of the additional workers are ended."""
 
 
 class Stock:

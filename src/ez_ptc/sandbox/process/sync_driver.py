@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 __all__ = ["BlockingDriver", "ask"]
 
 _CHUNK = 1 << 16
+# Bytes; most first answers are shorter, and a larger buffer would be fresh memory.
 _LITTLE = 1 << 12
-"""Bytes; most first answers are shorter, and a larger buffer would be fresh memory."""
+# Seconds: the kernel accepts 2**31 milliseconds at most, and a program may run for a year.
 _LONGEST_WAIT = 1e6
-"""Seconds: the kernel accepts 2**31 milliseconds at most, and a program may run for a year."""
+# Failed polls in a row after which the reader sleeps at once.
 _MOST_MISSES = 3
-"""Failed polls in a row after which the reader sleeps at once."""
 _TRY_AGAIN = 50
+# Seconds after the deadline for the other thread to notice by itself, if it is not stuck.
 _SLACK = 0.05
-"""Seconds after the deadline for the other thread to notice by itself, if it is not stuck."""
 
 
 def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:

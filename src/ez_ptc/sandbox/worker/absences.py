@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = ["ABSENT", "reason_of"]
 
+# The absent modules of all Python versions, private ones too, by the reason.
 ABSENT = {
     "it needs the network": (
         "_ssl asynchat asyncore ftplib imaplib nntplib poplib smtpd smtplib ssl syslog telnetlib wsgiref xmlrpc"
@@ -31,7 +32,6 @@ ABSENT = {
     "it is a part of CPython's own tests, or a joke": "__hello__ __phello__ antigravity test this",
     "it wraps OpenSSL; hashlib works without it": "_hashlib",
 }
-"""The absent modules of all Python versions, private ones too, by the reason."""
 
 
 def reason_of(name: str) -> str | None:

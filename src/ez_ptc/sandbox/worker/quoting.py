@@ -28,14 +28,14 @@ __all__ = [
     "quoted",
 ]
 
+# The maximum characters of a line of ours with foreign text in it.
 MAX_LINE = 300
-"""The maximum characters of a line of ours with foreign text in it."""
+# The maximum characters of a quoted value, without its quotes.
 MAX_QUOTED = 60
-"""The maximum characters of a quoted value, without its quotes."""
 _MAX_NAMES = 40
 _MAX_LIST = 1_000
+# The maximum number of names compared with a wanted one, since comparing takes the program's time.
 _MAX_COMPARED = 1_000
-"""The maximum number of names compared with a wanted one, since comparing takes the program's time."""
 _MAX_BITS = 512
 _FENCES = ("```", "~~~")
 _MARGIN = "    "

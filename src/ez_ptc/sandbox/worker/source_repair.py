@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["repair_source"]
 
+# The maximum characters of a program whose other forms are tried.
 _MOST = 100_000
-"""The maximum characters of a program whose other forms are tried."""
 _MOST_BLOCKS = 8
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
 _ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)

@@ -34,8 +34,8 @@ _LEFT_OUT = (
     "sunau tabnanny telnetlib this tty turtle uu webbrowser xdrlib zipapp"
 )
 _NOT_KEPT = frozenset({"__pycache__", "conftest", "test", "tests"})
+# OpenSSL is a large C library no program needs; hashlib falls back to CPython's own functions.
 _ABSENT = frozenset({"_hashlib", "_ssl", "readline", "ssl"})
-"""OpenSSL is a large C library no program needs; hashlib falls back to CPython's own functions."""
 
 _SETTINGS = "_sysconfigdata_"
 _CACHED = f".{sys.implementation.cache_tag}.pyc"

@@ -29,23 +29,23 @@ __all__ = ["Bounds", "TooCostlyError", "run_within"]
 
 R = TypeVar("R")
 
+# The maximum depth of nested unions; each level takes about 15 KB of the thread's stack.
 _MAX_LEVELS: Final = 32
-"""The maximum depth of nested unions; each level takes about 15 KB of the thread's stack."""
+# The number of steps between two readings of the clock.
 _STEPS: Final = 8
-"""The number of steps between two readings of the clock."""
 _MAX_ERRORS: Final = 10
 _MAX_COLLISIONS: Final = 50
 _METERED: Final = frozenset({"dataclass", "model", "tagged-union", "typed-dict", "union"})
 _UNIONS: Final = frozenset({"tagged-union", "union"})
 _FAIL_FAST: Final = frozenset({"dict", "frozenset", "list", "set", "tuple"})
+# Types whose hashes cannot be chosen by an attacker.
 _HASHED_AT_RANDOM: Final = frozenset({"bool", "bytes", "date", "datetime", "none", "str", "time", "timedelta", "url"})
-"""Types whose hashes cannot be chosen by an attacker."""
 _SCALARS: Final = _HASHED_AT_RANDOM.union(
     ("any", "complex", "decimal", "enum", "float", "fraction", "int"),
     ("is-instance", "is-subclass", "literal", "multi-host-url", "uuid"),
 )
+# The keys of an inner schema in a wrapping one.
 _INNER: Final = ("schema", "lax_schema", "python_schema")
-"""The keys of an inner schema in a wrapping one."""
 _CONTAINERS: Final = (dict, list, tuple)
 
 

@@ -41,16 +41,16 @@ _NUMBERS: Final[Mapping[str, ErrorType]] = {
     "timedelta": "time_delta_type",
 }
 _TIMES: Final = frozenset({"date", "datetime", "time", "timedelta"})
+# Types JSON has; for others, even strict mode accepts their JSON form.
 _STRICT_IN_JSON: Final = frozenset(
     {"any", "bool", "dict", "float", "int", "list", "literal", "model", "model-fields", "none", "str", "typed-dict"}
 )
-"""Types JSON has; for others, even strict mode accepts their JSON form."""
+# Key types pydantic reads from text.
 _KEYS_AS_TEXT: Final = frozenset(
     {"bool", "bytes", "date", "datetime", "decimal", "float", "int", "str", "time", "timedelta", "uuid"}
 )
-"""Key types pydantic reads from text."""
+# Types that are text in JSON, and that accept text like a value of their own in Python mode.
 _TEXT_IN_JSON: Final = _TIMES | {"complex", "decimal", "fraction", "lax-or-strict", "uuid"}
-"""Types that are text in JSON, and that accept text like a value of their own in Python mode."""
 _RECORDS: Final = frozenset({"dataclass", "model", "typed-dict"})
 _FIELDS: Final = frozenset({"dataclass-args", "model-fields", "typed-dict"})
 _ANYTHING_GOES: Final = ("function-before", "function-wrap")

@@ -16,13 +16,13 @@ from ez_ptc.schema.arguments.decoding import accept_json
 
 __all__ = ["TooCostlyError", "Validation", "count_values"]
 
+# Estimated microseconds up to which values are validated without a time limit.
 _QUICK: Final = 100_000
-"""Estimated microseconds up to which values are validated without a time limit."""
 _MIN_SECONDS: Final = 0.1
+# CPU seconds per value; the limit of a validation is at least `_MIN_SECONDS`.
 _SECONDS_OF_A_VALUE: Final = 2.5e-6
-"""CPU seconds per value; the limit of a validation is at least `_MIN_SECONDS`."""
+# All errors are collected if the same estimate is below this.
 _WORTH_DETAIL: Final = 20_000
-"""All errors are collected if the same estimate is below this."""
 
 _MAX_LEVELS: Final = 128
 _MAX_COUNTED: Final = 2_000_000

@@ -14,8 +14,8 @@ MAX_WRITTEN: Final = 3_000
 """Plain values that can be written as JSON within a few milliseconds."""
 
 _MAX_CHECKED: Final = 300
+# Characters of text that count like one value.
 _CHARACTERS: Final = 50
-"""Characters of text that count like one value."""
 
 _PLAIN: Final = frozenset({bool, float, int, type(None)})
 

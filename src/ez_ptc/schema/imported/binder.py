@@ -29,12 +29,12 @@ _MOST_FAILURES: Final = 500
 _MOST_MENDED: Final = 10_000
 _NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
 _TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
+# The maximum number of failures whose nearest allowed value is searched for, which takes time.
 _COMPARED: Final = 2
-"""The maximum number of failures whose nearest allowed value is searched for, which takes time."""
 _COMPARED_LENGTH: Final = 200
 _MOST_COMPARED: Final = 300
+# If there are too many values to compare, those with the same first characters come first: the quote and one more.
 _ALIKE: Final = 2
-"""If there are too many values to compare, those with the same first characters come first: the quote and one more."""
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
 _Path = tuple[str | int, ...]
 

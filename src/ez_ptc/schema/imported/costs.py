@@ -12,10 +12,10 @@ __all__ = ["MAX_CHECKS", "checks_per_value"]
 MAX_CHECKS: Final = 3_000_000
 """Checks of a value against a schema that take less than 200 ms together."""
 
+# Keywords whose schemas may all be tried on one value (the last: on one value in it).
 _IN_PLACE: Final = frozenset(
     {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "patternProperties"}
 )
-"""Keywords whose schemas may all be tried on one value (the last: on one value in it)."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
 _PLAIN: Final = (str, int, float, bool, type(None))
 _Fields = Mapping[str, object]

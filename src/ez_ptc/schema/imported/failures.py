@@ -24,10 +24,10 @@ _QUOTED: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _SPECIAL: Final = re.compile(r"[^/~.\w-]+", re.ASCII)
 _WHOLE: Final = "urn:ez-ptc:whole"
 _Path = tuple[str | int, ...]
+# CPU seconds after which the search ends: a value may have to be checked against thousands of branches.
 _SECONDS: Final = 0.08
-"""CPU seconds after which the search ends: a value may have to be checked against thousands of branches."""
+# CPU seconds of compiling after which validators are no longer cached: a millisecond makes a megabyte at most.
 _SECONDS_KEPT: Final = 0.02
-"""CPU seconds of compiling after which validators are no longer cached: a millisecond makes a megabyte at most."""
 
 # Keywords with schemas for the same value or for values in it: if one fails, a part fails. And `enum`, whose errors
 # contain all of its values.

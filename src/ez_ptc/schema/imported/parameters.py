@@ -21,13 +21,13 @@ from ez_ptc.schema.stubs import type_text
 
 __all__ = ["ImportedSchema", "import_schema"]
 
+# Keywords whose checks may take long for a small value.
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
-"""Keywords whose checks may take long for a small value."""
+# Checks per value that take no relevant time for a small call.
 _QUICK_CHECKS: Final = 100
-"""Checks per value that take no relevant time for a small call."""
 _VALUES: Final = frozenset({"default", "enum", "const", "example", "examples"})
+# Keywords with schemas by name, in which `default` is a property's name.
 _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
-"""Keywords with schemas by name, in which `default` is a property's name."""
 # Older drafts, for schemas that do not name theirs and are invalid in the newest.
 _DRAFTS: Final = (
     (jsonschema_rs.Draft202012Validator, "https://json-schema.org/draft/2020-12/schema"),

@@ -33,8 +33,8 @@ _NUMBERS = frozenset({"int", "float"})
 _MAX_CHOICES = 10
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _WORDED = re.compile("inf|nan", re.IGNORECASE)
+# From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it.
 _SAME = 0.85
-"""From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it."""
 Fix = tuple[int, int, int, int, str]
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ENOUGH", "mistakes"]
 
+# So many are looked for: what to write instead takes its time to find, and the program's time runs.
 ENOUGH = 50
-"""So many are looked for: what to write instead takes its time to find, and the program's time runs."""
 _MAX_TEXT = 100
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["name_the_lack"]
 
 _MAX_CAUSES = 20
+# What libraries say of a Python without OpenSSL.
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
-"""What libraries say of a Python without OpenSSL."""
 _NO_TEMPORARY = "No usable temporary directory"
 
 

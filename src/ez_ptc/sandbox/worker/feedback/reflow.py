@@ -18,8 +18,8 @@ _CONTINUING = {
     "except": {"try", "except"},
     "finally": {"try", "except", "else"},
 }
+# Characters of a program that is looked at: a longer one is not told again.
 _MOST = 5_000
-"""Characters of a program that is looked at: a longer one is not told again."""
 
 
 def unfold_statements(text: str) -> str:

@@ -39,8 +39,8 @@ __all__ = ["describe", "describe_mistakes", "install", "is_clean_exit", "proposa
 _IMPORTABLE = ["the standard library"]
 _MOST_TEXT = 20_000
 _MOST_TOLD = 5
+# Characters of a corrected program: a longer one is not copied, and would be cut.
 _MOST_PROPOSED = 5_000
-"""Characters of a corrected program: a longer one is not copied, and would be cut."""
 _LONGEST = 80
 _GREATEST = 10**15
 _MAX_HINT = 3_000

@@ -11,12 +11,12 @@ from ..quoting import MAX_QUOTED
 
 __all__ = ["UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
+# What is called so in two places need not be the same thing.
 _COMMON = frozenset(
     {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
     | {"time", "title", "type", "unit", "value", "year"}
 )
-"""What is called so in two places need not be the same thing."""
 _SCALARS = frozenset({"str", "int", "float", "bool"})
 _SETS = frozenset({"set", "frozenset"})
 _LISTS = frozenset({"list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})

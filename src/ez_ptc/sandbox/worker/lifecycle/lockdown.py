@@ -55,12 +55,12 @@ _FIXED_LIMITS = (
 )
 
 
+# The maximum of a worker: sockets hold kernel memory that no other limit counts.
 _DESCRIPTORS = 64
-"""The maximum of a worker: sockets hold kernel memory that no other limit counts."""
 
 
+# An argument of full register width: of a C int, the kernel would also read the undefined upper half.
 _whole = ctypes.c_ulong.from_param
-"""An argument of full register width: of a C int, the kernel would also read the undefined upper half."""
 
 
 class LockdownError(OSError):

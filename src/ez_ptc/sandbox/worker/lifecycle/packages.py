@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "homes_of", "load_packages"]
 
+# Descriptors from this number on stay open in workers; none is opened after the lockdown.
 MOST_OPEN = 64
-"""Descriptors from this number on stay open in workers; none is opened after the lockdown."""
+# Modules of the standard library absent in programs, which packages import without using them.
 _IMPORTED_BY_PACKAGES = ("multiprocessing", "webbrowser")
-"""Modules of the standard library absent in programs, which packages import without using them."""
 _NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
+# Threads a fork can do without: they wait for work that never comes in the sandbox, such as removing files.
 _IDLE_THREADS = {"polars-ooc-clea"}
-"""Threads a fork can do without: they wait for work that never comes in the sandbox, such as removing files."""
 
 
 class PackageError(Exception):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _UNKNOWN_MEMORY = 64 << 20
+# The minimum of data, in addition to this process's own, to run a program and to report that it ran out of memory.
 _LEAST_MEMORY = 96 << 20
-"""The minimum of data, in addition to this process's own, to run a program and to report that it ran out of memory."""
 
 
 def main(control_fd: int, modules: Modules) -> None:

@@ -36,8 +36,8 @@ __all__ = ["Zygote"]
 _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
 _NOWHERE_FD = 1
+# How often a dummy program runs before the first fork: CPython specializes code that has run often.
 _REHEARSALS = 12
-"""How often a dummy program runs before the first fork: CPython specializes code that has run often."""
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]", False)
 _MOST_REMEMBERED = 1024

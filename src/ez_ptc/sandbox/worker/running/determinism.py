@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["pin", "renewals"]
 
+# 2025-01-01 00:00 UTC, an arbitrary choice.
 _EPOCH_NS = 1_735_689_600 * 10**9
-"""2025-01-01 00:00 UTC, an arbitrary choice."""
 _STEP_NS = 100_000
 _SECOND = 10**9
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _PID = 2
+# The multicast bit, which no network card has in its address.
 _MULTICAST = 1 << 40
-"""The multicast bit, which no network card has in its address."""
 
 
 def renewals() -> list[Callable[[], Any]]:

@@ -30,11 +30,11 @@ _scan: Callable[[str, int], tuple[dict[str, Any], int]] = vars(json.JSONDecoder(
 _HEADER = 4
 _REPLY_HEADER = 5
 _CHUNK = 1 << 14
+# Failed polls in a row after which a waiting thread sleeps at once.
 _MOST_MISSES = 3
-"""Failed polls in a row after which a waiting thread sleeps at once."""
 _TRY_AGAIN = 50
+# The maximum bytes a call's number adds to its frame.
 _NUMBER = 32
-"""The maximum bytes a call's number adds to its frame."""
 
 
 class TooLargeError(ValueError):

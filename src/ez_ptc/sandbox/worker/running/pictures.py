@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "no_timers", "prepare"]
 
 _MOST = 32
+# The reader of a picture needs four bytes of memory for each pixel.
 _MOST_PIXELS = 1 << 25
-"""The reader of a picture needs four bytes of memory for each pixel."""
+# Settings of matplotlib: draw into memory, and use only its own fonts, since looking for others may take seconds.
 ENVIRONMENT = {"MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1"}
-"""Settings of matplotlib: draw into memory, and use only its own fonts, since looking for others may take seconds."""
 _FIGURES, _IMAGES = "matplotlib", "PIL"
 
 
@@ -65,8 +65,8 @@ class Pictures:
         return self._made, self._left_out
 
 
+# Those of the running program.
 PICTURES = Pictures()
-"""Those of the running program."""
 
 
 class _NoTimer:

@@ -22,15 +22,15 @@ __all__ = ["install", "make_room", "make_room_for_thread"]
 
 _STACK_OF_A_LEVEL = 2_700
 _MEMORY_OF_A_LEVEL = 2_048
+# Linux reserves 128 MB for the stack, whatever its limit was when the process began.
 _MOST_STACK = 112 << 20
-"""Linux reserves 128 MB for the stack, whatever its limit was when the process began."""
+# The default size would allow few threads.
 _STACK_OF_A_THREAD = 1 << 20
-"""The default size would allow few threads."""
 _STACK_OF_THE_FIRST = 8 << 20
+# Threads with the larger stack.
 _FIRST = 4
-"""Threads with the larger stack."""
+# The fraction of a program's memory: small programs have small stacks.
 _SHARE_OF_A_STACK = 32
-"""The fraction of a program's memory: small programs have small stacks."""
 _MOST_THAT_C_TAKES = (1 << 31) - 1
 _C_COUNTS = sys.version_info < (3, 12)
 

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
+# The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
 _MOST_CHECKED = 100_000
-"""The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once."""
 _NOWHERE_FD = 1
+# Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 48 << 20
-"""Memory kept in reserve, so that running out of memory can be reported."""
 
 
 def new_link(receive_fd: int, send_fd: int) -> Link:

@@ -126,6 +126,7 @@ _TEXTS: Final = (
     *(ipaddress.IPv6Address, ipaddress.IPv6Interface, ipaddress.IPv6Network),
 )
 
+# The mark and the payload writer of each kind of value without inner values.
 SCALARS: Final[Mapping[type, tuple[str, Callable[[Any], object]]]] = {
     bytes: ("b", _base64),
     bytearray: ("b", _base64),
@@ -142,7 +143,6 @@ SCALARS: Final[Mapping[type, tuple[str, Callable[[Any], object]]]] = {
     zoneinfo.ZoneInfo: ("z", lambda value: value.key),
     **{kind: ("x", lambda value: f"{type(value).__name__} {value}") for kind in _TEXTS},
 }
-"""The mark and the payload writer of each kind of value without inner values."""
 
 
 def _row(payload: object) -> Row:
@@ -165,6 +165,7 @@ def _from_text(payload: object) -> object:
     return _FROM_TEXT[name](text)
 
 
+# The payload reader of each mark; sets and dicts are read where their keys are counted.
 DECODERS: Final[Mapping[str, Callable[[object], object]]] = {
     "t": lambda payload: tuple(cast("list[object]", payload)),
     "b": lambda payload: base64.b64decode(cast("str", payload), validate=True),
@@ -184,4 +185,3 @@ DECODERS: Final[Mapping[str, Callable[[object], object]]] = {
     "dq": _deque,
     "nt": _row,
 }
-"""The payload reader of each mark; sets and dicts are read where their keys are counted."""

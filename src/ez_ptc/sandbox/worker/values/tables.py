@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["UNKNOWN", "TooManyError", "of_package"]
 
+# The answer for a value without a substitute.
 UNKNOWN: Final = object()
-"""The answer for a value without a substitute."""
 
 _NUMBERS: Final = "iubf"
 _TIMES: Final = "mM"

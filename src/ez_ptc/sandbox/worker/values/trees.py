@@ -39,33 +39,33 @@ __all__ = [
 ]
 
 MARK = "$"
+# The maximum nesting depth of a value; the JSON parsers on both ends recurse.
 MAX_DEPTH = 100
-"""The maximum nesting depth of a value; the JSON parsers on both ends recurse."""
+# The default maximum of elements of a value, so that shared references cannot expand without bound.
 MAX_NODES = 500_000
-"""The default maximum of elements of a value, so that shared references cannot expand without bound."""
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset({bool, float, type(None)})
 _TREE = _SCALARS | {list, dict}
+# Types of keys that cross unchanged; tuples and frozen sets do if their items do.
 KEYS = (_SCALARS | SCALARS.keys()) - {bytearray, range}
-"""Types of keys that cross unchanged; tuples and frozen sets do if their items do."""
 _MANY = 32
 _WHAT_CAN = (
     "None, numbers, str, bytes, collections, dates and times, Decimal, UUID, Path, Enum and dataclass values, arrays "
     "and tables can"
 )
+# Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits).
 _BIG_INT_BITS = 10_000
-"""Wider integers travel as hexadecimal: CPython refuses decimal text of over 4,300 digits (about 14,000 bits)."""
 _WIDE_INT = 1 << 64
+# The setting to raise, for an error message.
 RAISE_ELEMENTS = " (Limits.elements)"
-"""The setting to raise, for an error message."""
 _FREE_DIGITS = 1_000
+# The maximum total cost of a value's numbers: arithmetic may take the square of their lengths.
 MOST_SQUARED_DIGITS = 4 * 10**10
-"""The maximum total cost of a value's numbers: arithmetic may take the square of their lengths."""
 _MOST_TEXT = 1 << 30
 _SHORT_KEY = 32
+# The conversion methods of other packages' tables.
 _TO_RECORDS = ("to_dicts", "to_pylist")
-"""The conversion methods of other packages' tables."""
 
 
 class CannotCrossError(TypeError):
@@ -316,10 +316,10 @@ def _fields(kind: type[object]) -> tuple[str, ...] | None:
 
 
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
+# The types whose instances cross as their own type; a range does if it is short.
 KINDS = _TREE | SCALARS.keys() | _COLLECTIONS.keys() | {deque, Row}
-"""The types whose instances cross as their own type; a range does if it is short."""
+# Types whose cost is not the length of their text.
 _PAID = {bytes, bytearray, Decimal, Fraction, range, zoneinfo.ZoneInfo}
-"""Types whose cost is not the length of their text."""
 
 
 def encode(
