@@ -16,7 +16,6 @@ BUILT_INS = {
 }
 FAMILIES = {
     "SandboxError": ["WorkerDiedError", "ProtocolError", "IsolationUnavailableError", "Overloaded"],
-    "JournalError": ["ReplayDivergedError", "OutcomeUnknownError", "JournalCorruptError"],
     "ProviderError": ["AuthenticationError", "RateLimitError", "ConnectionFailedError"],
 }
 

@@ -39,6 +39,7 @@ from ez_ptc import (
     ToolResultMessage,
     ez_tool,
     llm,
+    tool,
 )
 from ez_ptc.conversation.saving.serialization import from_json
 from ez_ptc.formats.anthropic import messages as anthropic_turns
@@ -232,8 +233,8 @@ QUOTED: dict[str, Say] = {
     "a tool that there is not": lambda text: ToolRegistry([book])[text],
     "a tool that a toolkit has not": lambda text: Toolkit([book]).get_tool(text),
     "a tool that is called and there is not": lambda text: str(ToolRegistry([book]).run(ToolCall("1", text, {})).error),
-    "an option of a tool": lambda text: cast("Any", ez_tool)(**{text: 1})(book.fn),
-    "an option that is nearly one": lambda text: cast("Any", ez_tool)(**{f"read_only{text}": 1})(book.fn),
+    "an option of a tool": lambda text: cast("Any", tool)(**{text: 1})(book.fn),
+    "an option that is nearly one": lambda text: cast("Any", tool)(**{f"read_only{text}": 1})(book.fn),
     "a timeout": lambda text: ez_tool(timeout=cast("Any", text))(book.fn),
     "whether it reads": lambda text: ez_tool(read_only=cast("Any", text))(book.fn),
     "a limit of a sandbox": lambda text: Limits(calls=cast("Any", text)),

@@ -32,11 +32,6 @@ BAD = {
     "401 lines": ("x = 1\n" * 401, "the module has 401 lines"),
     "51 lines in a function": (LONG_FUNCTION, "long has 51 lines"),
     "51 lines in an inner function": ("if True:\n" + indent(LONG_FUNCTION, "    "), "long has 51 lines"),
-    "7 parameters": ("def many(a, b, /, c, d, *, e, f, g): ...", "many has 7 parameters"),
-    "7 parameters of an async method": (
-        "class C:\n    async def m(self, a, b, c, d, e, f, g): ...",
-        "m has 7 parameters",
-    ),
     "type: ignore": ("x = 1  # type: ignore[assignment] - because it must be", "pyright: ignore"),
     "bare noqa": ("x = 1  # noqa", "name the rule"),
     "noqa without a reason": ("x = 1  # noqa: E501", "name the rule"),

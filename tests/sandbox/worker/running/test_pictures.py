@@ -147,7 +147,7 @@ def test_a_program_returns_what_it_shows_and_what_its_value_is(
     result = drawing.execute(IMPORT + program)
     assert result.success, result.error
     assert sizes(result.images) == expected
-    assert result.pictures_text() == (f"[Pictures made: {len(expected)}.]" if expected else "")
+    assert result.pictures_text() == (f"[Pictures made: {len(expected)}.]" if expected else None)
 
 
 def test_a_program_that_fails_keeps_what_it_has_shown(drawing: Toolkit) -> None:

@@ -274,7 +274,7 @@ def test_no_container_is_nested_deeper_than_a_list_may_be(around: Callable[[obje
     tree: object = 1
     for _ in range(values.MAX_DEPTH + 20):
         tree = around(tree)
-    with pytest.raises(ProtocolError, match=r"nested too deeply|cannot be read"):
+    with pytest.raises(ProtocolError, match=r"nested too deeply|unreadable"):
         parse(values.dumps({"t": "done", "value": tree, "dropped": 0}))
 
 
@@ -327,7 +327,7 @@ def test_more_elements_than_by_default_cross_where_the_limit_says_so(sandbox: Pr
 
 
 def test_a_limit_of_elements_is_a_whole_number() -> None:
-    with pytest.raises(ValueError, match=r"Limits\.elements must be a whole number more than 0"):
+    with pytest.raises(ValueError, match=r"Limits\.elements must be a positive int"):
         Limits(elements=0)
 
 
