@@ -180,7 +180,7 @@ def test_an_empty_error_hint_says_nothing() -> None:
 
 def test_the_worked_example_comes_last() -> None:
     prompt, tool_prompt, description = texts(guide(assist_tool_chaining=True))
-    program = example_program(TOOLS, with_shapes=True)
+    program = example_program(TOOLS, with_shapes=True) or ""
 
     assert prompt.endswith(f"\n```python\n{program}\n```")
     assert tool_prompt.endswith("\n" + indent(program, "    "))

@@ -291,8 +291,8 @@ DOING = (
 @pytest.mark.parametrize("name", DOING.split())
 def test_no_example_is_made_of_a_tool_whose_name_may_say_an_effect(name: str) -> None:
     for with_shapes in (True, False):
-        assert example_program([named(name)], with_shapes=with_shapes) == ""
-        assert example_program([named(name), named("get_users")], with_shapes=with_shapes).count(name + "(") == 0
+        assert example_program([named(name)], with_shapes=with_shapes) is None
+        assert name + "(" not in (example_program([named(name), named("get_users")], with_shapes=with_shapes) or "")
 
 
 @pytest.mark.parametrize(
@@ -300,11 +300,11 @@ def test_no_example_is_made_of_a_tool_whose_name_may_say_an_effect(name: str) ->
     ["get_user", "list_open_orders", "find_flights", "searchProducts", "read_mail", "fetch", "is_open", "has_access"],
 )
 def test_a_name_that_says_reading_is_enough_for_an_example(name: str) -> None:
-    assert f"{name}(" in example_program([named("delete_user"), named(name)], with_shapes=False)
+    assert f"{name}(" in (example_program([named("delete_user"), named(name)], with_shapes=False) or "")
 
 
 def test_what_is_declared_decides_and_comes_first() -> None:
-    assert example_program([named("get_user", read_only=False)], with_shapes=False) == ""
+    assert example_program([named("get_user", read_only=False)], with_shapes=False) is None
     assert example_program([named("weather", read_only=True)], with_shapes=False) == "print(weather())"
     both = [named("get_user"), named("weather", read_only=True)]
     assert example_program(both, with_shapes=False) == "print(weather())"

@@ -39,9 +39,9 @@ def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
     return _Writer(schema, choices).text(schema)
 
 
-def closed_type_text(schema: _Schema) -> str:
-    """Same as `type_text`, but "" if an object may have other keys than those written."""
-    return "" if _is_open(schema) else type_text(schema)
+def closed_type_text(schema: _Schema) -> str | None:
+    """Same as `type_text`, but None if an object may have other keys than those written."""
+    return None if _is_open(schema) else type_text(schema)
 
 
 def _is_open(part: object) -> bool:

@@ -135,9 +135,8 @@ class PromptWriter:
         pictures = result.pictures_text()
         if result.output:
             cut = result.truncated.get("output", 0)
-            return "\n".join(
-                filter(None, (result.output, f"[{cut} more bytes were cut: print less.]" if cut else "", pictures))
-            )
+            note = f"[{cut} more bytes were cut: print less.]" if cut else None
+            return "\n".join(filter(None, (result.output, note, pictures)))
         if pictures and not result.value_text():
             return pictures
         return "\n".join(filter(None, (self._answer_unprinted(code, result), pictures)))
@@ -145,7 +144,10 @@ class PromptWriter:
     def _answer_unprinted(self, code: str, result: ExecutionResult) -> str:
         unprinted = bool(result.tool_calls) and "print(" not in code
         if result.return_value is None and not result.described:
-            return self._unmet(code, result) or (self._explain_unprinted(code, result) if unprinted else _nothing(code))
+            explanation = self._explain_unmet(code, result)
+            if explanation:
+                return explanation
+            return self._explain_unprinted(code, result) if unprinted else _nothing(code)
         value = result.value_text()
         if unprinted and not self._has_shapes:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -154,46 +156,49 @@ class PromptWriter:
     def _explain_unprinted(self, code: str, result: ExecutionResult) -> str:
         """Name the calls that were not printed, with a program that prints them if running it again is harmless."""
         called = _called_tools(result)
-        more = f" and {len(called) - _MAX_NAMED} others" if len(called) > _MAX_NAMED else ""
-        calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED]) + more
+        calls = ", ".join(f"{name}()" for name in called[:_MAX_NAMED])
+        if len(called) > _MAX_NAMED:
+            calls += f" and {len(called) - _MAX_NAMED} others"
         if not self._has_only_read(result):
             return f"[Done. The program called {calls} and printed nothing: only what it print()s is seen.]"
-        told = (
+        explanation = (
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
         code = code.rstrip()
-        kept = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
-        if kept:
-            return told + self._program_to_copy(f"{code}\nprint({kept[1]})")
-        return told
+        last_binding = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
+        if last_binding:
+            explanation += self._program_to_copy(f"{code}\nprint({last_binding[1]})") or ""
+        return explanation
 
-    def _unmet(self, code: str, result: ExecutionResult) -> str:
-        """Explain a comparison that matched no row, and suggest another; "" if there is none to explain."""
+    def _explain_unmet(self, code: str, result: ExecutionResult) -> str | None:
+        """Explain a comparison that matched no row, and suggest another, or return None."""
         called = _called_tools(result)
         if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
-            return ""
+            return None
         has_only_read = self._has_only_read(result)
-        found = unmet(code, (call.get("result") for call in result.tool_calls))
-        if found is None:
-            empty = (call["name"] for call in result.tool_calls if _is_empty_search(call))
-            name = next(empty, "")
-            return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "") if name else ""
-        proposed = ""
-        if has_only_read and found.program:
-            proposed = self._program_to_copy(found.program.strip())
-        if not proposed:
-            return f"[Done, but it printed nothing: no row met a condition: {found.why}.]"
-        return _MEANT.format(why=found.why) + proposed
+        condition = unmet(code, (call.get("result") for call in result.tool_calls))
+        if condition is None:
+            name = next((call["name"] for call in result.tool_calls if _is_empty_search(call)), None)
+            if not name:
+                return None
+            return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "")
+        program = None
+        if has_only_read and condition.program:
+            program = self._program_to_copy(condition.program.strip())
+        if not program:
+            return f"[Done, but it printed nothing: no row met a condition: {condition.why}.]"
+        return _MEANT.format(why=condition.why) + program
 
     def _has_only_read(self, result: ExecutionResult) -> bool:
         called = _called_tools(result)
         return all(tool.read_only is True for tool in self.tools if tool.name in called)
 
-    def _program_to_copy(self, program: str) -> str:
-        """Return a program in a block for a model to copy; "" if it may do more than read, or would end the block."""
+    def _program_to_copy(self, program: str) -> str | None:
+        """Return a program in a block for a model to copy; None if it may do more than read, or would end the block."""
         readers = {tool.name: tool.read_only is True for tool in self.tools}
-        is_harmless = "```" not in program and reads_only(program, readers)
-        return f"\n```python\n{program}\n```" if is_harmless else ""
+        if "```" in program or not reads_only(program, readers):
+            return None
+        return f"\n```python\n{program}\n```"
 
     @property
     def _has_shapes(self) -> bool:
@@ -217,10 +222,10 @@ class PromptWriter:
         instructions = _join(self._rules, self._hint, self._example(fenced=False))
         return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
-    def _example(self, *, fenced: bool) -> str:
+    def _example(self, *, fenced: bool) -> str | None:
         program = example_program(self.tools, with_shapes=self._has_shapes)
-        if not program:
-            return ""
+        if program is None:
+            return None
         body = f"```python\n{program}\n```" if fenced else indent(program, "    ")
         return f"{_EXAMPLE}\n{body}"
 
@@ -245,9 +250,9 @@ class PromptWriter:
             [f"- {on_one_line(tool.signature)}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)]
         )
 
-    def _returns(self, tool: Tool[..., Any]) -> str:
+    def _returns(self, tool: Tool[..., Any]) -> str | None:
         if not self.assist_tool_chaining or tool.return_schema is None:
-            return ""
+            return None
         return on_one_line(f"Returns: {type_text(tool.return_schema)}")
 
     def _failure(self, result: ExecutionResult) -> str:
@@ -282,7 +287,7 @@ def _called_tools(result: ExecutionResult) -> list[str]:
     return [*dict.fromkeys(call["name"] for call in result.tool_calls)]
 
 
-def _join(*lines: str) -> str:
+def _join(*lines: str | None) -> str:
     return "\n".join(filter(None, lines))
 
 

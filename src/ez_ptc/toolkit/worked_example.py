@@ -53,23 +53,25 @@ class _Shape:
             if inside:
                 yield key, inside
 
-    def reference(self, noun: str, keys: _Schema) -> str:
-        """Return the key of records called `noun` that identifies them as its argument, or "".
+    def reference(self, noun: str, keys: _Schema) -> str | None:
+        """Return the key of records called `noun` that identifies them as its argument, or None.
 
         It has the argument's name, with or without the noun: the `code` of courses is a `course_code`.
         """
-        own = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
-        if own not in keys or (own == self.argument and not own.endswith(_REFERENCES)):
-            own = self.argument if self.argument.endswith(_REFERENCES) else ""
-        if own in keys and self._takes(mapping(keys[own])):
-            return own
-        return ""
+        key = self.argument.removeprefix(f"{_singular(noun.rpartition('_')[2])}_")
+        if key not in keys or (key == self.argument and not key.endswith(_REFERENCES)):
+            if not self.argument.endswith(_REFERENCES):
+                return None
+            key = self.argument
+        if key in keys and self._takes(mapping(keys[key])):
+            return key
+        return None
 
     def _takes(self, key: _Schema) -> bool:
         """Return whether the argument has the type of a key, as far as both are known."""
         argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
-        wanted, given = resolve(argument, self.tool.parameters).get("type"), key.get("type")
-        return None in (wanted, given) or wanted == given or (wanted, given) == ("number", "integer")
+        expected, actual = resolve(argument, self.tool.parameters).get("type"), key.get("type")
+        return None in (expected, actual) or expected == actual or (expected, actual) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
         """Return the expression for a record's most telling key, or the one at `which`."""
@@ -78,8 +80,8 @@ class _Shape:
         return _item(variable, next(names, next(plain, next(iter(self.keys)))))
 
 
-def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str:
-    """Return a program that calls one or two tools with plausible arguments, or "" if none of them reads.
+def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> str | None:
+    """Return a program that calls one or two tools with plausible arguments, or None if none of them reads.
 
     With shapes, it loops over rows and looks them up with a second tool, as far as the tools allow; printing from the
     innermost loop, instead of collecting a list, led small models to the most working programs. Without shapes, it
@@ -88,7 +90,7 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     taken = {tool.name for tool in tools}
     tools = [tool for tool in demonstrable(tools) if _can_be_written(tool)]
     if not tools:
-        return ""
+        return None
     if not with_shapes:
         return f"print({_call(tools[0])})"
     shapes = [*_shapes(tools)]

@@ -236,7 +236,7 @@ class Tool(Generic[P, R_co]):
         schema = self._definition.return_schema
         if schema is None or not self._definition.is_annotated:
             return None
-        return closed_type_text(schema) or None
+        return closed_type_text(schema)
 
     @property
     def fn(self) -> Callable[P, R_co]:

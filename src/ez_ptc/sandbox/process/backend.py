@@ -18,7 +18,8 @@ from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
-from ez_ptc.sandbox.process.runner import MOST_REPEATS, Runner, problem_of
+from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
+from ez_ptc.sandbox.process.runner import Runner, find_code_problem
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.process.retries import Steps
+    from ez_ptc.sandbox.process.workers.lease import Lease
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
 __all__ = ["ProcessSandbox"]
@@ -121,49 +124,27 @@ class ProcessSandbox:
             WorkerDiedError: The sandbox's processes were killed after the program had called tools.
             SandboxError: The sandbox failed, not the program.
         """
-        problem = problem_of(code, limits)
-        if problem:
-            return rejected_result(problem)
-        exchange = self._attempt(code, channel, limits)
-        if exchange.is_finished:
-            return exchange.result()
-        for _ in range(MOST_REPEATS):
-            if not exchange.is_repeatable:
-                break
-            exchange = self._attempt(code, channel, limits)
-        return _result(exchange)
-
-    def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        pool = self._pool_for(limits)
-        lease = pool.take()
-        exchange = Exchange(code, channel, limits)
-        try:
-            self._runner.run(exchange, lease, channel)
-        finally:
-            lease.release()
-        return exchange
+        return drive(self._steps(code, channel, limits), self._runner, channel)
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program."""
-        problem = problem_of(code, limits)
+        return await adrive(self._steps(code, channel, limits), self._runner, channel)
+
+    def _steps(self, code: str, channel: Channel, limits: Limits) -> Steps:
+        problem = find_code_problem(code, limits)
         if problem:
             return rejected_result(problem)
-        exchange = await self._aattempt(code, channel, limits)
-        for _ in range(MOST_REPEATS):
-            if not exchange.is_repeatable:
-                break
-            exchange = await self._aattempt(code, channel, limits)
-        return _result(exchange)
-
-    async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        pool = self._pool_for(limits)
-        lease = await pool.atake()
-        exchange = Exchange(code, channel, limits)
-        try:
-            await self._runner.arun(exchange, lease, channel)
-        finally:
-            lease.release()
-        return exchange
+        attempts = 0
+        while True:
+            lease: Lease = yield self._pool_for(limits)
+            try:
+                exchange = Exchange(code, channel, limits)
+                yield exchange, lease
+            finally:
+                lease.release()
+            attempts += 1
+            if attempts == MAX_ATTEMPTS or not exchange.is_repeatable:
+                return _result(exchange)
 
     def _pool_for(self, limits: Limits) -> Pool:
         if limits.seed is None:
@@ -197,13 +178,10 @@ def _result(exchange: Exchange) -> ExecutionResult:
     if not exchange.is_orphaned:
         return result
     names = ", ".join(dict.fromkeys(call["name"] for call in result.tool_calls))
-    why = (
-        f"which is not run again because it had called tools ({names}): see what they did, and run it again if that "
-        "does no harm"
-        if names
-        else f"{MOST_REPEATS + 1} times: memory may be short here, on the machine or in the container"
-    )
-    message = f"the sandbox's processes were killed under a program, {why}"
+    reason = f"{MAX_ATTEMPTS} times: memory may be short here, on the machine or in the container"
+    if names:
+        reason = f"which was not retried because it had called tools ({names}); retry it yourself if that is safe"
+    message = f"the sandbox's processes were killed under a program, {reason}"
     raise WorkerDiedError(message)
 
 

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, Limits
     from ez_ptc.sandbox.process.pool import Lease
 
-__all__ = ["MOST_REPEATS", "Runner", "problem_of"]
+__all__ = ["Runner", "find_code_problem"]
 
-# Attempts after the first for a program lost without effect: its worker may be lost first, and then the zygote.
-MOST_REPEATS = 2
 
 # By name, because Windows, where conversations work, has few of these signals.
 _CRASHES = {
@@ -108,17 +106,17 @@ def _describe_withdrawal(exchange: Exchange, reason: str) -> str:
     return f"{reason} while this program ran" + (f"; it had called tools ({names}): see what they did" if names else "")
 
 
-def problem_of(code: object, limits: Limits) -> str:
-    """Return why `code` is not sent to a worker at all, or an empty text."""
+def find_code_problem(code: object, limits: Limits) -> str | None:
+    """Return why `code` cannot be sent to a worker, or None."""
     if isinstance(code, str) and code.isascii() and "\0" not in code and len(code) <= limits.frame:
-        return ""
+        return None
     if not isinstance(code, str):
         return f"TypeError: a program is text (str), not {type(code).__name__}"
     if "\0" in code or not _encodes(code):
         return "SyntaxError: the program contains a null character or half of a surrogate pair: write plain text"
     if len(code) > limits.frame:
         return f"ValueError: the program has {len(code):,} characters; at most {limits.frame:,} can be run"
-    return ""
+    return None
 
 
 def _encodes(code: str) -> bool:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.exchange import Exchange, SessionState, rejected_result
-from ez_ptc.sandbox.process.runner import MOST_REPEATS, problem_of
+from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
+from ez_ptc.sandbox.process.runner import find_code_problem
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
     from ez_ptc.sandbox.process.pool import Lease, Pool
+    from ez_ptc.sandbox.process.retries import Steps
     from ez_ptc.sandbox.process.runner import Runner
 
 __all__ = ["ProcessSession"]
@@ -51,37 +53,35 @@ class ProcessSession:
 
         Raises:
             SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
-            or
-                was closed meanwhile.
+                or was closed meanwhile.
         """
-        busy = self._begin()
-        try:
-            problem = self._problem(code, limits)
-            if problem:
-                return rejected_result(problem)
-            exchange = self._attempt(code, channel, limits)
-            for _ in range(MOST_REPEATS):
-                if not self._may_repeat(exchange):
-                    break
-                exchange = self._attempt(code, channel, limits)
-            return self._finish(exchange)
-        finally:
-            busy.release()
-            self._end_if_closed()
+        return drive(self._steps(code, channel, limits), self._runner, channel)
 
     async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
+        return await adrive(self._steps(code, channel, limits), self._runner, channel)
+
+    def _steps(self, code: str, channel: Channel, limits: Limits) -> Steps:
         busy = self._begin()
         try:
             problem = self._problem(code, limits)
             if problem:
                 return rejected_result(problem)
-            exchange = await self._aattempt(code, channel, limits)
-            for _ in range(MOST_REPEATS):
-                if not self._may_repeat(exchange):
-                    break
-                exchange = await self._aattempt(code, channel, limits)
-            return self._finish(exchange)
+            attempts = 0
+            while True:
+                lease = self._lease
+                if lease is None:
+                    lease = self._keep((yield self._pool))
+                exchange = Exchange(code, channel, limits, session=self._state)
+                try:
+                    yield exchange, lease
+                except BaseException:
+                    # A program was interrupted halfway, so the worker's state is unknown.
+                    self._end(_CUT_OFF)
+                    raise
+                attempts += 1
+                if attempts == MAX_ATTEMPTS or not self._may_repeat(exchange):
+                    return self._finish(exchange)
         finally:
             busy.release()
             self._end_if_closed()
@@ -102,12 +102,12 @@ class ProcessSession:
         if self._lease is not None:
             self._end(_FORKED)
 
-    def _problem(self, code: str, limits: Limits) -> str:
+    def _problem(self, code: str, limits: Limits) -> str | None:
         self._require_open()
         reason, self._untold = self._untold, ""
         if reason:
             return f"{_GONE} ({reason}; this program was not run)"
-        return problem_of(code, limits)
+        return find_code_problem(code, limits)
 
     def _require_open(self) -> None:
         if self._is_closed:
@@ -116,27 +116,6 @@ class ProcessSession:
         if self._pool.closed:
             message = "the sandbox of this session is closed: open a session of another one"
             raise SandboxError(message)
-
-    def _attempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        lease = self._lease or self._keep(self._pool.take())
-        exchange = Exchange(code, channel, limits, session=self._state)
-        try:
-            self._runner.run(exchange, lease, channel)
-        except BaseException:
-            self._end(_CUT_OFF)
-            raise
-        return exchange
-
-    async def _aattempt(self, code: str, channel: Channel, limits: Limits) -> Exchange:
-        lease = self._lease or self._keep(await self._pool.atake())
-        exchange = Exchange(code, channel, limits, session=self._state)
-        try:
-            await self._runner.arun(exchange, lease, channel)
-        except BaseException:
-            # A program was interrupted halfway, so the worker's state is unknown.
-            self._end(_CUT_OFF)
-            raise
-        return exchange
 
     def _keep(self, lease: Lease) -> Lease:
         self._lease = lease

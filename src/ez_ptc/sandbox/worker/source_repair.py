@@ -30,10 +30,10 @@ _CODE = re.compile(
 _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Import, ast.ImportFrom)
 
 
-def repair_source(text: str) -> str:
-    """Return the program that unparsable text stands for, or "" if there is none."""
+def repair_source(text: str) -> str | None:
+    """Return the program that unparsable text stands for, or None."""
     if len(text) > _MOST:
-        return ""
+        return None
     for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
         for block in (*_blocks(unescaped), unescaped):
             for form in dict.fromkeys((block, _dedent(block), _dedent_rest(block))):
@@ -41,8 +41,8 @@ def repair_source(text: str) -> str:
                     return form
             if block is not unescaped and _is_code(block):
                 # The program has a mistake; text after it is not another program.
-                return ""
-    return ""
+                return None
+    return None
 
 
 def _is_program(text: str) -> bool:

@@ -204,11 +204,12 @@ class Complaints:
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
         place = self._where(path)
         if error["type"] == "missing":
-            return f"{place} is missing{_misspelt(path[-1], error['input'])}"
+            near = _misspelt_key(path[-1], error["input"])
+            return f"{place} is missing" + (f" (did you write {near!r} instead?)" if near else "")
         if error["type"] == "string_unicode":
             return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            return f"{place} is unknown{self._suggest_name(path)}"
+            return f"{place} is unknown" + self._suggest_name(path)
         wanted = self._expected(path, error)
         if wanted is None:
             return f"{place}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
@@ -219,9 +220,8 @@ class Complaints:
         *around, name = path
         names = self._names_at(tuple(around)) if self._names_at is not None else ()
         near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
-        if near:
-            return f" (did you mean {near[0]!r}?)"
-        return f" (it takes {safe_names(names)})" if names else ""
+        suggestion = f" (it takes {safe_names(names)})" if names else ""
+        return f" (did you mean {near[0]!r}?)" if near else suggestion
 
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
@@ -347,12 +347,12 @@ def _branch_text(branch: str) -> str:
     return _ENUM.sub(r"\1", branch.replace("constrained-", "")).replace(",", ", ").replace(",  ", ", ")
 
 
-def _misspelt(key: object, siblings: object) -> str:
+def _misspelt_key(key: object, siblings: object) -> str | None:
     if not isinstance(key, str) or not isinstance(siblings, Mapping):
-        return ""
+        return None
     keys = [sibling for sibling in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(sibling) is str]
     near = difflib.get_close_matches(key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
-    return f" (did you write {near[0]!r} instead?)" if near else ""
+    return near[0] if near else None
 
 
 def _is_missing_argument(error: ErrorDetails) -> bool:

@@ -245,12 +245,12 @@ class Lockdown:
             resource.setrlimit(name, (min(soft, hard), hard))
 
 
-def _namespace(name: str) -> str:
-    """Return an identifier of the namespace that this process's children are in, or an empty text if unknown."""
+def _namespace(name: str) -> str | None:
+    """Return an identifier of the namespace that this process's children are in, or None if unknown."""
     try:
         return os.readlink(f"/proc/self/ns/{_NAMESPACE_FILES[name]}")
     except OSError:
-        return ""
+        return None
 
 
 def _read(path: str) -> bytes:

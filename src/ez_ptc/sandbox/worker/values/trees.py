@@ -96,17 +96,13 @@ def _describe(kind: type[object]) -> str:
     if issubclass(kind, type):
         return "a class"
     article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
-    return f"{article} {kind.__name__}{_advice(kind)}"
-
-
-def _advice(kind: type[object]) -> str:
-    """Return how to convert it to data, if a lossless way is known."""
+    text = f"{article} {kind.__name__}"
     for method in _TO_RECORDS:
         if hasattr(kind, method):
-            return f" (make it a list of records: .{method}())"
+            return f"{text} (make it a list of records: .{method}())"
     if hasattr(kind, "__next__"):
-        return " (make it a list: list(...))"
-    return ""
+        text += " (make it a list: list(...))"
+    return text
 
 
 class _Encoder:

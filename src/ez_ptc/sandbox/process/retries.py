@@ -1,0 +1,63 @@
+"""Running a program, again if its worker was lost without any effect: one loop for threads and event loops.
+
+Theory of operation. A generator decides: it yields a pool to get a lease from it, then an exchange and its lease to
+have the program run, and it returns the program's result. `drive` and `adrive` do what it asks for, blocking or
+awaiting. An exception of a step is raised in the generator at its `yield`, so the generator alone gives leases back.
+
+A program is repeated only if its exchange `is_repeatable`: it had no effect, since it never reached its worker, or was
+killed together with the zygote before it called a tool. Its worker may be lost first, and then the zygote, so there are
+three attempts.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ez_ptc.sandbox.process.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.execution import Channel, ExecutionResult
+    from ez_ptc.sandbox.process.runner import Runner
+    from ez_ptc.sandbox.process.workers.lease import Lease
+
+__all__ = ["MAX_ATTEMPTS", "Steps", "adrive", "drive"]
+
+MAX_ATTEMPTS = 3
+
+Steps: TypeAlias = "Generator[Pool | tuple[Exchange, Lease], Any, ExecutionResult]"
+
+
+def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
+    """Take the steps of a generator in this thread, and return its result."""
+    with closing(steps):
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    outcome = step.take() if isinstance(step, Pool) else runner.run(*step, channel)
+                except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(outcome)
+        except StopIteration as end:
+            return end.value
+
+
+async def adrive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
+    """Same as `drive`, but awaits the steps."""
+    with closing(steps):
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    outcome = await (step.atake() if isinstance(step, Pool) else runner.arun(*step, channel))
+                except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(outcome)
+        except StopIteration as end:
+            return end.value
