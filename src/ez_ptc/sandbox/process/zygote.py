@@ -29,7 +29,7 @@ import time
 import weakref
 from collections import deque
 from itertools import repeat
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
@@ -39,6 +39,18 @@ from ez_ptc.sandbox.process.boot.interpreter import find_interpreter
 from ez_ptc.sandbox.process.packages import dependencies_of
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+from ez_ptc.sandbox.worker.control import (
+    AskExitCode,
+    Booted,
+    BootFailed,
+    ExitCode,
+    ForkRefused,
+    ForkWorkers,
+    NewWorker,
+    PackagesFailed,
+    decode,
+    encode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +90,7 @@ _LATE_SECONDS = 2.0
 _MOMENT_MS = 20
 _END_SECONDS = 2.0
 _FACTS = 1 << 16
-_MESSAGE = 256
+_MESSAGE = 1 << 12
 # Not socket.recv_fds, which ignores its flags: other processes would inherit the descriptors.
 _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 _FDS_EACH = 2
@@ -135,22 +147,27 @@ class ZygoteProcess:
             message = self._hear_first(_BOOT_SECONDS)
         loading = f" while it loaded {', '.join(packages)}" if packages else ""
         if message is None:
-            message = f"Enothing was heard of it in {_BOOT_SECONDS:g} s{loading}".encode()
-        if message[:1] == b"R":
-            self._control.settimeout(None)
-            _close_stderr(self._process)
-            return judge(cast("dict[str, object]", json.loads(message[1:])))
-        if message[:1] == b"P":
-            raise SandboxError(message[1:].decode())
-        if message[:1] == b"E":
-            return nothing_holds(message[1:].decode())
+            message = encode(BootFailed(f"nothing was heard of it in {_BOOT_SECONDS:g} s{loading}"))
+        match decode(message):
+            case Booted(facts):
+                self._control.settimeout(None)
+                _close_stderr(self._process)
+                return judge(facts)
+            case PackagesFailed(reason):
+                raise SandboxError(reason)
+            case BootFailed(reason):
+                return nothing_holds(reason)
+            case _:
+                raise self._death_error(loading)
+
+    def _death_error(self, loading: str) -> SandboxError:
+        """Return the error of a zygote that died during its boot."""
         self._process.kill()
         stderr = self._process.communicate()[1].decode(errors="replace").strip()
         if not stderr:
             message = f"the sandbox did not start: {self._interpreter.path} was killed, or ended at once{loading}"
-            raise ZygoteGoneError(message)
-        problem = f"the sandbox did not start: {stderr[-2000:]}"
-        raise SandboxError(problem)
+            return ZygoteGoneError(message)
+        return SandboxError(f"the sandbox did not start: {stderr[-2000:]}")
 
     def _hear_first(self, seconds: float) -> bytes | None:
         """Return the zygote's boot message, or None if it sends none in time."""
@@ -208,7 +225,7 @@ class ZygoteProcess:
         """
         # Counted before sending, which lets other threads run: they would order the same workers again.
         self._ordered.extend(repeat(None, number))
-        self._send(b"%b%d" % (b"H" if hurry and not self._deterministic else b"F", number))
+        self._send(ForkWorkers(number, hurry and not self._deterministic))
 
     def expect_nothing_late(self) -> None:
         """Forget orders that have not been answered for long.
@@ -220,7 +237,7 @@ class ZygoteProcess:
 
     def ask(self, worker: WorkerHandle) -> None:
         """Ask for the exit code of `worker`. Raises ZygoteGoneError."""
-        self._send(b"S%d" % worker.pid)
+        self._send(AskExitCode(worker.pid))
 
     def exit_code(self, worker: WorkerHandle) -> int | None:
         """Return the exit code (negative: the signal) of a worker asked for with `ask`, or None if unknown yet."""
@@ -238,9 +255,9 @@ class ZygoteProcess:
             message = f"the sandbox's zygote did not answer in {_ANSWER_SECONDS:g} s"
             raise ZygoteGoneError(message)
 
-    def _send(self, order: bytes) -> None:
+    def _send(self, order: ForkWorkers | AskExitCode) -> None:
         try:
-            self._control.send(order, socket.MSG_NOSIGNAL)
+            self._control.send(encode(order), socket.MSG_NOSIGNAL)
         except OSError as error:
             raise ZygoteGoneError from error
         self._heard_at = time.monotonic()
@@ -253,23 +270,22 @@ class ZygoteProcess:
     def _receive_message(self) -> bool:
         """Receive one message. Return whether there was one."""
         try:
-            message, extra, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
+            packet, ancillary, _, _ = self._control.recvmsg(_MESSAGE, _FDS_SPACE, _AT_ONCE)
         except BlockingIOError:
             return False
         except OSError:
-            message, extra = b"", []
+            packet, ancillary = b"", []
         self._heard_at = time.monotonic()
-        if message[:1] == b"W":
-            self._take_worker(int(message[1:]), array.array("i", extra[0][2] if extra else b""))
-            return True
-        if message[:1] == b"N":
-            self._take_refusal(message[1:].decode())
-            return True
-        if message[:1] == b"D":
-            pid, _, code = message[1:].partition(b" ")
-            self._ended[int(pid)] = int(code)
-            return True
-        raise ZygoteGoneError
+        match decode(packet):
+            case NewWorker(pid):
+                self._take_worker(pid, array.array("i", ancillary[0][2] if ancillary else b""))
+            case ForkRefused(reason):
+                self._take_refusal(reason)
+            case ExitCode(pid, code):
+                self._ended[pid] = code
+            case _:
+                raise ZygoteGoneError
+        return True
 
     def _take_worker(self, pid: int, fds: array.array[int]) -> None:
         if len(fds) == _FDS_EACH:
@@ -282,9 +298,9 @@ class ZygoteProcess:
             os.close(fd)
         self._take_refusal(str(OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
 
-    def _take_refusal(self, why: str) -> None:
+    def _take_refusal(self, reason: str) -> None:
         self.refusals += 1
-        self.refusal = why
+        self.refusal = reason
         self._expect_one_less()
 
     def _expect_one_less(self) -> None:

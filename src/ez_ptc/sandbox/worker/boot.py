@@ -105,6 +105,8 @@ if __name__ == "__main__":
     try:
         kept = load_package()
     except OSError as error:
-        os.write(control_fd, f"E{describe(error)}".encode())
+        # The message `BootFailed` of the module `control`, which cannot be imported without the standard library.
+        reason = describe(error).replace("\\", "\\\\").replace('"', '\\"')
+        os.write(control_fd, f'E["{reason}"]'.encode())
         sys.exit(0)
     __import__(f"{_PACKAGE}.lifecycle.startup").lifecycle.startup.main(control_fd, kept)

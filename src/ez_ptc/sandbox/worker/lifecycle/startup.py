@@ -12,11 +12,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..boot import end_with_host
+from ..control import Booted, BootFailed, PackagesFailed, encode
 from ..feedback import report
-from ..running import async_support as aio
-from ..running import call_paths as strands
-from ..running import pictures, runtime
-from ..running import recursion as depth
+from ..running import async_support, call_paths, pictures, recursion, runtime
 from . import packages, preload, probe, zygote
 from .lockdown import Lockdown
 
@@ -44,10 +42,10 @@ def main(control_fd: int, modules: Modules) -> None:
             # The end of the started process ends everything. A later change of ids would undo this.
             locks.die_with_parent()
     except packages.PackageError as error:
-        control.send(f"P{error}".encode())
+        control.send(encode(PackagesFailed(str(error))))
         return
     except OSError as error:
-        control.send(f"E{error}".encode())
+        control.send(encode(BootFailed(str(error))))
         return
     server = zygote.Zygote(control, locks, base_memory)
     # Without a collection before: later allocations would fill its holes, and copy their pages in every worker.
@@ -56,7 +54,7 @@ def main(control_fd: int, modules: Modules) -> None:
     try:
         pid = os.fork()
     except OSError as error:
-        control.send(_no_process(error))
+        control.send(encode(BootFailed(_no_process_reason(error))))
         return
     if pid:
         control.close()
@@ -68,10 +66,10 @@ def main(control_fd: int, modules: Modules) -> None:
     try:
         facts = _prove(locks, server, files_held=files_held)
     except OSError as error:
-        control.send(_no_process(error))
+        control.send(encode(BootFailed(_no_process_reason(error))))
         os._exit(0)
     # The host reports problems; standard error is for an interpreter that does not get this far.
-    control.send(b"R" + json.dumps(facts).encode())
+    control.send(encode(Booted(facts)))
     os.dup2(0, 2)
     if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
         server.serve()
@@ -99,9 +97,9 @@ def _load(modules: Modules, control: _socket.socket) -> bool:
     return True
 
 
-def _no_process(error: OSError) -> bytes:
+def _no_process_reason(error: OSError) -> str:
     limits = "RLIMIT_NPROC, or pids.max of its cgroup"
-    return f"Eno process can be started beside the first ({error.strerror}: {limits})".encode()
+    return f"no process can be started beside the first ({error.strerror}: {limits})"
 
 
 def _folder() -> str:
@@ -121,9 +119,9 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
-    strands.install()
-    aio.install()
-    depth.install()
+    call_paths.install()
+    async_support.install()
+    recursion.install()
     report.install(_read_packages()[0])
     runtime.replace_builtins()
     base_memory = _base_memory()

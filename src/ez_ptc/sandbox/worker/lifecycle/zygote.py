@@ -22,7 +22,8 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
-from ..running import determinism as chance
+from ..control import AskExitCode, ExitCode, ForkRefused, ForkWorkers, NewWorker, decode, encode
+from ..running import determinism
 from ..running.link import HostGoneError, reply_body
 from ..running.runtime import Runtime, new_link
 from ..values import codec as values
@@ -40,7 +41,8 @@ _NOWHERE_FD = 1
 _REHEARSALS = 12
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]", False)
-_MOST_REMEMBERED = 1024
+_MAX_ORDER_BYTES = 256
+_MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
 _REHEARSED = """
 import json
@@ -69,7 +71,7 @@ print(text)
 class Zygote:
     """Obeys the host's orders on `control`, and ends when the host closes it.
 
-    `F` forks workers, `H` forks them without a warm-up run, for callers that wait, `S` tells the exit code of one.
+    `ez_ptc.sandbox.worker.control` defines the orders and their answers.
     """
 
     def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
@@ -88,7 +90,7 @@ class Zygote:
         for name, stream in streams.items():
             setattr(sys, name, stream)
         self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MOST_OPEN)
-        self._steps = (*lockdown.confining, *chance.renewals())
+        self._steps = (*lockdown.confining, *determinism.renewals())
 
     def serve(self) -> None:
         """Obey orders until the host closes its end."""
@@ -109,17 +111,14 @@ class Zygote:
                 patience = None
 
     def _obey(self) -> bool:
-        order = self._control.recv(64)
-        if not order:
-            return False
-        kind, number = order[:1], int(order[1:])
-        if kind == b"S":
-            self._tell(number)
-        else:
-            for _ in range(number):
-                self._make(rehearsed=kind == b"F")
+        order = decode(self._control.recv(_MAX_ORDER_BYTES))
+        if isinstance(order, AskExitCode):
+            self._tell_exit_code(order.pid)
+        elif isinstance(order, ForkWorkers):
+            for _ in range(order.number):
+                self._make_worker(rehearsed=not order.is_hurry)
             self._reap()
-        return True
+        return order is not None
 
     def _reap(self) -> None:
         while True:
@@ -130,10 +129,10 @@ class Zygote:
             if pid == 0:
                 return
             self._ended[pid] = os.waitstatus_to_exitcode(status)
-            while len(self._ended) > _MOST_REMEMBERED:
+            while len(self._ended) > _MAX_REMEMBERED:
                 del self._ended[next(iter(self._ended))]
 
-    def _tell(self, pid: int) -> None:
+    def _tell_exit_code(self, pid: int) -> None:
         """Answer with the exit code of `pid`.
 
         The host asks when its socket has ended, so the process is ending or has ended.
@@ -143,9 +142,9 @@ class Zygote:
                 self._ended[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             except ChildProcessError:
                 self._ended[pid] = 0
-        self._control.send(f"D{pid} {self._ended[pid]}".encode())
+        self._control.send(encode(ExitCode(pid, self._ended[pid])))
 
-    def _make(self, *, rehearsed: bool) -> None:
+    def _make_worker(self, *, rehearsed: bool) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
         ends: tuple[_socket.socket, ...] = ()
         try:
@@ -155,11 +154,11 @@ class Zygote:
             pidfd = os.pidfd_open(pid)
             try:
                 fds = array.array("i", [ours.fileno(), pidfd])
-                self._control.sendmsg([b"W%d" % pid], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+                self._control.sendmsg([encode(NewWorker(pid))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
             finally:
                 os.close(pidfd)
         except OSError as error:
-            self._control.send(b"N" + str(error).encode())
+            self._control.send(encode(ForkRefused(str(error))))
         finally:
             for end in ends:
                 end.close()
@@ -186,9 +185,8 @@ class Zygote:
         self.make_worker()
         runtime = self._runtime
         if rehearsed:
-            # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and
-            # CPU
-            # time that this program may not need.
+            # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory
+            # and CPU time that this program may not need.
             runtime.rehearse(self._rehearsed)
         self._link.open()
         try:

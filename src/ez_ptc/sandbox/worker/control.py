@@ -1,0 +1,102 @@
+"""The control protocol between host and zygote: messages on a socket that keeps them apart (SOCK_SEQPACKET).
+
+The zygote's first message tells how its boot ended: `Booted`, `PackagesFailed` or `BootFailed`. From then on the host
+sends orders, `ForkWorkers` and `AskExitCode`. The zygote answers the first with a `NewWorker` or a `ForkRefused` for
+each worker, and the second with an `ExitCode`. A packet is a letter for the type, then the fields as a JSON list.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+__all__ = [
+    "AskExitCode",
+    "BootFailed",
+    "Booted",
+    "ExitCode",
+    "ForkRefused",
+    "ForkWorkers",
+    "Message",
+    "NewWorker",
+    "PackagesFailed",
+    "decode",
+    "encode",
+]
+
+
+class Booted(NamedTuple):
+    """The zygote is ready; `facts` are the isolation it found by trying."""
+
+    facts: dict[str, Any]
+
+
+class PackagesFailed(NamedTuple):
+    """The packages for programs cannot be made available."""
+
+    reason: str
+
+
+class BootFailed(NamedTuple):
+    """The zygote cannot run at all; the file `boot.py` writes this message by hand."""
+
+    reason: str
+
+
+class ForkWorkers(NamedTuple):
+    """The order to fork workers; in a hurry, they skip the warm-up run."""
+
+    number: int
+    is_hurry: bool
+
+
+class AskExitCode(NamedTuple):
+    """The question for the exit code of a worker, whose socket has ended."""
+
+    pid: int
+
+
+class NewWorker(NamedTuple):
+    """A worker, with the descriptors of its socket and its pidfd in the packet's ancillary data."""
+
+    pid: int
+
+
+class ForkRefused(NamedTuple):
+    """No worker could be forked; running workers are unaffected."""
+
+    reason: str
+
+
+class ExitCode(NamedTuple):
+    """The exit code of a worker (negative: the signal)."""
+
+    pid: int
+    code: int
+
+
+Message = Booted | PackagesFailed | BootFailed | ForkWorkers | AskExitCode | NewWorker | ForkRefused | ExitCode
+
+_TYPES: dict[bytes, type[Message]] = {
+    b"R": Booted,
+    b"P": PackagesFailed,
+    b"E": BootFailed,
+    b"F": ForkWorkers,
+    b"S": AskExitCode,
+    b"W": NewWorker,
+    b"N": ForkRefused,
+    b"D": ExitCode,
+}
+_LETTERS = {message_type: letter for letter, message_type in _TYPES.items()}
+
+
+def encode(message: Message) -> bytes:
+    """Return the packet of a message."""
+    return _LETTERS[type(message)] + json.dumps(message).encode()
+
+
+def decode(packet: bytes) -> Message | None:
+    """Return the message in a packet, or None for an empty one, the end of the socket."""
+    if not packet:
+        return None
+    return _TYPES[packet[:1]](*json.loads(packet[1:]))

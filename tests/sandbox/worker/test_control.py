@@ -1,0 +1,47 @@
+"""The control protocol between host and zygote."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc.sandbox.worker.control import (
+    AskExitCode,
+    Booted,
+    BootFailed,
+    ExitCode,
+    ForkRefused,
+    ForkWorkers,
+    Message,
+    NewWorker,
+    PackagesFailed,
+    decode,
+    encode,
+)
+
+NUMBERS = st.integers(-(1 << 31), 1 << 31)
+MESSAGES: st.SearchStrategy[Message] = st.one_of(
+    st.builds(Booted, st.dictionaries(st.text(), st.none() | st.booleans() | NUMBERS | st.lists(st.text()))),
+    st.builds(PackagesFailed, st.text()),
+    st.builds(BootFailed, st.text()),
+    st.builds(ForkWorkers, NUMBERS, st.booleans()),
+    st.builds(AskExitCode, NUMBERS),
+    st.builds(NewWorker, NUMBERS),
+    st.builds(ForkRefused, st.text()),
+    st.builds(ExitCode, NUMBERS, NUMBERS),
+)
+
+
+@given(MESSAGES)
+def test_message_survives_its_packet(message: Message) -> None:
+    decoded = decode(encode(message))
+    assert (type(decoded), decoded) == (type(message), message)
+
+
+def test_end_of_socket_is_no_message() -> None:
+    assert decode(b"") is None
+
+
+@pytest.mark.parametrize("reason", ["cannot be read: [Errno 2] 'a\\\\b'", 'a "quoted" name', "plain"])
+def test_boot_file_writes_its_failure_by_hand(reason: str) -> None:
+    escaped = reason.replace("\\", "\\\\").replace('"', '\\"')
+    assert decode(f'E["{escaped}"]'.encode()) == BootFailed(reason)
