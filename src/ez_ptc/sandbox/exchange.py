@@ -53,8 +53,8 @@ _SPARE_FRAMES = 64
 _OUTPUT_BLOCK_BYTES = 4096
 # About the cost of waking a core, so that spinning in vain at most doubles it.
 _SPIN_SECONDS = 50e-6
-_SPINNING = b',"patience":%g,"code":' % _SPIN_SECONDS
-_NOT_SPINNING = b',"patience":0.0,"code":'
+_SPINNING = b',"spin":%g,"code":' % _SPIN_SECONDS
+_NOT_SPINNING = b',"spin":0.0,"code":'
 
 
 def rejected_result(message: str) -> ExecutionResult:

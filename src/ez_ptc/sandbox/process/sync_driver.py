@@ -6,9 +6,8 @@ hangs keeps its thread but never its caller. If the second thread is stuck at th
 over the socket, asks the program to stop, and reads until the end of the grace period. Calls that arrive together run
 in threads of their own.
 
-Spinning. If the program is the only one and there is a second core, the reader polls the socket for some microseconds
-before it sleeps, because waking up takes half of a call's time. After a few misses in a row it sleeps at once, and
-tries again at every fiftieth read. A hit so late that the core was evidently taken away counts as a miss.
+If the program is the only one and there is a second core, the reader polls the socket before it sleeps; see
+`ez_ptc.sandbox.worker.spinning`.
 
 Locks. `_sending` is held while a reply is sent, and no other lock is: a large reply waits for the worker, which may
 itself wait for a reader.
@@ -21,11 +20,11 @@ import math
 import select
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.process.calling import ProgramCall
 from ez_ptc.sandbox.process.clock import Clock
+from ez_ptc.sandbox.worker.spinning import Spinner
 
 if TYPE_CHECKING:
     import _socket
@@ -43,9 +42,6 @@ _CHUNK = 1 << 16
 _LITTLE = 1 << 12
 # Seconds: the kernel accepts 2**31 milliseconds at most, and a program may run for a year.
 _LONGEST_WAIT = 1e6
-# Failed polls in a row after which the reader sleeps at once.
-_MOST_MISSES = 3
-_TRY_AGAIN = 50
 # Seconds after the deadline for the other thread to notice by itself, if it is not stuck.
 _SLACK = 0.05
 
@@ -110,7 +106,7 @@ class BlockingDriver:
         self._turn = threading.Lock()
         self._sending = threading.Lock()
         self._reader = 0
-        self._misses = 0
+        self._spinner = Spinner()
         self._in_tool = False
         self._failure: BaseException | None = None
         self._clock = Clock(exchange.deadline)
@@ -147,18 +143,12 @@ class BlockingDriver:
             self._exchange.is_undelivered = True
             raise
 
-    def _receive(self, patience: float) -> bytes:
-        """Return what the worker sends next; poll for `patience` seconds first, if that has been successful."""
+    def _receive(self, spin_seconds: float) -> bytes:
+        """Return what the worker sends next; poll for it before sleeping, if `spin_seconds` is not 0."""
         receive = self._socket.recv
-        if patience and self._looking_helps():
-            until = time.perf_counter() + patience
-            while time.perf_counter() < until:
-                try:
-                    data = receive(_CHUNK)
-                except BlockingIOError:
-                    continue
-                # A hit so late was luck: another process had this core in between.
-                self._misses = 0 if time.perf_counter() < until + patience else _MOST_MISSES
+        if spin_seconds:
+            data = self._spinner.poll(spin_seconds, receive, _CHUNK)
+            if data is not None:
                 return data
         while True:
             try:
@@ -166,16 +156,10 @@ class BlockingDriver:
             except BlockingIOError:
                 _wait(self._socket, select.POLLIN, self._clock)
 
-    def _looking_helps(self) -> bool:
-        self._misses += 1
-        if self._misses > _TRY_AGAIN:
-            self._misses = _MOST_MISSES
-        return self._misses <= _MOST_MISSES
-
-    def _read_until_call(self, reader: int, patience: float) -> list[CallFrame]:
+    def _read_until_call(self, reader: int, spin_seconds: float) -> list[CallFrame]:
         """Return the next calls; none if the program has ended or another reader has taken over."""
         while reader == self._reader and not self._exchange.is_over:
-            data = self._receive(patience)
+            data = self._receive(spin_seconds)
             with self._turn:
                 if not data or reader != self._reader:
                     return []
@@ -186,12 +170,12 @@ class BlockingDriver:
 
     def _converse(self, calls: list[CallFrame], over: threading.Event) -> None:
         """Run calls and read on until the program ends, in a thread that may get stuck in a tool."""
-        patience = self._exchange.spin_seconds
+        spin_seconds = self._exchange.spin_seconds
         try:
             while calls and not self._reader:
                 for call in calls:
                     self._dispatch(call, over)
-                calls = self._read_until_call(0, patience)
+                calls = self._read_until_call(0, spin_seconds)
         except TimeoutError:
             if not self._reader:
                 self._stop()

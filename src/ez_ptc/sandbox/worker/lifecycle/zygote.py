@@ -100,15 +100,15 @@ class Zygote:
         self._runtime.rehearse(self._rehearsed)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        patience: int | None = None
+        timeout_ms: int | None = None
         while True:
-            if poll.poll(patience):
+            if poll.poll(timeout_ms):
                 if not self._obey():
                     return
-                patience = _REAP_AFTER_MS
+                timeout_ms = _REAP_AFTER_MS
             else:
                 self._reap()
-                patience = None
+                timeout_ms = None
 
     def _obey(self) -> bool:
         order = decode(self._control.recv(_MAX_ORDER_BYTES))
@@ -230,6 +230,6 @@ def _run(code: str, *tools: tuple[object, ...]) -> bytes:
         "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
         | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
         "messages": {},
-        "patience": 0.0,
+        "spin": 0.0,
     }
     return values.dumps(frame)

@@ -4,9 +4,7 @@ A frame is four bytes of length, big-endian, and a JSON object. A reply, which o
 call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
 reader thread, so a program without threads has none.
 
-Spinning. If a core is free, a waiting thread polls for the reply for some microseconds before it sleeps, because waking
-another core takes longer than most tools. After a few misses in a row, because both ends share a core or the tools are
-slow, it sleeps at once and tries again now and then.
+If the host allows it, a waiting thread polls for the reply before it sleeps; see the module `spinning`.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ import _socket
 import json
 import os
 import threading
-import time
 from typing import TYPE_CHECKING, Any, cast
 
+from ..spinning import Spinner
 from ..values import codec as values
 from .call_paths import count_threads
 
@@ -30,9 +28,6 @@ _scan: Callable[[str, int], tuple[dict[str, Any], int]] = vars(json.JSONDecoder(
 _HEADER = 4
 _REPLY_HEADER = 5
 _CHUNK = 1 << 14
-# Failed polls in a row after which a waiting thread sleeps at once.
-_MOST_MISSES = 3
-_TRY_AGAIN = 50
 # The maximum bytes a call's number adds to its frame.
 _NUMBER = 32
 
@@ -74,7 +69,7 @@ class Link:
         self.outstanding = 0  # the number of unanswered calls
         self.room = 1  # the maximum of that
         self.most = 1 << 20  # the maximum bytes of a frame
-        self.patience = 0.0  # how many seconds to poll for a reply before sleeping
+        self.spin_seconds = 0.0  # how many seconds to poll for a reply before sleeping
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._turn = threading.Condition(self._lock)
@@ -83,7 +78,7 @@ class Link:
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
         self._calls = 0
-        self._misses = 0
+        self._spinner = Spinner()
         self._look: Callable[[int, int], bytes] | None = None
 
     def open(self) -> None:
@@ -116,32 +111,13 @@ class Link:
 
     def _read(self, size: int) -> bytes:
         data: bytes | None = None
-        if self._look is not None and self.patience and not count_threads() and self._looking_helps():
-            data = self._poll_bytes(self._look, size)
+        if self._look is not None and self.spin_seconds and not count_threads():
+            data = self._spinner.poll(self.spin_seconds, self._look, size, _socket.MSG_DONTWAIT)
         if data is None:
             data = os.read(self._receive_fd, size)
         if not data:
             raise HostGoneError
         return data
-
-    def _looking_helps(self) -> bool:
-        self._misses += 1
-        if self._misses > _TRY_AGAIN:
-            self._misses = _MOST_MISSES
-        return self._misses <= _MOST_MISSES
-
-    def _poll_bytes(self, look: Callable[[int, int], bytes], size: int) -> bytes | None:
-        """Return bytes that arrive within some microseconds, or None."""
-        until = time.perf_counter() + self.patience
-        while time.perf_counter() < until:
-            try:
-                data = look(size, _socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                continue
-            # A hit so late was luck: another process had this core in between.
-            self._misses = 0 if time.perf_counter() < until + self.patience else _MOST_MISSES
-            return data
-        return None
 
     def send(self, frame: dict[str, object]) -> None:
         """Write one frame, whose values are encoded already."""

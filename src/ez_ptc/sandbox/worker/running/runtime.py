@@ -136,13 +136,13 @@ class Runtime:
         done["dropped"] = self._output.dropped
         if not frame.get("session"):
             # No more replies come, and the next worker needs the core.
-            self._link.patience = 0.0
+            self._link.spin_seconds = 0.0
         self._finish(done, limits["frame"])
 
     def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
         link = self._link
         self._messages = frame.get("messages", self._messages)
-        link.patience = frame["patience"]
+        link.spin_seconds = frame["spin"]
         link.room = limits["outstanding"]
         link.most = limits["frame"]
         self._programs += 1
