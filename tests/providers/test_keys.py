@@ -33,7 +33,7 @@ async def test_white_space_around_a_key_is_not_sent(make: Callable[..., Any], an
 async def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(
     make: Callable[..., Any], key: str, anyio_backend: str
 ) -> None:
-    refused = pytest.raises(AuthenticationError, match=r"no key has: is .*_API_KEY right")
+    refused = pytest.raises(AuthenticationError, match=r"an invalid character; check .*_API_KEY")
     with LoopbackServer() as server, anyio.fail_after(_BOUND), refused as caught:
         await llm().provider(make(api_key=key, base_url=server.url)).aprompt("Hello")
     assert "k-1" not in str(caught.value)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import anyio
 
 from ez_ptc._extras import import_extra
-from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.anthropic.messages import PROVIDER, answer, request
 from ez_ptc.formats.anthropic.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers.headers import seconds_in
-from ez_ptc.providers.keys import usable_key
+from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, usable_key
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -32,11 +31,8 @@ __all__ = ["AnthropicProvider"]
 _MODEL: Final = "claude-sonnet-5-5"
 _ADDRESS: Final = "https://api.anthropic.com"
 _PATH: Final = "/v1/messages"
-_EVENTS: Final = "text/event-stream"
 _KEY: Final = "ANTHROPIC_API_KEY"
 _TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the name of a variable
-# The SDK needs a key even for a server that does not.
-_NO_KEY: Final = "none"
 _CONNECT_TIMEOUT: Final = 10.0
 # Seconds; a longer `retry-after` is reported to the caller at once.
 _LONGEST_WAIT: Final = 60.0
@@ -46,10 +42,8 @@ _LONGEST_SILENT: Final = 21_333
 # previous one accepts them for the models that still do.
 _SAMPLING: Final = frozenset({"temperature", "top_k", "top_p"})
 _SAMPLING_VERSION: Final = "2023-06-01"
-_REFUSED: Final = frozenset({401, 403})
-_TOO_MANY: Final = 429
-_REFUSED_TYPES: Final = frozenset({"authentication_error", "permission_error"})
-_TOO_MANY_TYPE: Final = "rate_limit_error"
+# The statuses of errors within a stream.
+_STATUSES: Final = {"authentication_error": 401, "permission_error": 403, "rate_limit_error": 429}
 
 
 class AnthropicProvider:
@@ -107,7 +101,7 @@ class AnthropicProvider:
         if self.address == _ADDRESS:
             message = f"{self.address} wants a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
             raise AuthenticationError(message)
-        return _NO_KEY, None
+        return NO_KEY, None
 
 
 class _Connection:
@@ -179,7 +173,7 @@ class _Connection:
 
     def _check_kind(self, response: Response) -> None:
         kind = response.headers.get("content-type", "")
-        if not kind.startswith(_EVENTS):
+        if not kind.startswith(EVENT_STREAM):
             said = one_line(kind) or "nothing"
             message = f"{self._address} answered with {said} instead of events: is it its API's address?"
             raise ProviderError(message)
@@ -235,11 +229,8 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
     problem = _fields(_fields(body).get("error"))
     kind, said = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)
     message = ": ".join([what, *([one_line(kind)] if kind else []), one_line(said)])
-    if status in _REFUSED or kind in _REFUSED_TYPES:
-        return AuthenticationError(f"{message}; is {_KEY} right?")
-    if status == _TOO_MANY or kind == _TOO_MANY_TYPE:
-        return RateLimitError(message, retry_after=None if response is None else _seconds(response))
-    return ProviderError(message)
+    retry_after = None if response is None else _seconds(response)
+    return error_for_status(message, _STATUSES.get(kind, status), key_variable=_KEY, retry_after=retry_after)
 
 
 def _fields(value: object) -> Mapping[str, object]:

@@ -11,15 +11,21 @@ from urllib.parse import quote
 import anyio
 
 from ez_ptc._extras import import_extra
-from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers.headers import seconds_in
-from ez_ptc.providers.keys import usable_key
+from ez_ptc.providers._http import (
+    EVENT_STREAM,
+    NO_KEY,
+    error_for_status,
+    seconds_in,
+    server_sent_events,
+    usable_key,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator
+    from collections.abc import AsyncGenerator, Generator
     from ssl import SSLContext
 
     from google.genai import Client
@@ -33,7 +39,7 @@ __all__ = ["GeminiConnection", "GeminiProvider"]
 
 _MODEL: Final = "gemini-3.8-flash"
 _VARIABLES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-_NO_KEY: Final = "none"
+_REFUSED: Final = 401
 # Seconds before each retry, if the server does not say; and the maximum it may ask for.
 _PAUSES: Final = (0.5, 1.0)
 _LONGEST_PAUSE: Final = 60.0
@@ -67,7 +73,7 @@ class GeminiProvider:
         self.name = "gemini"
         self.model = model
         self._timeout = timeout
-        self._client = _client(key or _NO_KEY, base_url, timeout)
+        self._client = _client(key or NO_KEY, base_url, timeout)
         self._certificates: Final = _certificates()
 
     def supports_tools(self) -> bool:
@@ -136,7 +142,11 @@ class GeminiConnection:
         body, reader = request(prompt), AnswerStream(prompt)
         with _errors(), anyio.fail_after(self._timeout):
             response = await self._open(prompt.model, "streamGenerateContent?alt=sse", body)
-        async with aclosing(response), aclosing(_events(response)) as events:
+        content_type = response.headers.get("content-type", "")
+        if not content_type.startswith(EVENT_STREAM):
+            await response.aclose()
+            _refuse(f"{one_line(content_type) or 'something without a content type'} instead of a stream")
+        async with aclosing(response), aclosing(server_sent_events(response.aiter_bytes())) as events:
             while True:
                 with _errors(), anyio.fail_after(self._timeout):
                     event = await anext(events, None)
@@ -183,43 +193,6 @@ class GeminiConnection:
         return response
 
 
-async def _events(response: Response) -> AsyncGenerator[bytes]:
-    """Yield the data of each server-sent event. Raises ProviderError for a response without any."""
-    kind = response.headers.get("content-type", "")
-    if not kind.startswith("text/event-stream"):
-        _refuse(f"{one_line(kind) or 'something without a content type'} instead of a stream")
-    data: list[bytes] = []
-    async with aclosing(_lines(response)) as lines:
-        async for line in lines:
-            if line.startswith(b"data:"):
-                data.append(line.removeprefix(b"data:").removeprefix(b" "))
-            elif not line and data:
-                yield b"\n".join(data)
-                data = []
-    if data:
-        yield b"\n".join(data)
-
-
-async def _lines(response: Response) -> AsyncGenerator[bytes]:
-    rest = bytearray()
-    pieces: AsyncIterator[bytes] = response.aiter_bytes()
-    try:
-        async for piece in pieces:
-            # JSON may contain characters that httpx takes for line ends.
-            rest += piece
-            if b"\n" in piece:
-                *lines, rest = rest.split(b"\n")
-                for line in lines:
-                    yield bytes(line.removesuffix(b"\r"))
-        yield bytes(rest)
-    finally:
-        # The garbage collector cannot await an abandoned reader; a cancelled one ends itself.
-        with anyio.CancelScope() as scope:
-            scope.cancel()
-            async for _ in pieces:
-                pass
-
-
 def _parse(data: bytes) -> Mapping[str, Any]:
     try:
         parsed = parse(data)
@@ -253,11 +226,9 @@ def _errors() -> Generator[None]:
 
 def _of_status(error: APIError) -> ProviderError:
     message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
-    if error.code in {401, 403} or "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]:
-        return AuthenticationError(f"{message}; is {' or '.join(_VARIABLES)} right?")
-    if error.code == 429:  # noqa: PLR2004 - the status code for too many requests
-        return RateLimitError(message, retry_after=_wait(error))
-    return ProviderError(message)
+    has_invalid_key = "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]
+    status = _REFUSED if has_invalid_key else error.code
+    return error_for_status(message, status, key_variable=" or ".join(_VARIABLES), retry_after=_wait(error))
 
 
 def _wait(error: APIError) -> float | None:

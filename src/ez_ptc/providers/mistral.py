@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc._extras import import_extra
 from ez_ptc.errors import AuthenticationError
-from ez_ptc.providers.keys import usable_key
+from ez_ptc.providers._http import NO_KEY, usable_key
 from ez_ptc.providers.openai_client import Account, chat_wire
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ _MODEL: Final = "mistral-large-latest"
 _ADDRESS: Final = "https://api.mistral.ai/v1"
 _KEY: Final = "MISTRAL_API_KEY"
 _TIMEOUT: Final = 600.0
-# The SDK needs a key even for a server that does not.
-_NO_KEY: Final = "none"
 
 
 class MistralProvider:
@@ -46,7 +44,7 @@ class MistralProvider:
             raise AuthenticationError(message)
         self.name: Final = "mistral"
         self.model: Final = model
-        self._account: Final = Account(base_url or _ADDRESS, key or _NO_KEY, timeout, _KEY)
+        self._account: Final = Account(base_url or _ADDRESS, key or NO_KEY, timeout, _KEY)
 
     def supports_tools(self) -> bool:
         """Return whether its models can call tools: yes."""

@@ -12,11 +12,18 @@ from urllib.parse import urlsplit
 import anyio
 
 from ez_ptc._extras import import_extra
-from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError, RateLimitError
+from ez_ptc.errors import AuthenticationError, ConnectionFailedError, EzPtcError, ProviderError
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers.headers import seconds_in
-from ez_ptc.providers.keys import usable_key
+from ez_ptc.providers._http import (
+    EVENT_STREAM,
+    NO_KEY,
+    error_for_status,
+    exhaust,
+    seconds_in,
+    server_sent_events,
+    usable_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
@@ -32,15 +39,10 @@ __all__ = ["Account", "OpenAIConnection", "Pieces", "Wire", "account", "chat_wir
 _OPENAI: Final = "https://api.openai.com/v1"
 _KEY: Final = "OPENAI_API_KEY"
 _ADDRESS: Final = "OPENAI_BASE_URL"
-# The SDK needs a key even for a server that does not.
-_NO_KEY: Final = "none"
 _RETRIES: Final = 2
-_TOO_MANY: Final = 429
-_REFUSED: Final = frozenset({401, 403})
-_DONE: Final = "[DONE]"
+_DONE: Final = b"[DONE]"
 # Seconds a server may take to close a stream after its last event.
 _GRACE: Final = 1.0
-_STREAMED: Final = "text/event-stream"
 
 
 class Pieces(Protocol):
@@ -124,7 +126,7 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
     if not api_key and is_openai:
         message = f"{address} wants a key: set {_KEY}, or give base_url=..., the address of a server that wants none"
         raise AuthenticationError(message)
-    return Account(address, api_key or _NO_KEY, timeout)
+    return Account(address, api_key or NO_KEY, timeout)
 
 
 def chat_wire(*, asks_for_usage: bool = True) -> Wire:
@@ -169,7 +171,7 @@ class OpenAIConnection:
             opening = self._wire.open(self._client, body)
             response = await patience.next(opening.__aenter__)
             try:
-                if _STREAMED not in response.headers.get("content-type", ""):
+                if EVENT_STREAM not in response.headers.get("content-type", ""):
                     answer = self._whole(await patience.next(response.read), prompt)
                     if answer.text:
                         yield TextDelta(answer.text)
@@ -214,71 +216,31 @@ class _Patience:
         return result
 
 
-async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[str]:
+async def _events(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[bytes]:
     """Yield the data of server-sent events, up to the last event of a stream."""
-    async with aclosing(_data(response, patience)) as several:
-        async for data in several:
+    async with aclosing(server_sent_events(_patient(response.iter_bytes(), patience))) as events:
+        async for data in events:
             yield data
             if data == _DONE:
                 break
         # Read to the very end, so that the connection can be used again.
         patience.left = min(patience.left, _GRACE)
         with suppress(TimeoutError):
-            async for _ in several:
+            async for _ in events:
                 pass
 
 
-async def _data(response: AsyncAPIResponse[Any], patience: _Patience) -> AsyncGenerator[str]:
-    decoder, chunks = _Decoder(), response.iter_bytes()
+async def _patient(chunks: AsyncIterator[bytes], patience: _Patience) -> AsyncGenerator[bytes]:
+    """Yield chunks of a response. Raises TimeoutError at the end of the time."""
     try:
         while True:
             try:
                 chunk = await patience.next(chunks.__anext__)
             except StopAsyncIteration:
-                break
-            for data in decoder.feed(chunk):
-                yield data
-        for data in decoder.end():
-            yield data
+                return
+            yield chunk
     finally:
-        await _end(chunks)
-
-
-async def _end(chunks: AsyncIterator[bytes]) -> None:
-    """Exhaust nested generators: closing the outermost would leave the others to the garbage collector."""
-    with anyio.CancelScope() as scope:
-        scope.cancel()
-        async for _ in chunks:
-            pass
-
-
-class _Decoder:
-    """Decodes server-sent events."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._lines: list[str] = []
-
-    def feed(self, chunk: bytes) -> list[str]:
-        """Take bytes, and return the data of complete events."""
-        self._rest += chunk
-        if b"\n" not in chunk:
-            return []
-        *lines, self._rest = self._rest.split(b"\n")
-        whole = (self._line(line.decode().removesuffix("\r")) for line in lines)
-        return [data for data in whole if data]
-
-    def end(self) -> list[str]:
-        """Return the data of a last event without an empty line after it."""
-        return [data for data in (*self.feed(b"\n"), self._line("")) if data]
-
-    def _line(self, line: str) -> str:
-        if line.startswith("data:"):
-            self._lines.append(line.removeprefix("data:").removeprefix(" "))
-        if line:
-            return ""
-        data, self._lines = "\n".join(self._lines), []
-        return data
+        await exhaust(chunks)
 
 
 @contextmanager
@@ -300,7 +262,11 @@ def errors_of(account: Account) -> Generator[None]:
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from error
     except openai.APIStatusError as error:
-        raise _of_status(account, error) from error
+        message = f"{address} answered {error.status_code}: {_reason(error)}"
+        retry_after = seconds_in(error.response.headers.get("retry-after"))
+        raise error_for_status(
+            message, error.status_code, key_variable=account.variable, retry_after=retry_after
+        ) from error
     except (openai.OpenAIError, ValueError, RecursionError) as error:
         message = (
             f"{address} gave no usable answer: {one_line(str(error))}; is it the address of an API, with its version?"
@@ -312,15 +278,6 @@ def _of_transport(name: str) -> tuple[type[Exception], ...]:
     """Return an error class of the HTTP clients below the SDK: httpx2, and formerly httpx."""
     clients = (sys.modules.get(client) for client in ("httpx2", "httpx"))
     return tuple(getattr(client, name) for client in clients if client is not None)
-
-
-def _of_status(account: Account, error: APIStatusError) -> ProviderError:
-    message = f"{account.address} answered {error.status_code}: {_reason(error)}"
-    if error.status_code in _REFUSED:
-        return AuthenticationError(f"{message}; is {account.variable} right?")
-    if error.status_code == _TOO_MANY:
-        return RateLimitError(message, retry_after=seconds_in(error.response.headers.get("retry-after")))
-    return ProviderError(message)
 
 
 def _reason(error: APIStatusError) -> str:

@@ -1,0 +1,92 @@
+"""The HTTP plumbing of all providers: keys, headers, server-sent events and error statuses."""
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final
+
+import anyio
+
+from ez_ptc.errors import AuthenticationError, ProviderError, RateLimitError
+
+__all__ = ["EVENT_STREAM", "NO_KEY", "error_for_status", "exhaust", "seconds_in", "server_sent_events", "usable_key"]
+
+EVENT_STREAM: Final = "text/event-stream"
+# The SDKs need a key even for a server that does not.
+NO_KEY: Final = "none"
+_TOO_MANY: Final = 429
+_REFUSED: Final = frozenset({401, 403})
+
+
+def usable_key(key: str | None, variable: str) -> str | None:
+    """Return a key without surrounding white space, such as a file's last newline; None if nothing is left.
+
+    Raises AuthenticationError, without the key in its message, if a header cannot carry it.
+    """
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        message = f"the API key contains an invalid character; check {variable}"
+        raise AuthenticationError(message)
+    return key or None
+
+
+def seconds_in(header: str | None) -> float | None:
+    """Return the seconds in a `retry-after` header; None if it is missing or a date, which no provider sends."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        return None
+    if math.isfinite(seconds) and seconds >= 0:
+        return seconds
+    return None
+
+
+def error_for_status(
+    message: str, status: int | None, *, key_variable: str, retry_after: float | None = None
+) -> ProviderError:
+    """Return the error for a response's status; `key_variable` names the environment variable of the key."""
+    if status in _REFUSED:
+        return AuthenticationError(f"{message}; is {key_variable} right?")
+    if status == _TOO_MANY:
+        return RateLimitError(message, retry_after=retry_after)
+    return ProviderError(message)
+
+
+async def server_sent_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the data of each server-sent event in a response's bytes."""
+    data: list[bytes] = []
+    async with aclosing(_lines(chunks)) as lines:
+        async for line in lines:
+            if line.startswith(b"data:"):
+                data.append(line.removeprefix(b"data:").removeprefix(b" "))
+            elif not line and data:
+                yield b"\n".join(data)
+                data = []
+    if data:
+        yield b"\n".join(data)
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    rest = bytearray()
+    try:
+        async for chunk in chunks:
+            # Not httpx's own lines: JSON may contain characters that it takes for line ends.
+            rest += chunk
+            if b"\n" in chunk:
+                *lines, rest = rest.split(b"\n")
+                for line in lines:
+                    yield bytes(line.removesuffix(b"\r"))
+        yield bytes(rest)
+    finally:
+        await exhaust(chunks)
+
+
+async def exhaust(chunks: AsyncIterator[object]) -> None:
+    """End nested generators: closing the outermost would leave the others to the garbage collector, which cannot await.
+
+    A cancelled reader ends itself.
+    """
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        async for _ in chunks:
+            pass
