@@ -50,129 +50,135 @@ class Mistake:
     error: str
     hint: str
     fix: Fix | None = None
-    begin: str = ""
+    begin: str | None = None
 
 
-def fix(node: ast.expr, text: str) -> Fix:
+def fix(node: ast.expr | ast.stmt, text: str) -> Fix:
     """Return the fix that puts `text` in an expression's place."""
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
 
 
-def apply_fixes(text: str, found: Sequence[Mistake]) -> str:
-    """Return a program with all its mistakes put right; "" where one cannot be."""
-    # Small models copy best what looks like their own.
-    quotes = ("'", '"') if text.count("['") > text.count('["') else ('"', "'")
+def apply_fixes(text: str, mistakes: Sequence[Mistake]) -> str | None:
+    """Return a program with all its mistakes put right; None where one cannot be."""
+    quotes = ['"', "'"]
+    if text.count("['") > text.count('["'):
+        # Small models copy best what looks like their own.
+        quotes.reverse()
     for quote in quotes:
-        better = _replace_spans(text, found, quote)
-        # In a text in braces, as f"{…}", the quotes may have to be others.
-        if better and _is_program(better):
-            return better
-    return ""
+        corrected = _replace_spans(text, mistakes, quote)
+        if not corrected:
+            continue
+        try:
+            compile(corrected, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            # In a text in braces, as f"{…}", the quotes may have to be others; the last two are what the parser says
+            # of too deep a nesting.
+            continue
+        return corrected
+    return None
 
 
-def _is_program(text: str) -> bool:
-    try:
-        compile(text, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The last two are what the parser says of too deep a nesting.
-        return False
-    return True
-
-
-def _replace_spans(text: str, found: Sequence[Mistake], quote: str) -> str:
+def _replace_spans(text: str, mistakes: Sequence[Mistake], quote: str) -> str | None:
     lines = text.encode().splitlines(keepends=True)
-    before: tuple[int, int] | None = None
-    for item in sorted(found, key=lambda each: each.fix or (), reverse=True):
-        if item.fix is None:
-            return ""
-        line, column, last_line, last_column, new = item.fix
-        if line != last_line or (before is not None and (line, last_column) > before):
-            return ""
-        whole = lines[line - 1]
-        new = _TEXT.sub(lambda found: _requote(found, quote), new)
-        lines[line - 1] = whole[:column] + new.encode() + whole[last_column:]
-        before = line, column
+    following: tuple[int, int] | None = None
+    for mistake in sorted(mistakes, key=lambda mistake: mistake.fix or (), reverse=True):
+        if mistake.fix is None:
+            return None
+        line, column, last_line, last_column, replacement = mistake.fix
+        if line != last_line or (following is not None and (line, last_column) > following):
+            return None
+        replacement = _TEXT.sub(lambda match: _requote(match, quote), replacement)
+        lines[line - 1] = lines[line - 1][:column] + replacement.encode() + lines[line - 1][last_column:]
+        following = line, column
     return b"".join(lines).decode()
 
 
-def _requote(found: re.Match[str], quote: str) -> str:
+def _requote(match: re.Match[str], quote: str) -> str:
     """Return a text in other quotes where it is a key that is a name, and as it is anywhere else."""
-    text, around = found[0], found.string[found.start() - 1 : found.end() + 1]
-    is_key = text[1:-1].isidentifier() and around == f"[{text}]"
-    return f"{quote}{text[1:-1]}{quote}" if is_key else text
+    text, around = match[0], match.string[match.start() - 1 : match.end() + 1]
+    if text[1:-1].isidentifier() and around == f"[{text}]":
+        return f"{quote}{text[1:-1]}{quote}"
+    return text
 
 
 def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
     """Say what may have been meant by a name that is nowhere, and where to get what that takes."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
     meaning = words(name)
-    likely_name = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
-    tools = [item for item in likely_name if item in shapes]
-    every = [*tools, *(tool for tool in shapes if tool not in tools)]
-    parts = [f"the tools are: {name_list(every)}"]
-    if likely_name:
-        texts = (shapes[item].signature if item in shapes else name_text(item) for item in likely_name)
-        parts.insert(0, f"did you mean {' or '.join(texts)}?")
-    parts += [source for item in tools for source in sources(shapes[item], shapes)]
-    return "; ".join(parts)
+    likely_names = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
+    tools = [tool for tool in likely_names if tool in shapes]
+    sentences = [f"the tools are: {name_list([*tools, *(tool for tool in shapes if tool not in tools)])}"]
+    if likely_names:
+        texts = (shapes[likely].signature if likely in shapes else name_text(likely) for likely in likely_names)
+        sentences.insert(0, f"did you mean {' or '.join(texts)}?")
+    sentences += [source for tool in tools for source in sources(shapes[tool], shapes)]
+    return "; ".join(sentences)
 
 
 def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
     """Say which tools return what a tool needs; and what to write to have it, where that calls nothing but readers."""
-    for name, shape, own in shapes.sources(tool):
-        item = item_text("item", own)
-        use = f"{tool.tool}({item})" if len(tool.positional) == 1 and tool.read_only else item
-        is_loop = shape.returns.kind == "list" and shape.read_only
-        loop = f": for item in {shape.call}: {use}" if is_loop else f", as {quoted(own)}"
-        yield f"{name} is in what {shape.call} returns{loop}"
+    for name, shape, key in shapes.sources(tool):
+        sentence = f"{name} is in what {shape.call} returns"
+        if shape.returns.kind != "list" or not shape.read_only:
+            yield f"{sentence}, as {quoted(key)}"
+            continue
+        use = item_text("item", key)
+        if len(tool.positional) == 1 and tool.read_only:
+            use = f"{tool.tool}({use})"
+        yield f"{sentence}: for item in {shape.call}: {use}"
 
 
-def likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str:
-    """Return the one name that another is a slip of; "" where there is none, or more than one."""
+def likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
+    """Return the one name that another is a slip of; None where there is none, or more than one."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=_SAME)
-    return near[0] if len(near) == 1 else ""
+    if len(near) != 1:
+        return None
+    return near[0]
 
 
 def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
     """Yield what is wrong with a call of a tool."""
-    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(
-        item.arg is None for item in node.keywords
-    ):
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
         return
-    places = tool.positional
-    known = {place.name: place for place in places} | dict(tool.named)
-    given = {place.name: value for place, value in zip(places, node.args, strict=False)}
-    given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
-    problems = _name_problems(node, tool, known, given)
+    if any(keyword.arg is None for keyword in node.keywords):
+        return
+    known = {parameter.name: parameter for parameter in tool.positional} | dict(tool.named)
+    arguments = {parameter.name: value for parameter, value in zip(tool.positional, node.args, strict=False)}
+    arguments |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+    problems = _name_problems(node, tool, known, arguments)
     if problems:
-        values = [(known[name], value) for name, value in given.items() if name in known]
-        found = (_constant_problem(value.value, item) for item, value in values if isinstance(value, ast.Constant))
-        problems += filter(None, found)
-        only_unknown = len(problems) == sum(name not in known for name in given)
-        text = suggest_filter(node, tool, shapes) if only_unknown else ""
+        constants = [(name, value.value) for name, value in arguments.items() if isinstance(value, ast.Constant)]
+        problems += filter(None, (_constant_problem(value, known[name]) for name, value in constants if name in known))
+        text: str | None = None
+        if len(problems) == sum(name not in known for name in arguments):
+            text = suggest_filter(node, tool, shapes)
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
         yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text) if text else None)
         return
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in known and known[name].type.kind in _SCALARS:
             yield from _misplaced_choices(node, value, known[name], scope, (tool, shapes))
             yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
 
 
-def _name_problems(node: ast.Call, tool: Shape, known: dict[str, Parameter], given: dict[str, ast.expr]) -> list[str]:
+def _name_problems(
+    node: ast.Call, tool: Shape, known: dict[str, Parameter], arguments: dict[str, ast.expr]
+) -> list[str]:
     problems: list[str] = []
     most = len(tool.positional)
     if len(node.args) > most and not tool.takes_more:
         problems.append(f"takes {most} argument{'' if most == 1 else 's'} by position, got {len(node.args)}")
     if not tool.takes_any_name:
-        problems += [_unknown(name, known, given) for name in given if name not in known]
-    missing = (name for name, item in known.items() if item.is_required and not item.type.nullable)
-    return [*problems, *(f"missing argument {quoted(name)}" for name in missing if name not in given)]
-
-
-def _unknown(name: str, known: Iterable[str], given: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, [item for item in known if item not in given], n=1, cutoff=0.6)
-    return f"unknown argument {quoted(name)}" + (f" (did you mean {quoted(near[0])}?)" if near else "")
+        free = [name for name in known if name not in arguments]
+        for name in arguments:
+            if name not in known:
+                near = difflib.get_close_matches(name, free, n=1, cutoff=0.6)
+                problem = f"unknown argument {quoted(name)}"
+                if near:
+                    problem += f" (did you mean {quoted(near[0])}?)"
+                problems.append(problem)
+    required = (name for name, parameter in known.items() if parameter.is_required and not parameter.type.nullable)
+    return [*problems, *(f"missing argument {quoted(name)}" for name in required if name not in arguments)]
 
 
 def _about(tool: Shape, shapes: Shapes) -> str:
@@ -180,73 +186,81 @@ def _about(tool: Shape, shapes: Shapes) -> str:
 
 
 def _value_mistakes(
-    node: ast.Call, value: ast.expr, parameter: Parameter, kind: Type, called: tuple[Shape, Shapes]
+    node: ast.Call, value: ast.expr, parameter: Parameter, value_type: Type, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
     name, wanted = parameter.name, parameter.type.kind
-    problem = hint = begin = ""
-    put_right: Fix | None = None
+    problem: str | None = None
+    hint: str | None = None
+    begin: str | None = None
+    correction: Fix | None = None
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
-        begin = beginning(node, *called, {}) if problem and parameter.is_required else ""
+        begin = beginning(node, *called, {}) if problem and parameter.is_required else None
         # Less is asked of a reader only: what has an effect would have it on more.
         if not parameter.is_required and called[0].read_only:
             hint = f"leave {name} out where none is meant, and filter the results with if"
-    elif kind.kind in {"list", "set"}:
-        item = f"item[{name!r}]" if kind.item is not None and name in kind.item.keys else "item"
+    elif value_type.kind in {"list", "set"}:
+        has_key = value_type.item is not None and name in value_type.item.keys
+        item = f"item[{name!r}]" if has_key else "item"
         problem = f"takes one {name} ({wanted}), got a list: call it once for each"
         if called[0].read_only and not names_effect(node, called[1]):
             hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
-    elif kind.kind == "record":
+    elif value_type.kind == "record":
         problem = f"{name!r} wants {wanted}, got a whole record"
-        part = f'{ast.unparse(value)}["{name}"]' if name in kind.keys and not names_effect(value, called[1]) else ""
-        hint = f"pass one key of it: {part or name_list(kind.keys)}"
-        put_right = fix(value, part) if part else None
-    elif kind.kind == "dict":
+        hint, correction = _suggest_key(name, value, value_type, called[1])
+    elif value_type.kind == "dict":
         problem = f"{name!r} wants {wanted}, got a dict"
     if problem:
         hint = "; ".join(filter(None, (hint, _about(*called))))
-        yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, put_right, begin)
+        yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, correction, begin)
+
+
+def _suggest_key(name: str, value: ast.expr, record: Type, shapes: Shapes) -> tuple[str, Fix | None]:
+    """Return the hint to pass one key of a record, and the fix where the record has the parameter's name."""
+    if name not in record.keys or names_effect(value, shapes):
+        return f"pass one key of it: {name_list(record.keys)}", None
+    text = f'{ast.unparse(value)}["{name}"]'
+    return f"pass one key of it: {text}", fix(value, text)
 
 
 def _misplaced_choices(
     node: ast.Call, value: ast.expr, parameter: Parameter, scope: Scope, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
     """Yield a record's key that stands at the place of a few choices, and is called as another parameter is."""
-    tool, other = called[0], name_of(value)
-    if not parameter.type.choices or other == parameter.name or not node.args or value is not node.args[-1]:
+    tool, name = called[0], name_of(value)
+    if not parameter.type.choices or name == parameter.name or not node.args or value is not node.args[-1]:
         return
-    given = {keyword.arg for keyword in node.keywords} | {item.name for item in tool.positional[: len(node.args)]}
+    passed = {keyword.arg for keyword in node.keywords} | {item.name for item in tool.positional[: len(node.args)]}
     is_key = isinstance(value, (ast.Subscript, ast.Attribute)) and scope.of(value.value).kind == "record"
-    if is_key and other in tool.named and other not in given and scope.of(value).kind and not scope.of(value).choices:
-        text = f"{other}={ast.unparse(value)}"
-        error = f"TypeError: {tool.tool}: {parameter.name!r} got what is called {other!r}"
-        hint = "" if names_effect(value, called[1]) else f"write {text}; "
-        yield Mistake(node.lineno, error, f"{hint}{_about(*called)}", fix(value, text))
+    if is_key and name in tool.named and name not in passed and scope.of(value).kind and not scope.of(value).choices:
+        text = f"{name}={ast.unparse(value)}"
+        error = f"TypeError: {tool.tool}: {parameter.name!r} got what is called {name!r}"
+        hint = _about(*called)
+        if not names_effect(value, called[1]):
+            hint = f"write {text}; {hint}"
+        yield Mistake(node.lineno, error, hint, fix(value, text))
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:
     """Return a call with another argument in a value's place."""
-    other = ast.parse(text, mode="eval").body
-    args = [other if argument is value else argument for argument in node.args]
-    keywords = [
-        ast.keyword(keyword.arg, other if keyword.value is value else keyword.value) for keyword in node.keywords
-    ]
+    replaced = {value: ast.parse(text, mode="eval").body}
+    args = [replaced.get(argument, argument) for argument in node.args]
+    keywords = [ast.keyword(keyword.arg, replaced.get(keyword.value, keyword.value)) for keyword in node.keywords]
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
-def _constant_problem(value: object, parameter: Parameter) -> str:
+def _constant_problem(value: object, parameter: Parameter) -> str | None:
     wanted = parameter.type
     if value is None:
-        is_wrong = parameter.is_required and not wanted.nullable
-        return f"{parameter.name!r} wants {wanted.kind}, got None" if is_wrong else ""
+        if parameter.is_required and not wanted.nullable:
+            return f"{parameter.name!r} wants {wanted.kind}, got None"
+        return None
     if type(value) is not str:
-        return ""
-    if wanted.kind in _NUMBERS and not any(item.isdigit() for item in value) and not _WORDED.search(value):
+        return None
+    if wanted.kind in _NUMBERS and not any(map(str.isdigit, value)) and not _WORDED.search(value):
         return f"{parameter.name!r} wants {wanted.kind}, got str {quoted(value)}"
-    if not wanted.choices:
-        return ""
-    if value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
-        return ""
+    if not wanted.choices or value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
+        return None
     choices = [*map(quoted, wanted.choices[:_MAX_CHOICES])]
     more = len(wanted.choices) - len(choices)
     return f"{parameter.name!r} wants {' or '.join(choices)}{f' or {more} others' if more else ''}, got {quoted(value)}"

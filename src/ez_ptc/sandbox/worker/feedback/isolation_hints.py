@@ -17,8 +17,8 @@ _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 _NO_TEMPORARY = "No usable temporary directory"
 
 
-def name_the_lack(error: BaseException) -> str:
-    """Return what an error comes from, where a program has asked for what is outside; "" where it has not."""
+def name_the_lack(error: BaseException) -> str | None:
+    """Return what an error comes from, where a program has asked for what is outside; None where it has not."""
     if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
         return "there are no files in here"
     if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
@@ -27,14 +27,13 @@ def name_the_lack(error: BaseException) -> str:
         return "there is no network and there are no other processes in here"
     if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
         return "there is no network in here"
-    return ""
+    return None
 
 
 def _causes(error: BaseException) -> Iterator[object]:
     """Yield an error and those that it comes from, in the ways that Python and libraries have of keeping one."""
-    found: list[object] = [error]
+    cause: object = error
     for _ in range(_MAX_CAUSES):
-        cause = found[-1]
         yield cause
         following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
-        found.append(following or getattr(cause, "__context__", None))
+        cause = following or getattr(cause, "__context__", None)

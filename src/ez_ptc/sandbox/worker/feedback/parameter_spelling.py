@@ -17,18 +17,18 @@ _PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(
 _MAX_LINE = 1_000
 
 
-def spelling_hint(error: SyntaxError, shapes: Shapes) -> str:
-    """Say how a program spells the argument that a line passes as `from=` or `user-id=`; "" where there is none."""
+def spelling_hint(error: SyntaxError, shapes: Shapes) -> str | None:
+    """Say how a program spells the argument that a line passes as `from=` or `user-id=`; None where there is none."""
     line = error.text
     if type(line) is not str:
-        return ""
+        return None
     called = [shape for shape in shapes.values() if shape.tool in line[:_MAX_LINE]]
-    for found in _PASSED.finditer(line[:_MAX_LINE]):
-        if found[2].isidentifier() and not keyword.iskeyword(found[2]):
+    for match in _PASSED.finditer(line[:_MAX_LINE]):
+        if match[2].isidentifier() and not keyword.iskeyword(match[2]):
             continue
-        name = "_".join(re.findall(r"\w+", found[2]))
+        name = "_".join(re.findall(r"\w+", match[2]))
         for tool in called:
-            spelling = next((item for item in (f"{name}_", name) if item in tool.named), "")
+            spelling = next((spelling for spelling in (f"{name}_", name) if spelling in tool.named), None)
             if spelling:
                 return f"write {on_one_line(spelling, MAX_QUOTED)}=; the tool is {tool.signature}"
-    return ""
+    return None

@@ -19,24 +19,28 @@ _CONTINUING = {
     "finally": {"try", "except", "else"},
 }
 # Characters of a program that is looked at: a longer one is not told again.
-_MOST = 5_000
+_MAX_LENGTH = 5_000
 
 
-def unfold_statements(text: str) -> str:
-    """Return a program with each statement on a line of its own, where that is all that it lacks; else ""."""
+def unfold_statements(text: str) -> str | None:
+    """Return a program with each statement on a line of its own, where that is all that it lacks; else None."""
     import tokenize
 
-    if len(text) > _MOST:
-        return ""
-    # Ends of lines may have been escaped once too often.
-    plain = text if "\n" in text.strip() else text.replace("\\n", "\n").replace('\\"', '"')
+    if len(text) > _MAX_LENGTH:
+        return None
+    plain = text
+    if "\n" not in text.strip():
+        # Ends of lines may have been escaped once too often.
+        plain = text.replace("\\n", "\n").replace('\\"', '"')
     for make in (lambda: plain, lambda: "\n".join(_lines(text)), lambda: "\n".join(_lines(plain))):
         try:
             ast.parse(lines := make())
         except (tokenize.TokenError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        return lines if lines.strip() != text.strip() else ""
-    return ""
+        if lines.strip() != text.strip():
+            return lines
+        break
+    return None
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -58,28 +62,30 @@ def _lines(text: str) -> Iterator[str]:
 
 def _sums_up(statements: list[str]) -> bool:
     """Tell whether a line ends by printing what it has worked out: what it changed, and for a loop had before it."""
-    heads = [at for at, statement in enumerate(statements) if statement.endswith(":")]
+    heads = [index for index, statement in enumerate(statements) if statement.endswith(":")]
     if not heads or heads[-1] >= len(statements) - 2 or not statements[-1].startswith("print("):
         return False
-    found = _assigned_names(statements[heads[0] : -1])
-    if any(statements[at].startswith(("for ", "while ", "async ")) for at in heads):
-        found &= _assigned_names(statements[: heads[0]])
-    return any(isinstance(node, ast.Name) and node.id in found for node in ast.walk(ast.parse(statements[-1])))
+    names = _names_changed_by(statements[heads[0] : -1])
+    if any(statements[index].startswith(("for ", "while ", "async ")) for index in heads):
+        names &= _names_changed_by(statements[: heads[0]])
+    return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(ast.parse(statements[-1])))
 
 
-def _assigned_names(statements: list[str]) -> set[str]:
+def _names_changed_by(statements: list[str]) -> set[str]:
     """Return the names that statements bind, and those of what they set a part of or call a method of."""
-    found: set[str] = set()
-    for node in (
-        node for statement in statements if not statement.endswith(":") for node in ast.walk(ast.parse(statement))
-    ):
-        part = node.func if isinstance(node, ast.Call) else node
-        is_set = isinstance(getattr(node, "ctx", None), ast.Store)
-        if isinstance(part, (ast.Subscript, ast.Attribute)) and (is_set or part is not node):
-            part, is_set = part.value, True
-        if is_set and isinstance(part, ast.Name):
-            found.add(part.id)
-    return found
+    names: set[str] = set()
+    trees = (ast.parse(statement) for statement in statements if not statement.endswith(":"))
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        target: ast.AST | None = None
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            target = node
+            if isinstance(node, (ast.Subscript, ast.Attribute)):
+                target = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, (ast.Subscript, ast.Attribute)):
+            target = node.func.value
+        if isinstance(target, ast.Name):
+            names.add(target.id)
+    return names
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -89,15 +95,15 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
 
     # A text has more ends of lines than a program.
     lines = text.split("\n")
-    part: list[TokenInfo] = []
+    tokens: list[TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in {tokenize.NEWLINE, tokenize.ENDMARKER}:
-            if part:
-                line = lines[part[0].start[0] - 1]
-                yield line[: len(line) - len(line.lstrip())], [*_statements(part, lines)]
-            part = []
+            if tokens:
+                line = lines[tokens[0].start[0] - 1]
+                yield line[: len(line) - len(line.lstrip())], [*_statements(tokens, lines)]
+            tokens = []
         elif token.type not in {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT}:
-            part.append(token)
+            tokens.append(token)
 
 
 def _statements(tokens: list[TokenInfo], lines: list[str]) -> Iterator[str]:
@@ -112,7 +118,7 @@ def _statements(tokens: list[TokenInfo], lines: list[str]) -> Iterator[str]:
         if token.string == ":" and lambdas:
             lambdas -= 1
         elif token.string == ";" or tokens[begin].string in _OPENING or tokens[begin].string in _CONTINUING:
-            end = index if token.string == ";" else index + 1
+            end = index + (token.string == ":")
             if end > begin:
                 yield _text(tokens[begin], tokens[end - 1], lines)
             begin = index + 1
@@ -121,7 +127,7 @@ def _statements(tokens: list[TokenInfo], lines: list[str]) -> Iterator[str]:
 
 
 def _text(first: TokenInfo, last: TokenInfo, lines: list[str]) -> str:
-    part = lines[first.start[0] - 1 : last.end[0]]
-    part[-1] = part[-1][: last.end[1]]
-    part[0] = part[0][first.start[1] :]
-    return "\n".join(part)
+    text = lines[first.start[0] - 1 : last.end[0]]
+    text[-1] = text[-1][: last.end[1]]
+    text[0] = text[0][first.start[1] :]
+    return "\n".join(text)

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["describe", "describe_mistakes", "install", "is_clean_exit", "proposal"]
 
 _IMPORTABLE = ["the standard library"]
-_MOST_TEXT = 20_000
-_MOST_TOLD = 5
+_MAX_TEXT = 20_000
+_MAX_MISTAKES = 5
 # Characters of a corrected program: a longer one is not copied, and would be cut.
-_MOST_PROPOSED = 5_000
-_LONGEST = 80
-_GREATEST = 10**15
+_MAX_PROGRAM = 5_000
+_MAX_NAME = 80
+_MAX_INT = 10**15
 _MAX_HINT = 3_000
 _CORRECTED = "Run this corrected program instead, if it does what is asked:"
 _BEGUN = "Where the task does not say that value, begin like this:"
@@ -79,71 +79,76 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
         message = "the program is empty: write Python statements that call the tools and print the result"
         return message, message + "\n"
     hint = _hint(error, shapes, namespace)
-    shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-    _keep_apart(shown)
-    text = "".join(shown.format())
-    line = "".join(shown.format_exception_only()).rstrip()
-    proposed = ""
+    exception = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+    _keep_apart(exception)
+    text = "".join(exception.format())
+    line = "".join(exception.format_exception_only()).rstrip()
+    program: str | None = None
     if issubclass(type(error), SyntaxError):
-        wrong = cast("SyntaxError", error)
-        where = f" (line {wrong.lineno})" if wrong.lineno else ""
-        line = "".join(piece for piece in shown.format_exception_only() if not piece.startswith(" ")).rstrip() + where
-        text = f"{text.rstrip()}{where}\n"
-        better = "" if hint else _unfold_program(wrong)
-        if better:
-            hint, proposed = _ON_LINES, _program_to_copy(_CORRECTED, better, shapes, namespace)
-    line, text = _cut(line, 2_000), _cut(text, _MOST_TEXT)
+        syntax_error = cast("SyntaxError", error)
+        pieces = exception.format_exception_only()
+        line = "".join(piece for piece in pieces if not piece.startswith(" ")).rstrip()
+        text = text.rstrip()
+        if syntax_error.lineno:
+            line += f" (line {syntax_error.lineno})"
+            text += f" (line {syntax_error.lineno})"
+        text += "\n"
+        corrected = None if hint else _unfold_program(syntax_error)
+        if corrected:
+            hint, program = _ON_LINES, _program_to_copy(_CORRECTED, corrected, shapes, namespace)
+    line, text = _cut(line, 2_000), _cut(text, _MAX_TEXT)
     if hint:
         hint = on_one_line(hint, _MAX_HINT)
-        return f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n{proposed or _beginning(error, shapes, namespace)}"
+        line, text = f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
+        text += program or _beginning(error, shapes, namespace) or ""
     return line, text
 
 
 def describe_mistakes(
-    found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+    mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
 ) -> tuple[str, str]:
     """Return ``(error, text)`` of what was found before the program ran: the first mistake; some, and how to do it."""
     # As bytes, since a text has more ends of lines than a program.
     lines = text.encode().splitlines()
-    told = [
-        f"{on_one_line(item.error, MAX_LINE)}\nHint: {on_one_line(item.hint, _MAX_HINT)}" for item in found[:_MOST_TOLD]
-    ]
-    shown = [
-        f"  line {item.line}: {on_one_line(lines[item.line - 1].decode().strip(), 200)}\n{said}\n"
-        for item, said in zip(found, told, strict=False)
-    ]
-    shown.append(proposal(found, text, shapes, taken))
-    return told[0], "".join(["The program was checked and has not run: nothing was called.\n", *shown])
+    errors: list[str] = []
+    trace = "The program was checked and has not run: nothing was called.\n"
+    for mistake in mistakes[:_MAX_MISTAKES]:
+        error = f"{on_one_line(mistake.error, MAX_LINE)}\nHint: {on_one_line(mistake.hint, _MAX_HINT)}"
+        errors.append(error)
+        trace += f"  line {mistake.line}: {on_one_line(lines[mistake.line - 1].decode().strip(), 200)}\n{error}\n"
+    return errors[0], trace + (proposal(mistakes, text, shapes, taken) or "")
 
 
-def proposal(found: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str:
-    """Return the program with its mistakes put right, or how one may begin, as a model is told it; or "".
+def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
+    """Return the program with its mistakes put right, or how one may begin, as a model is told it.
 
     Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
     """
-    better = apply_fixes(text, found) if 0 < len(found) < ENOUGH else ""
-    begin = next((item.begin for item in found if item.begin), "")
-    return _program_to_copy(_CORRECTED, better, shapes, taken) or _program_to_copy(_BEGUN, begin, shapes, taken)
+    corrected: str | None = None
+    if 0 < len(mistakes) < ENOUGH:
+        corrected = apply_fixes(text, mistakes)
+    begin = next((mistake.begin for mistake in mistakes if mistake.begin), None)
+    return _program_to_copy(_CORRECTED, corrected, shapes, taken) or _program_to_copy(_BEGUN, begin, shapes, taken)
 
 
-def _program_to_copy(introduction: str, program: str, shapes: Shapes, taken: Collection[str]) -> str:
-    """Return a program in a block for a model to copy; "" where it may do more than read, or would end the block."""
-    program = program.strip()
-    if not program or len(program) > _MOST_PROPOSED or "```" in program:
-        return ""
+def _program_to_copy(introduction: str, program: str | None, shapes: Shapes, taken: Collection[str]) -> str | None:
+    """Return a program in a block for a model to copy; None where it may do more than read, or would end the block."""
+    program = (program or "").strip()
+    if not program or len(program) > _MAX_PROGRAM or "```" in program:
+        return None
     readers = shapes.readers
     names = {name for name in taken if name not in readers and not name.startswith("__")}
     if reads_only(program, readers, names):
         return f"{introduction}\n```python\n{program}\n```\n"
-    return ""
+    return None
 
 
-def _unfold_program(error: SyntaxError) -> str:
+def _unfold_program(error: SyntaxError) -> str | None:
     """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
     filename = error.filename or ""
     if is_program(filename):
         return unfold_statements("".join(linecache.getlines(filename)))
-    return ""
+    return None
 
 
 def install(packages: Sequence[str]) -> None:
@@ -153,12 +158,10 @@ def install(packages: Sequence[str]) -> None:
     """
     _IMPORTABLE[:] = ["the standard library", *packages]
 
-    def show_in_thread(found: threading.ExceptHookArgs) -> None:
-        if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
-            name = found.thread.name if found.thread else "?"
-            sys.stderr.write(
-                f"Exception in thread {on_one_line(name, MAX_LINE)}:\n{describe(found.exc_value, Shapes({}), {})[1]}"
-            )
+    def show_in_thread(hook: threading.ExceptHookArgs) -> None:
+        if hook.exc_value is not None and not isinstance(hook.exc_value, SystemExit):
+            name = on_one_line(hook.thread.name, MAX_LINE) if hook.thread else "?"
+            sys.stderr.write(f"Exception in thread {name}:\n{describe(hook.exc_value, Shapes({}), {})[1]}")
 
     def show_in_logging(self: logging.Handler, record: logging.LogRecord) -> None:
         del self
@@ -189,38 +192,39 @@ class _Apart(traceback.TracebackException):
             is_said = is_said or not piece.startswith(" ")
 
 
-def _keep_apart(shown: traceback.TracebackException) -> None:
+def _keep_apart(exception: traceback.TracebackException) -> None:
     """Keep apart what is not ours, and drop the frames that are not the program's: ours, and those of libraries."""
-    pending: list[traceback.TracebackException | None] = [shown]
+    pending: list[traceback.TracebackException | None] = [exception]
     while pending:
-        part = pending.pop()
-        if part is None:
+        member = pending.pop()
+        if member is None:
             continue
-        own = [frame for frame in part.stack if is_program(frame.filename)]
-        part.stack = traceback.StackSummary.from_list(own)
-        part.__class__ = _Apart
-        pending += [part.__cause__, part.__context__, *(part.exceptions or ())]
+        frames = [frame for frame in member.stack if is_program(frame.filename)]
+        member.stack = traceback.StackSummary.from_list(frames)
+        member.__class__ = _Apart
+        pending += [member.__cause__, member.__context__, *(member.exceptions or ())]
 
 
-def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
     try:
-        for kind, hint in _HINTS:
-            if isinstance(error, kind):
+        for error_class, hint in _HINTS:
+            if isinstance(error, error_class):
                 return hint(error, shapes, namespace)
     except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
-        return ""
-    return ""
+        return None
+    return None
 
 
-def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     lack = name_the_lack(error)
-    more = ": all data comes from the tools" if shapes else ""
-    return f"{lack}{more}" if lack else ""
+    if lack and shapes:
+        return f"{lack}: all data comes from the tools"
+    return lack
 
 
-def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     if not error.name:
-        return ""
+        return None
     name = error.name.partition(".")[0]
     reason = reason_of(name)
     if reason is not None:
@@ -228,27 +232,30 @@ def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mappin
     return f"programs can import {' and '.join(_IMPORTABLE)}, without files, network and processes"
 
 
-def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
-    is_return = "'return' outside function" in str(error)
-    if is_return:
+def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    if "'return' outside function" in str(error):
         return "a program has no return: make the value its last expression, or print it"
     return spelling_hint(error, shapes)
 
 
-def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
-    found: object = getattr(error, "obj", None)
-    if found is None:
-        found = _subscript_owner(error.__traceback__)
-    if not isinstance(found, dict):
-        return ""
-    keys = cast("dict[object, object]", found)
-    return f"the keys are: {name_list(keys, error.args[0] if error.args else '')}" if keys else "the dict is empty"
+def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    owner: object = getattr(error, "obj", None)
+    if owner is None:
+        owner = _subscript_owner(error.__traceback__)
+    if not isinstance(owner, dict):
+        return None
+    keys = cast("dict[object, object]", owner)
+    if not keys:
+        return "the dict is empty"
+    return f"the keys are: {name_list(keys, *error.args[:1])}"
 
 
 def _subscript_owner(tb: TracebackType | None) -> object:
     """Return the object whose subscript failed, where the failing line names it plainly."""
     node, frame = _failing(tb)
-    return _lookup(node.value, frame) if isinstance(node, ast.Subscript) and frame is not None else None
+    if frame is None or not isinstance(node, ast.Subscript):
+        return None
+    return _lookup(node.value, frame)
 
 
 def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | None]:
@@ -261,23 +268,14 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
     if last is None:
         return None, None
     frame, instruction = last
-    positions = list(frame.f_code.co_positions())[instruction // 2]
-    segment = _segment(frame.f_code.co_filename, positions)
-    return _expression(segment.strip()), frame
-
-
-def _expression(text: str) -> ast.expr | None:
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:  # nothing, or a statement, as an import is one
-        return None
-
-
-def _segment(filename: str, positions: tuple[int | None, int | None, int | None, int | None]) -> str:
-    line, end_line, column, end_column = positions
+    line, end_line, column, end_column = list(frame.f_code.co_positions())[instruction // 2]
     if line is None or line != end_line or column is None or end_column is None:
-        return ""
-    return linecache.getline(filename, line).encode()[column:end_column].decode()
+        return None, frame
+    segment = linecache.getline(frame.f_code.co_filename, line).encode()[column:end_column].decode()
+    try:
+        return ast.parse(segment.strip(), mode="eval").body, frame
+    except SyntaxError:  # nothing, or a statement, as an import is one
+        return None, frame
 
 
 def _lookup(node: ast.expr, frame: FrameType) -> object:
@@ -292,28 +290,34 @@ def _lookup(node: ast.expr, frame: FrameType) -> object:
     return None
 
 
-def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str:
-    found = error.obj
+def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    owner = error.obj
     wanted = error.name or ""
-    if isinstance(found, dict):
-        keys = cast("dict[object, object]", found)
-        part = item_text("", wanted if wanted in keys else "key")
-        return f"this is a dict: use {part}; its keys are: {name_list(keys, wanted)}"
-    if isinstance(found, list):
+    if isinstance(owner, dict):
+        keys = cast("dict[object, object]", owner)
+        key = wanted if wanted in keys else "key"
+        return f"this is a dict: use {item_text('', key)}; its keys are: {name_list(keys, wanted)}"
+    if isinstance(owner, list):
         return "this is a list: take one item of it, or loop over it"
-    public = [name for name in dir(found) if not name.startswith("_") or wanted.startswith("_")]
-    near = difflib.get_close_matches(wanted[:_LONGEST], public, n=3, cutoff=0.6)
-    return f"{name_text(_TYPE_NAME(type(found)))} has: {name_list(near)}" if near else ""
+    public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
+    near = difflib.get_close_matches(wanted[:_MAX_NAME], public, n=3, cutoff=0.6)
+    if not near:
+        return None
+    return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
 
 
 def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
     """Return the call that failed, and the tool, where the failing line names it plainly."""
     node = _failing(error.__traceback__)[0]
-    tool = shapes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
-    return (node, tool) if isinstance(node, ast.Call) and tool is not None else None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return None
+    tool = shapes.get(node.func.id)
+    if tool is None:
+        return None
+    return node, tool
 
 
-def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str:
+def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
     """Return the begin of a program that reads what the failed call was given as a literal."""
     failed = _find_failed_call(error, shapes) if isinstance(error, ToolError) else None
     frame = _failing(error.__traceback__)[1]
@@ -321,7 +325,7 @@ def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> 
         calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
         return _program_to_copy("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
-        return ""
+        return None
     values = {**frame.f_globals, **frame.f_locals}.items()
     known = {name: literal(value) if type(value) is str else repr(value) for name, value in values if _is_short(value)}
     return _program_to_copy(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
@@ -329,57 +333,62 @@ def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> 
 
 def _is_short(value: object) -> bool:
     """Return whether a value is a text or a number that is short to write."""
-    return (type(value) is str and len(value) <= _LONGEST) or (type(value) is int and abs(value) < _GREATEST)
+    return (type(value) is str and len(value) <= _MAX_NAME) or (type(value) is int and abs(value) < _MAX_INT)
 
 
-def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str:
+def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     """Say how the tool is called that refused its arguments, and where others come from than were made up."""
     failed = _find_failed_call(error, shapes)
-    tool = failed[1] if failed else None
-    if tool is None:
+    if failed:
+        tool = failed[1]
+    else:
         text = str(error)
         tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), None)
     if tool is None:
-        return ""
-    parts = [f"the tool is {tool.signature}"] if isinstance(error, TypeError) else []
-    return "; ".join([*parts, *sources(tool, shapes)])
+        return None
+    sentences = list(sources(tool, shapes))
+    if isinstance(error, TypeError):
+        sentences.insert(0, f"the tool is {tool.signature}")
+    return "; ".join(sentences)
 
 
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
-    own = [name for name in namespace if not name.startswith("__") and name not in shapes]
-    near = difflib.get_close_matches(wanted[:_LONGEST], [*shapes, *own, *vars(builtins)], n=3, cutoff=0.6)
-    # From 3.12 on CPython's own text has the suggestion.
-    parts = [f"did you mean {' or '.join(map(name_text, near))}?"] if near and sys.version_info < (3, 12) else []
+    defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
+    near = difflib.get_close_matches(wanted[:_MAX_NAME], [*shapes, *defined, *vars(builtins)], n=3, cutoff=0.6)
+    sentences: list[str] = []
     if wanted in sys.stdlib_module_names:
-        parts = [f"write `import {wanted}` first"]
-    parts.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
-    if own:
-        parts.append(f"names defined so far: {name_list(own, wanted)}")
-    return "; ".join(parts)
+        sentences.append(f"write `import {wanted}` first")
+    elif near and sys.version_info < (3, 12):
+        # From 3.12 on CPython's own text has the suggestion.
+        sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
+    sentences.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
+    if defined:
+        sentences.append(f"names defined so far: {name_list(defined, wanted)}")
+    return "; ".join(sentences)
 
 
-def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
     tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
     if tool is not None:
         return f"the tool is {tool.signature}"
     if str(error).startswith("string indices must be integers"):
-        found = _subscript_owner(error.__traceback__)
-        if isinstance(found, str):
-            return f"this is the str {quoted(found)}, which has no keys"
-        return ""
+        owner = _subscript_owner(error.__traceback__)
+        if isinstance(owner, str):
+            return f"this is the str {quoted(owner)}, which has no keys"
+        return None
     if "unhashable type: 'Record'" in str(error):
         return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
     match = _CALL_PROBLEM.match(str(error))
-    name = match[1].rpartition(".")[2] if match else ""
+    name = "" if match is None else match[1].rpartition(".")[2]
     function = namespace.get(name)
-    if callable(function):
-        return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
-    return ""
+    if not callable(function):
+        return None
+    return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
 
 
 # The first that fits: an error of a tool is of a built-in kind too.
-_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str]], ...] = (
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str | None]], ...] = (
     (ToolError, _tool_hint),
     (KeyError, _key_hint),
     (AttributeError, _attribute_hint),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..quoting import MAX_QUOTED
 
@@ -17,10 +17,12 @@ _COMMON = frozenset(
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
     | {"time", "title", "type", "unit", "value", "year"}
 )
-_SCALARS = frozenset({"str", "int", "float", "bool"})
-_SETS = frozenset({"set", "frozenset"})
-_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"})
-_DICTS = frozenset({"dict", "Mapping"})
+_KINDS = {
+    **{name: name for name in ("str", "int", "float", "bool")},
+    **dict.fromkeys(("list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"), "list"),
+    **dict.fromkeys(("set", "frozenset"), "set"),
+    **dict.fromkeys(("dict", "Mapping"), "dict"),
+}
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
 
@@ -77,7 +79,7 @@ class Shape:
     @property
     def call(self) -> str:
         """A call of it with what it needs: `track_parcel(parcel_id)`."""
-        return f"{self.tool}({', '.join(item.name for item in self.positional if item.is_required)})"
+        return f"{self.tool}({', '.join(parameter.name for parameter in self.positional if parameter.is_required)})"
 
 
 class Shapes(Mapping[str, Shape]):
@@ -115,33 +117,34 @@ class Shapes(Mapping[str, Shape]):
         if len(key) > MAX_QUOTED:
             return
         for shape in self.values():
-            kind = shape.returns
-            record = kind.item if kind.kind == "list" and kind.item is not None else kind
+            record = shape.returns
+            if record.kind == "list" and record.item is not None:
+                record = record.item
             if key in record.keys:
                 yield shape, key
-            elif kind.kind == "list":
-                noun = singular(shape.tool.rpartition("_")[2])
-                own = key.removeprefix(f"{noun}_") if noun else key
-                if own != key and own in record.keys:
-                    yield shape, own
+            elif shape.returns.kind == "list" and (noun := singular(shape.tool.rpartition("_")[2])):
+                record_key = key.removeprefix(f"{noun}_")
+                if record_key != key and record_key in record.keys:
+                    yield shape, record_key
 
     def sources(self, tool: Shape) -> Iterator[tuple[str, Shape, str]]:
         """Yield what a tool needs and records have: the parameter, a tool that returns it, and its name there."""
         for parameter in tool.positional:
             if not parameter.is_required:
                 continue
-            found = next(((item, own) for item, own in self.returning(parameter.name) if item.tool != tool.tool), None)
-            if found is not None and (parameter.name not in _COMMON or found[1] != parameter.name):
-                yield parameter.name, *found
+            sources = ((shape, key) for shape, key in self.returning(parameter.name) if shape.tool != tool.tool)
+            source = next(sources, None)
+            if source is not None and (parameter.name not in _COMMON or source[1] != parameter.name):
+                yield parameter.name, *source
 
 
-def singular(noun: str) -> str:
-    """Return what one of `noun` is called; "" where it is no plural."""
+def singular(noun: str) -> str | None:
+    """Return what one of `noun` is called; None where it is no plural."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
     if noun.endswith("s") and not noun.endswith("ss"):
         return noun[:-1]
-    return ""
+    return None
 
 
 def read_shape(tool: str, described: Described) -> Shape | None:
@@ -149,33 +152,33 @@ def read_shape(tool: str, described: Described) -> Shape | None:
     signature, returned, read_only = described
     try:
         head = ast.parse(f"def {signature}: ...").body[0]
-        shown = None
+        result = None
         if returned:
-            shown = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body
+            result = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return None
-    names = head.args
-    positional = [*names.posonlyargs, *names.args]
-    first_default = len(positional) - len(names.defaults)
+    arguments = head.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first_default = len(positional) - len(arguments.defaults)
     ordered = tuple(
-        Parameter(item.arg, _type(item.annotation, ""), number < first_default)
-        for number, item in enumerate(positional)
+        Parameter(argument.arg, _type(argument.annotation, ""), number < first_default)
+        for number, argument in enumerate(positional)
     )
     keywords = [
         Parameter(kwonlyarg.arg, _type(kwonlyarg.annotation, ""), default is None)
-        for kwonlyarg, default in zip(names.kwonlyargs, names.kw_defaults, strict=True)
+        for kwonlyarg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
-    named = {item.name: item for item in (*ordered[len(names.posonlyargs) :], *keywords)}
+    by_name = (*ordered[len(arguments.posonlyargs) :], *keywords)
     return Shape(
         tool=tool,
         signature=signature[:_MAX_SIGNATURE],
         positional=ordered,
-        named=named,
-        takes_more=names.vararg is not None,
-        takes_any_name=names.kwarg is not None,
-        returns=_type(head.returns if shown is None else shown, tool),
+        named={parameter.name: parameter for parameter in by_name},
+        takes_more=arguments.vararg is not None,
+        takes_any_name=arguments.kwarg is not None,
+        returns=_type(result or head.returns, tool),
         read_only=read_only,
     )
 
@@ -185,7 +188,7 @@ def _type(node: ast.expr | None, tool: str) -> Type:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _union(node, tool)
     if isinstance(node, ast.Name):
-        return Type(_plain(node.id), tool=tool)
+        return Type(_KINDS.get(node.id, ""), tool=tool)
     if isinstance(node, ast.Dict):
         keys = {
             key.id if isinstance(key, ast.Name) else str(key.value): _type(value, tool)
@@ -200,12 +203,6 @@ def _type(node: ast.expr | None, tool: str) -> Type:
     return UNKNOWN
 
 
-def _plain(name: str) -> str:
-    if name in _SCALARS:
-        return name
-    return "list" if name in _LISTS else "set" if name in _SETS else "dict" if name in _DICTS else ""
-
-
 def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
     if not isinstance(node.value, ast.Name):
         return UNKNOWN
@@ -213,33 +210,34 @@ def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
     if node.value.id == "Literal":
         values = tuple(item.value for item in inside if isinstance(item, ast.Constant))
         kinds = {type(value).__name__ for value in values}
-        return Type(kinds.pop(), choices=values, tool=tool) if len(kinds) == 1 else UNKNOWN
-    kind = _plain(node.value.id)
-    if kind == "dict":
+        if len(kinds) == 1:
+            return Type(kinds.pop(), choices=values, tool=tool)
+    container = _KINDS.get(node.value.id)
+    if container == "dict":
         return Type("dict", item=_type(inside[-1], tool), tool=tool, key=_type(inside[0], tool).kind)
     # The places of a tuple may differ.
-    if kind == "list" and (node.value.id != "tuple" or isinstance(inside[-1], ast.Constant)):
-        return Type("list", item=_type(inside[0], tool), tool=tool)
-    if kind == "set":
-        return Type("set", item=_type(inside[0], tool), tool=tool)
-    return Type("list", tool=tool) if kind == "list" else UNKNOWN
+    if container == "list" and node.value.id == "tuple" and not isinstance(inside[-1], ast.Constant):
+        return Type("list", tool=tool)
+    if container in {"list", "set"}:
+        return Type(container, item=_type(inside[0], tool), tool=tool)
+    return UNKNOWN
 
 
 def _union(node: ast.BinOp, tool: str) -> Type:
-    parts: list[ast.expr] = []
     pending: list[ast.expr] = [node]
+    members: list[Type] = []
+    is_nullable = False
     while pending:
-        part = pending.pop()
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
-            pending += [part.right, part.left]
+        member = pending.pop()
+        if isinstance(member, ast.BinOp) and isinstance(member.op, ast.BitOr):
+            pending += [member.right, member.left]
+        elif isinstance(member, ast.Constant) and member.value is None:
+            is_nullable = True
         else:
-            parts.append(part)
-    nulls = [part for part in parts if isinstance(part, ast.Constant) and part.value is None]
-    found = [_type(part, tool) for part in parts if part not in nulls]
-    if len(found) == 1:
-        one = found[0]
-    elif len({item.kind for item in found}) == 1 and all(item.choices for item in found):
-        one = Type(found[0].kind, choices=tuple(choice for item in found for choice in item.choices), tool=tool)
-    else:
-        return UNKNOWN
-    return Type(one.kind, one.item, one.keys, one.choices, nullable=bool(nulls), tool=tool)
+            members.append(_type(member, tool))
+    if len(members) == 1:
+        return replace(members[0], nullable=is_nullable, tool=tool, key="")
+    if len({member.kind for member in members}) == 1 and all(member.choices for member in members):
+        choices = tuple(choice for member in members for choice in member.choices)
+        return Type(members[0].kind, choices=choices, nullable=is_nullable, tool=tool)
+    return UNKNOWN

@@ -37,7 +37,7 @@ _IDENTITIES = ("_id", "_code", "_key", "_number")
 _SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
 _PLAIN = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.expr_context)
 _ROWS = ("item", "each", "found", "one_of_them")
-_MOST_LOOPS = 3
+_MAX_LOOPS = 3
 
 
 def names_effect(node: ast.AST, shapes: Shapes) -> bool:
@@ -46,45 +46,52 @@ def names_effect(node: ast.AST, shapes: Shapes) -> bool:
     return any(isinstance(item, ast.Name) and readers.get(item.id) is False for item in ast.walk(node))
 
 
-def where_else(key: str, text: str, kind: Type, shapes: Shapes) -> tuple[list[str], str]:
-    """Say which tools return what a record has not; and what to write to get it from the first, or ""."""
-    told: list[str] = []
-    replacement = ""
-    for shape, own in shapes.returning(key):
-        if shape.tool == kind.tool:
+def where_else(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[list[str], str | None]:
+    """Say which tools return what a record has not; and what to write to get it from the first, or None."""
+    sentences: list[str] = []
+    replacement: str | None = None
+    for shape, record_key in shapes.returning(key):
+        if shape.tool == value_type.tool:
             continue
-        told.append(f"{quoted(own)} is in what {shape.call} returns")
+        sentences.append(f"{quoted(record_key)} is in what {shape.call} returns")
+        expression = _join_expression(shape, record_key, text, value_type)
+        if expression and not replacement:
+            replacement = expression
+            sentences[-1] += f": {expression}"
+    if sentences:
+        return sentences, replacement
+    for shape in shapes.values():
         needed = _one_needed(shape)
-        way = ""
-        if needed is not None and needed.name in kind.keys and _reads_one(shape):
-            way = item_text(f"{shape.tool}({item_text(text, needed.name)})", own)
-        elif _reads_all(shape):
-            shared = identity(_record(shape.returns))
-            way = _search_expression(shape, own, shared, item_text(text, shared)) if shared in kind.keys else ""
-        if way and not replacement:
-            replacement = way
-            told[-1] += f": {way}"
-    for shape in shapes.values() if not told else ():
-        needed = _one_needed(shape)
-        if _noun(shape) == key and needed is not None and needed.name in kind.keys and shape.read_only:
+        if _noun(shape) == key and needed is not None and needed.name in value_type.keys and shape.read_only:
             replacement = f"{shape.tool}({item_text(text, needed.name)})"
-            told.append(f"the {name_text(key)} come from {shape.tool}: {replacement}")
-            break
-    return told, replacement
+            return [f"the {name_text(key)} come from {shape.tool}: {replacement}"], replacement
+    return [], None
+
+
+def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | None:
+    """Return what reads a key of the tool's record that a record at hand refers to."""
+    needed = _one_needed(shape)
+    if needed is not None and needed.name in record.keys and _reads_one(shape):
+        return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
+    shared = identity(_record(shape.returns))
+    if _reads_all(shape) and shared is not None and shared in record.keys:
+        return _search_expression(shape, key, shared, item_text(text, shared))
+    return None
 
 
 def _noun(shape: Shape) -> str:
     return shape.tool.partition("_")[2]
 
 
-def _search_expression(shape: Shape, own: str, identity: str, value: str) -> str:
-    """Return what reads a key of the one row that has a value; a whole row where `own` is ""; "" where it cannot."""
+def _search_expression(shape: Shape, key: str | None, identity: str, value: str) -> str | None:
+    """Return what reads a key of the one row that has a value; a whole row where `key` is None; None if it cannot."""
+    if not _is_plain(value):
+        return None
     row = _free(value)
-    wanted = item_text(row, own) if own else row
-    condition = f"{item_text(row, identity)} == {value}"
-    if _is_plain(value):
-        return f"next({wanted} for {row} in {shape.tool}() if {condition})"
-    return ""
+    wanted = row
+    if key is not None:
+        wanted = item_text(row, key)
+    return f"next({wanted} for {row} in {shape.tool}() if {item_text(row, identity)} == {value})"
 
 
 def _is_plain(text: str) -> bool:
@@ -94,8 +101,8 @@ def _is_plain(text: str) -> bool:
 
 def _free(*texts: str, first: str = "item") -> str:
     """Return a name for a row that is in none of some expressions."""
-    taken = {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    return next(name for name in (first, *_ROWS) if name not in taken or name == _ROWS[-1])
+    names = {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return next(name for name in (first, *_ROWS) if name not in names or name == _ROWS[-1])
 
 
 def words(name: str) -> set[str]:
@@ -103,83 +110,97 @@ def words(name: str) -> set[str]:
     return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
 
 
-def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str:
-    """Return the call that gives all of what a name in the plural says; "" where there is none, or a name like it."""
-    one = singular(name)
-    if not one or any(match != one for match in difflib.get_close_matches(name, bound, cutoff=0.6)):
-        return ""
-    found = [tool for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
-    return f"{found[0].tool}()" if len(found) == 1 else ""
+def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
+    """Return the call that gives all of what a name in the plural says; None if there is none, or a name like it."""
+    noun = singular(name)
+    if not noun or any(match != noun for match in difflib.get_close_matches(name, bound, cutoff=0.6)):
+        return None
+    calls = [f"{tool.tool}()" for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
+    if len(calls) != 1:
+        return None
+    return calls[0]
 
 
 def _reads_all(tool: Shape) -> bool:
-    needed = [item for item in (*tool.positional, *tool.named.values()) if item.is_required]
-    return _reads_list(tool) and not needed
+    parameters = (*tool.positional, *tool.named.values())
+    return _reads_list(tool) and not any(parameter.is_required for parameter in parameters)
 
 
-def list_of(name: str, shapes: Shapes) -> str:
-    """Return how to get the list that a tool of this name would return: one by one, by what another list has; or ""."""
+def list_of(name: str, shapes: Shapes) -> str | None:
+    """Return how to get the list that a tool of this name would return: one by one, by what another list has."""
     for tool in shapes.values():
         if tool.read_only and words(tool.tool) == words(name) and len(tool.positional) == 1:
-            for key, shape, own in shapes.sources(tool):
+            for parameter, shape, key in shapes.sources(tool):
                 if _reads_all(shape):
-                    keys = f"sorted({{{item_text('item', own)} for item in {shape.call}}})"
-                    return f"[{tool.tool}({key}) for {key} in {keys}]"
-    return ""
+                    keys = f"sorted({{{item_text('item', key)} for item in {shape.call}}})"
+                    return f"[{tool.tool}({parameter}) for {parameter} in {keys}]"
+    return None
 
 
-def suggest_lookup_by_value(key: str, text: str, kind: Type, shapes: Shapes) -> str:
-    """Return how to look a key up by a value that is itself no record; "" where no tool, or more than one, does."""
-    ways: list[str] = []
-    for shape, own in shapes.returning(key):
+def suggest_lookup_by_value(key: str, text: str, value_type: Type, shapes: Shapes) -> str | None:
+    """Return how to look a key up by a value that is itself no record; None where no tool, or more than one, does."""
+    lookups: list[str | None] = []
+    for shape, record_key in shapes.returning(key):
         needed, record = _one_needed(shape), _record(shape.returns)
-        if _reads_one(shape) and needed is not None and needed.type.kind == kind.kind:
-            ways.append(item_text(f"{shape.tool}({text})", own))
-        elif _reads_all(shape) and identity(record) and record.keys[identity(record)].kind == kind.kind:
-            ways.append(_search_expression(shape, own, identity(record), text))
-    return ways[0] if len(ways) == 1 else ""
+        if _reads_one(shape) and needed is not None and needed.type.kind == value_type.kind:
+            lookups.append(item_text(f"{shape.tool}({text})", record_key))
+        elif _reads_all(shape):
+            shared = identity(record)
+            if shared is not None and record.keys[shared].kind == value_type.kind:
+                lookups.append(_search_expression(shape, record_key, shared, text))
+    if len(lookups) != 1:
+        return None
+    return lookups[0]
 
 
-def suggest_getter(call: ast.Call, shapes: Shapes) -> str:
-    """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does; or ""."""
-    given = name_of(call.args[0]) if len(call.args) == 1 and not call.keywords else ""
-    verb, _, wanted = call.func.id.partition("_") if isinstance(call.func, ast.Name) else ("", "", "")
-    if not given or verb not in _VERBS:
-        return ""
+def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
+    """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does."""
+    if len(call.args) != 1 or call.keywords or not isinstance(call.func, ast.Name):
+        return None
+    verb, _, wanted = call.func.id.partition("_")
+    argument = name_of(call.args[0])
+    if not argument or verb not in _VERBS:
+        return None
     value = ast.unparse(call.args[0])
     for shape in shapes.values():
-        kind, needed = shape.returns, _one_needed(shape)
-        own = wanted if wanted in _record(kind).keys else wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_")
-        if own not in _record(kind).keys or own == given:
+        keys, needed = _record(shape.returns).keys, _one_needed(shape)
+        names = (wanted, wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_"))
+        key = next((name for name in names if name in keys), None)
+        if key is None or key == argument:
             continue
-        if _reads_one(shape) and needed is not None and needed.name == given:
-            return item_text(f"{shape.tool}({value})", own)
-        if _reads_all(shape) and given in _record(kind).keys:
-            return _search_expression(shape, own, given, value)
-    for shape in shapes.values():
-        if _reads_all(shape) and singular(_noun(shape)) == wanted and given in _record(shape.returns).keys:
-            return _search_expression(shape, "", given, value)
-    return ""
+        if _reads_one(shape) and needed is not None and needed.name == argument:
+            return item_text(f"{shape.tool}({value})", key)
+        if _reads_all(shape) and argument in keys:
+            return _search_expression(shape, key, argument, value)
+    lists = (shape for shape in shapes.values() if _reads_all(shape) and (singular(_noun(shape)) or "") == wanted)
+    source = next((shape for shape in lists if argument in _record(shape.returns).keys), None)
+    if source is None:
+        return None
+    return _search_expression(source, None, argument, value)
 
 
-def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str:
-    """Return the rows of a call that meet what it was given by names that the tool does not take; or ""."""
-    extra = {str(item.arg): item.value for item in call.keywords if item.arg not in tool.named}
-    kind = tool.returns.item
-    if not tool.read_only or tool.returns.kind != "list" or kind is None or not kind.keys:
-        return ""
+def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str | None:
+    """Return the rows of a call that meet what it was given by names that the tool does not take."""
+    extra = {str(keyword.arg): keyword.value for keyword in call.keywords if keyword.arg not in tool.named}
+    record = tool.returns.item
+    if not tool.read_only or tool.returns.kind != "list" or record is None or not record.keys:
+        return None
     values = [ast.unparse(value) for value in extra.values()]
     if len(call.args) > len(tool.positional) or not all(map(_is_plain, values)):
-        return ""
+        return None
     row = _free(*values, first=_row_of(tool))
     conditions: list[str] = []
-    for name, value in extra.items():
-        key, sign = (name, "==") if name in kind.keys else _parse_filter_name(name)
-        place = item_text(row, key) if key in kind.keys else where_else(key, row, kind, shapes)[1]
-        if not place:
-            return ""
-        conditions.append(f"{place} {sign} {ast.unparse(value)}")
-    plain = ast.Call(call.func, call.args, [item for item in call.keywords if item.arg in tool.named])
+    for name, value in zip(extra, values, strict=True):
+        key, sign = name, "=="
+        if name not in record.keys:
+            key, sign = _parse_filter_name(name)
+        operand: str | None = item_text(row, key)
+        if key not in record.keys:
+            operand = where_else(key, row, record, shapes)[1]
+        if not operand:
+            return None
+        conditions.append(f"{operand} {sign} {value}")
+    plain = ast.Call(call.func, call.args, [keyword for keyword in call.keywords if keyword.arg in tool.named])
     return f"[{row} for {row} in {ast.unparse(plain)} if {' and '.join(conditions)}]"
 
 
@@ -190,85 +211,83 @@ def _parse_filter_name(name: str) -> tuple[str, str]:
     if begin in {"min", "max"}:
         return rest, _SIGNS[begin]
     if end in _SIGNS:
-        return (key.rstrip("_"), _SIGNS[end])
-    return (name, "==")
+        return key.rstrip("_"), _SIGNS[end]
+    return name, "=="
 
 
-def identity(record: Type) -> str:
-    """Return the key that tells a record from others of its kind, or ""."""
-    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), "")
+def identity(record: Type) -> str | None:
+    """Return the key that tells a record from others of its kind."""
+    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), None)
 
 
 def fetching(text: str, shapes: Shapes) -> str:
     """Return the calls that get all there is of what a program speaks of, a line each; of all where it names none."""
-    every = [shape for shape in shapes.values() if _reads_all(shape)]
-    name_of = [shape for shape in every if _noun(shape) in text]
-    calls = [(_noun(shape), shape.tool) for shape in (name_of or every)[:_MOST_LOOPS]]
-    return "\n".join(f"{name if _is_free(name) else 'data'} = {tool}()" for name, tool in calls)
+    readers = [shape for shape in shapes.values() if _reads_all(shape)]
+    named = [shape for shape in readers if _noun(shape) in text]
+    lines: list[str] = []
+    for shape in (named or readers)[:_MAX_LOOPS]:
+        name = _noun(shape)
+        if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
+            name = "data"
+        lines.append(f"{name} = {shape.tool}()")
+    return "\n".join(lines)
 
 
-def _is_free(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name)
-
-
-def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str:
-    """Return the loops that get what a failed call was given as a literal, and the call in them; "" where none can.
+def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str | None:
+    """Return the loops that get what a failed call was given as a literal, and the call in them; None if none can.
 
     `known` is what to write for values that are there, by the names of parameters.
     """
     if not tool.read_only:
-        return ""
-    given = dict(zip((item.name for item in tool.positional), call.args, strict=False))
-    given |= {str(item.arg): item.value for item in call.keywords}
-    for name, shape, own in shapes.sources(tool):
-        if name not in given or not _is_made_up(given[name], known) or not _reads_list(shape):
+        return None
+    arguments = dict(zip((parameter.name for parameter in tool.positional), call.args, strict=False))
+    named = {str(keyword.arg): keyword.value for keyword in call.keywords}
+    arguments |= named
+    for name, shape, key in shapes.sources(tool):
+        if name not in arguments or not _reads_list(shape) or not _is_made_up(arguments[name], known):
             continue
-        literals = {key: ast.unparse(value) for key, value in given.items() if isinstance(value, ast.Constant)}
+        literals = {other: ast.unparse(value) for other, value in arguments.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
-        row = _row_of(shape)
-        values = {key: _argument_text(value, known) for key, value in given.items()} | {name: item_text(row, own)}
-        if not all(values.values()):
-            continue
-        by_name = {str(item.arg) for item in call.keywords}
-        arguments = (f"{key}={text}" if key in by_name else text for key, text in values.items())
-        if loops:
-            lines = [*loops, f"result = {tool.tool}({', '.join(arguments)})"]
+        texts = {name: item_text(_row_of(shape), key)}
+        for other, value in arguments.items():
+            if other != name and isinstance(value, ast.Name) and value.id in known:
+                texts[other] = known[value.id]
+            elif other != name and other in literals:
+                texts[other] = literals[other]
+        if loops and len(texts) == len(arguments):
+            written = (f"{other}={texts[other]}" if other in named else texts[other] for other in arguments)
+            lines = [*loops, f"result = {tool.tool}({', '.join(written)})"]
             return "\n".join("    " * depth + line for depth, line in enumerate(lines))
-    return ""
-
-
-def _argument_text(value: ast.expr, known: Mapping[str, str]) -> str:
-    """Return an argument as another program can write it; "" where it is not known what it is."""
-    if isinstance(value, ast.Name):
-        return known.get(value.id, "")
-    if isinstance(value, ast.Constant):
-        return ast.unparse(value)
-    return ""
+    return None
 
 
 def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
 
 
-def _record(kind: Type) -> Type:
-    if kind.kind == "list" and kind.item is not None:
-        return kind.item
-    return kind
+def _record(value_type: Type) -> Type:
+    if value_type.kind == "list" and value_type.item is not None:
+        return value_type.item
+    return value_type
 
 
-def name_of(node: ast.expr) -> str:
+def name_of(node: ast.expr) -> str | None:
     """Return what a value is called: the name it has, or the key it is read by."""
-    if isinstance(node, ast.Subscript):
-        if isinstance(node.slice, ast.Constant):
-            return str(node.slice.value)
-        return ""
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return None
 
 
 def _one_needed(tool: Shape) -> Parameter | None:
     """Return the one argument that a tool needs."""
-    needed = [item for item in tool.positional if item.is_required]
-    return needed[0] if len(needed) == 1 else None
+    needed = [parameter for parameter in tool.positional if parameter.is_required]
+    if len(needed) != 1:
+        return None
+    return needed[0]
 
 
 def _reads_list(tool: Shape) -> bool:
@@ -281,7 +300,7 @@ def _reads_one(tool: Shape) -> bool:
 
 def _row_of(shape: Shape) -> str:
     name = singular(shape.tool.rpartition("_")[2])
-    if name.isidentifier() and not keyword.iskeyword(name):
+    if name is not None and name.isidentifier() and not keyword.iskeyword(name):
         return name
     return "item"
 
@@ -289,14 +308,14 @@ def _row_of(shape: Shape) -> str:
 def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
     """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
     loops: list[str] = []
-    while len(loops) < _MOST_LOOPS:
-        needed = [item.name for item in shape.positional if item.is_required]
+    while len(loops) < _MAX_LOOPS:
+        needed = [parameter.name for parameter in shape.positional if parameter.is_required]
         if all(name in known for name in needed):
             return [f"for {_row_of(shape)} in {shape.tool}({', '.join(known[name] for name in needed)}):", *loops]
-        found = [item for item in shapes.sources(shape) if _reads_list(item[1])]
-        if len(needed) != 1 or not found:
+        source = next((source for source in shapes.sources(shape) if _reads_list(source[1])), None)
+        if len(needed) != 1 or source is None:
             break
-        _, source, own = found[0]
-        loops.insert(0, f"for {_row_of(shape)} in {shape.tool}({item_text(_row_of(source), own)}):")
-        shape = source
+        _, source_shape, key = source
+        loops.insert(0, f"for {_row_of(shape)} in {shape.tool}({item_text(_row_of(source_shape), key)}):")
+        shape = source_shape
     return []

@@ -260,7 +260,7 @@ class Runtime:
         if not issubclass(type(error), NameError) or self._names_tool(text) or self._tools.made:
             return ""
         try:
-            return proposal(self._mistakes(tree, text), text, self._shapes(), self._namespace)
+            return proposal(self._mistakes(tree, text), text, self._shapes(), self._namespace) or ""
         except BaseException:  # noqa: BLE001 - the program may have changed what looking at it takes
             return ""
 
