@@ -74,7 +74,7 @@ def _span_starter() -> Callable[..., _Span] | None:
     tracer = trace.get_tracer("ez_ptc")
 
     def start(name: str, *, attributes: Attributes, is_client: bool) -> _Span:
-        kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
-        return tracer.start_span(name, kind=kind, attributes=attributes)
+        span_kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
+        return tracer.start_span(name, kind=span_kind, attributes=attributes)
 
     return start

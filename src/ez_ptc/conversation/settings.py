@@ -67,14 +67,14 @@ class Settings:
     def __repr__(self) -> str:
         # Contexts, approvers, listeners, options and providers may hold secrets.
         providers = [provider for provider in (self.provider, *self.fallback) if provider is not None]
-        shown = {
+        fields_shown = {
             "providers": [name if isinstance(name, str) else type(name).__name__ for name in providers],
             "model": self.model,
             "tools": [tool.name for tool in self.tools],
             "toolkit": [tool.name for tool in self.toolkit or ()],
             "limits": self.limits,
         }
-        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items() if value)})"
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in fields_shown.items() if value)})"
 
     @property
     def has_program_tool(self) -> bool:

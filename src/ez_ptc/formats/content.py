@@ -219,17 +219,17 @@ class _Encoder:
         self._text_left = MAX_TEXT
 
     def value(self, value: Any, depth: int) -> Any:  # noqa: ANN401 - any value, and any JSON
-        kind = cast("type[object]", type(value))
-        if kind is str:
+        cls = cast("type[object]", type(value))
+        if cls is str:
             self._spend_text(len(value))
             return value if value.isascii() else without_surrogates(value)
-        if value is None or kind is bool:
+        if value is None or cls is bool:
             return value
-        if kind is int or kind is float:
+        if cls is int or cls is float:
             return self._number(value)
-        if kind is dict:
+        if cls is dict:
             return self._object(value, depth)
-        if kind in _ARRAYS:
+        if cls in _ARRAYS:
             return self._array(value, depth)
         return self._other(value, depth)
 

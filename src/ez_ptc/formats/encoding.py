@@ -92,13 +92,13 @@ def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashabl
 
     A key whose plain form exists already gets the name of its plain type added. Text keeps its own form.
     """
-    taken: set[Hashable] = {key for key in items if type(key) is str and plain(key) == key}
+    used_keys: set[Hashable] = {key for key in items if type(key) is str and plain(key) == key}
     distinct: dict[Hashable, object] = {}
     for key, value in items.items():
         name = plain(key)
         if type(key) is not str or name != key:
-            name = _free_name(name, type(plain_value(key)).__name__, taken)
-        taken.add(name)
+            name = _free_name(name, type(plain_value(key)).__name__, used_keys)
+        used_keys.add(name)
         distinct[name] = value
     return distinct
 
@@ -113,18 +113,18 @@ def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
 
 
 def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
-    kind = cast("type[object]", type(value))
+    cls = cast("type[object]", type(value))
     if (special := of_special(value, most)) is not UNKNOWN:
         return special
-    if (record := _record(value, kind, most)) is not None:
+    if (record := _record(value, cls, most)) is not None:
         return record
-    if kind is range:
+    if cls is range:
         is_short = abs(value.stop - value.start) // abs(value.step) < most
         return list(value) if is_short else str(value)
-    if kind is complex or (plain := of_base(value, most)) is UNKNOWN:
+    if cls is complex or (plain := of_base(value, most)) is UNKNOWN:
         from pydantic_core import to_jsonable_python
 
-        if issubclass(kind, type | Iterator):
+        if issubclass(cls, type | Iterator):
             return object_text(value)
         return to_jsonable_python(value, fallback=object_text)
     return plain
@@ -197,12 +197,12 @@ class _Measure:
 
 
 def _items(value: object) -> Sequence[object]:
-    kind = type(value)
-    if kind is dict:
+    cls = type(value)
+    if cls is dict:
         return [*cast("dict[object, object]", value).values()]
-    if kind in _CONTAINERS:
+    if cls in _CONTAINERS:
         return [*cast("Iterable[object]", value)]
-    if hasattr(kind, "__pydantic_serializer__") or hasattr(kind, "__dataclass_fields__"):
+    if hasattr(cls, "__pydantic_serializer__") or hasattr(cls, "__dataclass_fields__"):
         fields: dict[str, object] = getattr(value, "__dict__", {})
         extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
         return [*fields.values(), *extra.values()]

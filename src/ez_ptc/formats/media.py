@@ -82,8 +82,8 @@ def content_of_result(
     for part in parts:
         if isinstance(part, TextMessage) and not part.text.strip():
             continue  # Anthropic rejects empty texts
-        made = media(part) if isinstance(part, MediaMessage) else text(part.text)
-        content.append(text(_omission_text(made)) if isinstance(made, Unsupported) else made)
+        converted = media(part) if isinstance(part, MediaMessage) else text(part.text)
+        content.append(text(_omission_text(converted)) if isinstance(converted, Unsupported) else converted)
     return content
 
 
@@ -106,11 +106,11 @@ def part_text(media: MediaMessage) -> str:
 
 def type_and_size(media: MediaMessage) -> str:
     """Return the type and size of media, or its type and URL."""
-    kind = safe_line(media.media_type)
+    media_type = safe_line(media.media_type)
     if media.data is not None:
-        return f"{kind}, {len(media.data):,} bytes"
+        return f"{media_type}, {len(media.data):,} bytes"
     url = media.url or ""
-    return f"{kind}, {safe_repr(url[: url.find(',') + 1] if url.startswith('data:') else url)}"
+    return f"{media_type}, {safe_repr(url[: url.find(',') + 1] if url.startswith('data:') else url)}"
 
 
 def base64_of(data: bytes) -> str:
@@ -125,15 +125,15 @@ def inline_data(media: MediaMessage) -> tuple[str, str] | None:
     """
     if media.data is not None:
         return media.media_type, base64_of(media.data)
-    found = _DATA_URL.fullmatch(media.url or "")
-    if found is None:
+    match = _DATA_URL.fullmatch(media.url or "")
+    if match is None:
         return None
     try:
-        base64.b64decode(found["data"], validate=True)
+        base64.b64decode(match["data"], validate=True)
     except ValueError:  # includes non-ASCII text
-        message = f"the address data:{safe_line(found['media_type'])};base64,… has no base64 in it: give the bytes"
+        message = f"the address data:{safe_line(match['media_type'])};base64,… has no base64 in it: give the bytes"
         raise ProviderError(message) from None
-    return found["media_type"], found["data"]
+    return match["media_type"], match["data"]
 
 
 def data_url(media: MediaMessage) -> str:
@@ -145,8 +145,8 @@ def data_url(media: MediaMessage) -> str:
 
 def file_name(document: DocumentMessage) -> str:
     """Return the file name of a document, for a provider that requires one."""
-    kind = document.media_type.rpartition("/")[2]
-    return document.name or f"document.{_SUFFIXES.get(kind, kind)}"
+    subtype = document.media_type.rpartition("/")[2]
+    return document.name or f"document.{_SUFFIXES.get(subtype, subtype)}"
 
 
 def _omission_text(unsupported: Unsupported) -> str:

@@ -36,15 +36,15 @@ def check_order(entries: Iterable[Entry]) -> None:
     waiting: dict[str, str] = {}
     is_asked = False
     for number, entry in enumerate(entries):
-        where = f"entry {number}"
+        position = f"entry {number}"
         if isinstance(entry, ToolResultMessage):
             if waiting.pop(entry.tool_call_id, None) is None:
                 called = safe_repr(entry.tool_call_id)
-                _refuse(f"{where} is the result of a call {called} that the answer before does not ask for")
+                _refuse(f"{position} is the result of a call {called} that the answer before does not ask for")
             continue
         if waiting:
-            _refuse(f"{where} comes before the results of {_list_calls(waiting)}")
-        waiting = _calls_of(entry, where)
+            _refuse(f"{position} comes before the results of {_list_calls(waiting)}")
+        waiting = _calls_of(entry, position)
         is_asked = is_asked or (isinstance(entry, Message) and entry.role is MessageRole.USER)
     if waiting:
         _refuse(f"it ends before the results of {_list_calls(waiting)}")

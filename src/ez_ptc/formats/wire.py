@@ -146,8 +146,8 @@ class TextPieces:
         """Return the text that is complete after these pieces."""
         text = "".join((self._half, *pieces))
         self._half = text[-1:] if is_cut(text) else ""
-        if whole := text.removesuffix(self._half):
-            return [TextDelta(encodable_text(whole))]
+        if complete := text.removesuffix(self._half):
+            return [TextDelta(encodable_text(complete))]
         return []
 
     def end(self) -> list[TextDelta]:

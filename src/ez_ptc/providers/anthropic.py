@@ -167,15 +167,15 @@ class _Connection:
     def _read(self, event: ServerSentEvent) -> object:
         read = parse(event.data)
         if event.event == "error":
-            what = f"{self._address} broke off its answer"
-            raise _of(what, read)
+            summary = f"{self._address} broke off its answer"
+            raise _of(summary, read)
         return read
 
     def _check_kind(self, response: Response) -> None:
-        kind = response.headers.get("content-type", "")
-        if not kind.startswith(EVENT_STREAM):
-            said = one_line(kind) or "nothing"
-            message = f"{self._address} answered with {said} instead of events: is it its API's address?"
+        content_type = response.headers.get("content-type", "")
+        if not content_type.startswith(EVENT_STREAM):
+            text = one_line(content_type) or "nothing"
+            message = f"{self._address} answered with {text} instead of events: is it its API's address?"
             raise ProviderError(message)
 
     @contextmanager
@@ -187,15 +187,15 @@ class _Connection:
         try:
             yield
         except anthropic.APIStatusError as error:
-            what = f"{self._address} answered {error.status_code}"
-            raise _of(what, error.body, error.response) from error
+            summary = f"{self._address} answered {error.status_code}"
+            raise _of(summary, error.body, error.response) from error
         except (TimeoutError, anthropic.APITimeoutError, httpx2.TimeoutException) as error:
             message = f"{self._address} took longer than {self._timeout:g} s: ask again, or raise the timeout"
             raise ConnectionFailedError(message) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             reason = error.__cause__ or error
-            said = one_line(str(reason) or type(reason).__name__)
-            message = f"{self._address} cannot be reached, or broke off: {said}; is that its address?"
+            text = one_line(str(reason) or type(reason).__name__)
+            message = f"{self._address} cannot be reached, or broke off: {text}; is that its address?"
             raise ConnectionFailedError(message) from error
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder's own errors
             message = f"{self._address} gave no usable answer: {one_line(str(error))}; is it the address of its API?"
@@ -227,10 +227,10 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
     """Return the error that the provider describes in `body`, with its message."""
     status = None if response is None else response.status_code
     problem = _fields(_fields(body).get("error"))
-    kind, said = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)
-    message = ": ".join([what, *([one_line(kind)] if kind else []), one_line(said)])
+    error_type, text = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)
+    message = ": ".join([what, *([one_line(error_type)] if error_type else []), one_line(text)])
     retry_after = None if response is None else _seconds(response)
-    return error_for_status(message, _STATUSES.get(kind, status), key_variable=_KEY, retry_after=retry_after)
+    return error_for_status(message, _STATUSES.get(error_type, status), key_variable=_KEY, retry_after=retry_after)
 
 
 def _fields(value: object) -> Mapping[str, object]:

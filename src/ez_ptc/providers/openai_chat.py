@@ -58,12 +58,12 @@ class OpenAIChatProvider:
 
 def list_models(*, base_url: str | None = None, api_key: str | None = None) -> list[str]:
     """Return the names of a server's models. Raises as `Connection.answer` does."""
-    where = account(base_url, api_key, _TIMEOUT)
+    server = account(base_url, api_key, _TIMEOUT)
     from openai import OpenAI
 
     with (
-        errors_of(where),
-        OpenAI(base_url=where.address, api_key=where.key, timeout=where.timeout, max_retries=1) as client,
+        errors_of(server),
+        OpenAI(base_url=server.address, api_key=server.key, timeout=server.timeout, max_retries=1) as client,
     ):
         listed = read_body(parse(client.get("/models", cast_to=str)), "list of models")
     return [model.text("id") for model in listed.objects("data")]

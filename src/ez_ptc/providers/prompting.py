@@ -62,9 +62,9 @@ class PromptingProvider:
         check_order(prompt.entries)
         self._asked += 1
         number = self._asked + sum(isinstance(entry, Answer) for entry in prompt.entries)
-        said = self._prompting.prompt_with_tools(prompt.model, prompt, list(prompt.tools), **_options(prompt))
-        said = await said if isawaitable(said) else said
-        return answer_of(said, provider=self.name, model=prompt.model, number=number)
+        response = self._prompting.prompt_with_tools(prompt.model, prompt, list(prompt.tools), **_options(prompt))
+        response = await response if isawaitable(response) else response
+        return answer_of(response, provider=self.name, model=prompt.model, number=number)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Event]:
         """Yield the answer in one piece."""
@@ -83,8 +83,8 @@ def answer_of(said: object, *, provider: str, model: str, number: int) -> Answer
     if isinstance(said, Answer):
         return said
     is_single = isinstance(said, str) or not isinstance(said, Sequence)
-    parts: list[object] = [said] if is_single else list(cast("Sequence[object]", said))
-    messages = tuple(_message(part, f"call_{number}_{index}", provider) for index, part in enumerate(parts))
+    pieces: list[object] = [said] if is_single else list(cast("Sequence[object]", said))
+    messages = tuple(_message(piece, f"call_{number}_{index}", provider) for index, piece in enumerate(pieces))
     has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
     return Answer(messages=messages, stop_reason="tool_calls" if has_calls else "end", provider=provider, model=model)
 
@@ -104,11 +104,11 @@ def _message(part: object, identifier: str, provider: str) -> Message:
 
 def _options(prompt: Prompt) -> dict[str, Any]:
     """Return what the developer asked for, by name."""
-    own = {
+    settings = {
         "max_tokens": prompt.max_tokens,
         "temperature": prompt.temperature,
         "output_schema": prompt.output_schema,
         "tool_choice": None if prompt.tool_choice == "auto" else prompt.tool_choice,
         "strict": prompt.strict or None,
     }
-    return {name: value for name, value in own.items() if value is not None} | dict(prompt.options)
+    return {name: value for name, value in settings.items() if value is not None} | dict(prompt.options)

@@ -184,8 +184,8 @@ def _is_too_deep(frame: object) -> bool:
     level: list[object] = [frame]
     for _ in range(_MAX_DEPTH):
         dicts = cast("list[dict[object, object]]", [item for item in level if type(item) is dict])
-        others = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
-        below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *others, *dicts)
+        sequences = cast("list[Iterable[object]]", [item for item in level if type(item) is not dict])
+        below = chain(chain.from_iterable(map(dict[object, object].values, dicts)), *sequences, *dicts)
         level = [item for item in below if type(item) in _CONTAINERS]
         if not level:
             return False
@@ -207,12 +207,12 @@ def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
         raise ProtocolError(message)
     if isinstance(frame, dict):
         fields = cast("dict[str, object]", frame)
-        kind = fields.get("t")
-        if kind == "call":
+        frame_type = fields.get("t")
+        if frame_type == "call":
             return _parse_call(fields)
-        if kind == "output":
+        if frame_type == "output":
             return _parse_output(fields)
-        if kind == "done":
+        if frame_type == "done":
             return _parse_done(fields)
     message = "a frame of unknown kind"
     raise ProtocolError(message)

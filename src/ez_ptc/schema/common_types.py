@@ -32,8 +32,8 @@ def plain_type(annotation: object) -> PlainType | None:
     Common types are `str`, `int`, `float`, `bool`, a list of these, and each of them or None.
     """
     if isinstance(annotation, type) and not isinstance(annotation, GenericAlias):
-        found = _PLAIN.get(annotation)
-        return found and PlainType(found.core, dict(found.described))
+        type_ = _PLAIN.get(annotation)
+        return type_ and PlainType(type_.core, dict(type_.described))
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is list and arguments:
         inner = plain_type(arguments[0])

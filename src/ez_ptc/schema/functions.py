@@ -97,9 +97,9 @@ class _Input:
         if isinstance(default, FieldInfo):  # FastAPI's style: limit: int = Field(5, ge=1)
             annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
-        elif default is not LEFT_OUT and (own := [info for info in infos if not info.is_required()]):
+        elif default is not LEFT_OUT and (required_infos := [info for info in infos if not info.is_required()]):
             if default is EMPTY:
-                parameter = replace(parameter, default=_field_default(own[-1]))
+                parameter = replace(parameter, default=_field_default(required_infos[-1]))
             else:  # the function's default overrides one in the annotation
                 annotation = Annotated[cast("Any", annotation), ModelField(default=default)]
                 parameter = replace(parameter, annotation=annotation)
@@ -174,30 +174,30 @@ class _Described:
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
         twin = substitute_maker(namespace)
-        others = {value.name: value.entry(twin) for value in inputs if value.plain is None}
-        if not others:
+        entries = {value.name: value.entry(twin) for value in inputs if value.plain is None}
+        if not entries:
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
-        adapter = record_adapter(tool, others, namespace)
+        adapter = record_adapter(tool, entries, namespace)
         core = adapter.core_schema
         record: Any = core["schema"] if core["type"] == "definitions" else core
         if "fields" not in record:
             message = "Self is the class of a method, and there is none here"
             raise TypeError(message)
         record = {**record, "fields": _core_fields(inputs, record["fields"])}
-        whole: Any = {**core, "schema": record} if core["type"] == "definitions" else record
+        root: Any = {**core, "schema": record} if core["type"] == "definitions" else record
         schema = json_schema(adapter)
         if "$defs" not in schema:
-            return cls(inputs, whole, schema)
+            return cls(inputs, root, schema)
         named = frozenset(name for name, item in schema["properties"].items() if "'$ref'" in str(item))
-        return cls(inputs, whole, inline_single_uses(schema), named)
+        return cls(inputs, root, inline_single_uses(schema), named)
 
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of all parameters."""
-        others: Mapping[str, Any] = self.schema.get("properties", {})
+        properties: Mapping[str, Any] = self.schema.get("properties", {})
         required = [value.name for value in self.inputs if not value.has_default]
         parameters: dict[str, Any] = {
             "type": "object",
-            "properties": {value.name: value.describe(others) for value in self.inputs},
+            "properties": {value.name: value.describe(properties) for value in self.inputs},
         }
         if required:
             parameters["required"] = required
@@ -266,5 +266,5 @@ def _field_default(info: FieldInfo) -> object:
 def _takes_many(schema: Mapping[str, Any]) -> bool:
     if "anyOf" in schema:
         return any(map(_takes_many, schema["anyOf"]))
-    kind = schema.get("type")
-    return kind == "array" or (kind is None and not schema.keys() & {"$ref", "enum"})
+    type_ = schema.get("type")
+    return type_ == "array" or (type_ is None and not schema.keys() & {"$ref", "enum"})

@@ -182,10 +182,10 @@ def _without_null(schema: JsonSchemaValue) -> JsonSchemaValue:
     branches = [branch for branch in schema.get("anyOf", ()) if branch != _NULL]
     if not branches:
         return schema
-    others = {key: value for key, value in schema.items() if key != "anyOf"}
+    siblings = {key: value for key, value in schema.items() if key != "anyOf"}
     if len(branches) == 1 and isinstance(branches[0], dict):
-        return _without_null({**branches[0], **others})
-    return {**others, "anyOf": branches}
+        return _without_null({**branches[0], **siblings})
+    return {**siblings, "anyOf": branches}
 
 
 def _array_form(form: JsonSchemaValue) -> JsonSchemaValue:

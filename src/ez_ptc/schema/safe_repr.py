@@ -68,19 +68,19 @@ def _visible(character: str) -> str:
 
 
 def _repr(value: object, depth: int) -> str:
-    kind = type(value)
-    if kind in _BRACKETS:
-        opening, closing = _BRACKETS[kind]
+    cls = type(value)
+    if cls in _BRACKETS:
+        opening, closing = _BRACKETS[cls]
         return opening + _items(cast("list[object]", value), depth) + closing
-    if kind is dict:
+    if cls is dict:
         return "{" + _pairs(cast("dict[object, object]", value), depth) + "}"
-    if kind is str or kind is bytes:
+    if cls is str or cls is bytes:
         return repr(cast("str", value)[: _WIDTH + 1])
-    if kind is int and cast("int", value).bit_length() > _BITS:
+    if cls is int and cast("int", value).bit_length() > _BITS:
         return f"<an int of {cast('int', value).bit_length()} bits>"
-    if value is None or kind in (bool, int, float, complex):
+    if value is None or cls in (bool, int, float, complex):
         return repr(value)
-    return f"<{_cut(kind.__name__)}>"
+    return f"<{_cut(cls.__name__)}>"
 
 
 def _items(values: list[object], depth: int) -> str:

@@ -51,8 +51,8 @@ def _is_open(part: object) -> bool:
         return False
     schema = cast("Mapping[str, object]", part)
     if isinstance(properties := schema.get("properties"), Mapping):
-        others = schema.get("additionalProperties", False) is not False or "patternProperties" in schema
-        if others or any(map(_is_cut, cast("_Schema", properties))):
+        is_extensible = schema.get("additionalProperties", False) is not False or "patternProperties" in schema
+        if is_extensible or any(map(_is_cut, cast("_Schema", properties))):
             return True
     return any(map(_is_open, schema.values()))
 
@@ -81,15 +81,15 @@ class _Writer:
         return self._plain(schema)
 
     def _plain(self, schema: _Schema) -> str:
-        kind = schema.get("type")
-        if kind == "object" or (kind is None and "properties" in schema):
+        type_ = schema.get("type")
+        if type_ == "object" or (type_ is None and "properties" in schema):
             return self._object(schema)
-        if kind == "array":
+        if type_ == "array":
             return self._array(schema)
-        if kind == "string":
+        if type_ == "string":
             return _string(schema)
-        if isinstance(kind, str):
-            return _PRIMITIVES.get(kind, "Any")
+        if isinstance(type_, str):
+            return _PRIMITIVES.get(type_, "Any")
         return "Any"
 
     def _object(self, schema: _Schema) -> str:

@@ -243,11 +243,11 @@ def _key_text(key: object) -> str:
 def _enumeration(values: list[object]) -> JsonSchemaValue:
     # An Enum member may have several names, and is listed with each.
     kinds = {_KINDS.get(type(value)) for value in values}
-    kind = kinds.pop() if len(kinds) == 1 else None
+    type_ = kinds.pop() if len(kinds) == 1 else None
     unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
-    if kind is None:
+    if type_ is None:
         return {"enum": unique}
-    return {"type": kind, "enum": unique}
+    return {"type": type_, "enum": unique}
 
 
 def _pair(value: object) -> tuple[type, object]:

@@ -61,8 +61,8 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
     rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))] if comparisons else []
     for compared in comparisons:
         having = [row for row in rows if compared.key in row]
-        found = [row[compared.key] for row in having]
-        if found and all(_is_plain(value) and value != compared.literal for value in found):
+        values = [row[compared.key] for row in having]
+        if values and all(_is_plain(value) and value != compared.literal for value in values):
             return _explain(code, compared, having)
     return None
 
@@ -75,12 +75,12 @@ def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]
         written = literal_text(value) if isinstance(value, str) else repr(value)
         if _alike(value, literal) and len(written) <= _MAX_LITERAL:
             return Unmet(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
-    for other in rows[0]:
-        if _is_name(other) and any(_is_same(row.get(other), literal) for row in rows):
-            return Unmet(f"{never}, but {quoted(other)} is", _replace(code, compared.key_at, other))
-    shown = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
-    more = ", …" if len(shown) > _MOST_VALUES else ""
-    return Unmet(f"{never}; it is {', '.join(shown[:_MOST_VALUES])}{more}" if shown else never, "")
+    for similar_key in rows[0]:
+        if _is_name(similar_key) and any(_is_same(row.get(similar_key), literal) for row in rows):
+            return Unmet(f"{never}, but {quoted(similar_key)} is", _replace(code, compared.key_at, similar_key))
+    quoted_values = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
+    more = ", …" if len(quoted_values) > _MOST_VALUES else ""
+    return Unmet(f"{never}; it is {', '.join(quoted_values[:_MOST_VALUES])}{more}" if quoted_values else never, "")
 
 
 def _comparisons(code: str) -> Iterator[_Compared]:
@@ -89,10 +89,10 @@ def _comparisons(code: str) -> Iterator[_Compared]:
         line = code[code.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
         if _NOT_ALONE.search(line):
             continue
-        given: re.Match[str] | None = match if match["with"][0] in "\"'0123456789" else named.get(match["with"])
-        if given is not None:
+        literal_match: re.Match[str] | None = match if match["with"][0] in "\"'0123456789" else named.get(match["with"])
+        if literal_match is not None:
             key = "key" if match["key"] else "attribute"
-            yield _Compared(match[key], _value(given["with"]), match.span(key), given.span("with"))
+            yield _Compared(match[key], _value(literal_match["with"]), match.span(key), literal_match.span("with"))
 
 
 def _value(text: str) -> str | int:

@@ -110,24 +110,24 @@ def _closes(found: re.Match[str], fence: str) -> bool:
 
 def _closing(text: str, start: int, fence: str) -> tuple[int, int] | None:
     """Return the span of the first line that starts or ends with a long enough fence."""
-    for found in _CLOSING.finditer(text, start):
-        if _closes(found, fence):
-            return found.end() - len(found[0].lstrip()), found.end()
+    for match in _CLOSING.finditer(text, start):
+        if _closes(match, fence):
+            return match.end() - len(match[0].lstrip()), match.end()
     return None
 
 
 def _closing_of_python(text: str, start: int, fence: str) -> tuple[int, int] | None:
     """Return the span of the first long enough fence outside strings and comments."""
     position = start
-    while found := _TOKEN.search(text, position):
-        position = found.end()
-        if quote := found["quote"]:
+    while match := _TOKEN.search(text, position):
+        position = match.end()
+        if quote := match["quote"]:
             ends = (end.end() for end in _QUOTES[quote].finditer(text, position) if end[0] == quote)
             position = next(ends, -1)
             if position < 0:  # an unclosed string, so the plain rule applies
                 return _closing(text, start, fence)
-        elif _closes(found, fence):
-            return found.end() - len(found[0].lstrip()), found.end()
+        elif _closes(match, fence):
+            return match.end() - len(match[0].lstrip()), match.end()
     return None
 
 

@@ -263,14 +263,14 @@ class PromptWriter:
         if self.error_hint is None and details.endswith("\n```"):
             # It ends with a program to copy, which small models do less often after more words. No foreign line begins
             # with a fence.
-            parts = [f"ERROR: {details}"]
+            paragraphs = [f"ERROR: {details}"]
         else:
-            parts = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
+            paragraphs = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
         printed = result.output.strip()
         if printed:
-            shown = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
-            parts.append(f"Printed before the error:\n{indent(shown, '    ')}")
-        return "\n\n".join(parts)
+            excerpt = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
+            paragraphs.append(f"Printed before the error:\n{indent(excerpt, '    ')}")
+        return "\n\n".join(paragraphs)
 
 
 def _nothing(code: str) -> str:

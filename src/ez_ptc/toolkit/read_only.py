@@ -64,9 +64,9 @@ def seems_to_read(tool: Tool[..., Any]) -> bool:
     if tool.read_only is not None:
         return tool.read_only
     words = tool.name.split("_") if tool.name.islower() else [word.lower() for word in _WORD.findall(tool.name)]
-    verb, *others = words or [""]
-    if not _CHANGING.isdisjoint(others):
+    verb, *nouns = words or [""]
+    if not _CHANGING.isdisjoint(nouns):
         return False
     if verb in _SHOWING:
-        return tool.return_schema is not None and _SHOWN.isdisjoint(word.removesuffix("s") for word in others)
+        return tool.return_schema is not None and _SHOWN.isdisjoint(word.removesuffix("s") for word in nouns)
     return verb in _READING

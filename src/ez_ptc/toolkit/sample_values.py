@@ -102,18 +102,20 @@ def _value(name: str, schema: _Schema, root: _Schema, depth: int) -> object:
         if _is_short(documented, _DEPTH):
             return documented
     kinds = _list(schema.get("type")) or [schema.get("type", "string")]
-    kind = next((item for item in kinds if isinstance(item, str) and item != "null"), None)
-    if kind == "string":
+    type_ = next((item for item in kinds if isinstance(item, str) and item != "null"), None)
+    if type_ == "string":
         text = _string(name, schema, about)
         return text.encode() if schema.get("contentEncoding") == "base64" else text
-    if kind == "array":
+    if type_ == "array":
         return _array(name, schema, root, depth)
-    if kind == "object":
-        parts = mapping(schema.get("properties") if depth else None)
-        wanted = _list(schema.get("required")) or parts  # only required properties; this also ends recursive types
-        kept = [(key, part) for key, part in parts.items() if key in wanted and is_plain(key)][:_MAX_PARTS]
-        return {key: _value(key, mapping(part), root, depth - 1) for key, part in kept}
-    return _number(schema, _NUMBERS[kind]) if kind in _NUMBERS else True if kind == "boolean" else None
+    if type_ == "object":
+        properties = mapping(schema.get("properties") if depth else None)
+        wanted = _list(schema.get("required")) or properties  # only required properties; this also ends recursive types
+        kept = [
+            (key, property_schema) for key, property_schema in properties.items() if key in wanted and is_plain(key)
+        ][:_MAX_PARTS]
+        return {key: _value(key, mapping(property_schema), root, depth - 1) for key, property_schema in kept}
+    return _number(schema, _NUMBERS[type_]) if type_ in _NUMBERS else True if type_ == "boolean" else None
 
 
 def _is_short(value: object, depth: int) -> bool:
@@ -126,8 +128,8 @@ def _is_short(value: object, depth: int) -> bool:
         pairs = cast("dict[object, object]", value)
         value = [*pairs, *pairs.values()]
     if isinstance(value, list):
-        parts = cast("list[object]", value)
-        return depth > 0 and len(parts) <= _MAX_PARTS and all(_is_short(part, depth - 1) for part in parts)
+        items = cast("list[object]", value)
+        return depth > 0 and len(items) <= _MAX_PARTS and all(_is_short(item, depth - 1) for item in items)
     return value is None
 
 
@@ -136,7 +138,7 @@ def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object
     if not depth or schema.get("maxItems") == 0:
         return []
     if places:
-        return [_value(name, mapping(place), root, depth - 1) for place in places]
+        return [_value(name, mapping(item_schema), root, depth - 1) for item_schema in places]
     least = schema.get("minItems")
     item = _value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)
     return [item] * (least if isinstance(least, int) and 0 < least <= _MOST_ITEMS else 1)

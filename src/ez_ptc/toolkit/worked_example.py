@@ -48,8 +48,8 @@ class _Shape:
     def nested(self) -> Iterator[tuple[str, _Schema]]:
         """Yield the keys with lists of records, and the schemas of these records."""
         for key, schema in self.keys.items():
-            part = resolve(mapping(schema), self.root)
-            inside = mapping(resolve(mapping(part.get("items")), self.root).get("properties"))
+            item_schema = resolve(mapping(schema), self.root)
+            inside = mapping(resolve(mapping(item_schema.get("items")), self.root).get("properties"))
             if inside:
                 yield key, inside
 
@@ -87,7 +87,7 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     innermost loop, instead of collecting a list, led small models to the most working programs. Without shapes, it
     prints one tool's result.
     """
-    taken = {tool.name for tool in tools}
+    tool_names = {tool.name for tool in tools}
     tools = [tool for tool in demonstrable(tools) if _can_be_written(tool)]
     if not tools:
         return None
@@ -97,15 +97,15 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
     # A list that needs no id can begin a program.
     lists = sorted((shape for shape in shapes if shape.is_list), key=lambda shape: shape.argument.endswith(_REFERENCES))
     for rows in lists:
-        joins = [join for other in shapes for join in _joins(rows, other, taken)]
+        joins = [join for second in shapes for join in _joins(rows, second, tool_names)]
         if joins:
             return max(joins, key=lambda join: join.count("for "))
     if lists:
-        return _loop(lists[0], taken)
+        return _loop(lists[0], tool_names)
     if shapes:
-        name = _free(shapes[0].noun, taken)
+        name = _free(shapes[0].noun, tool_names)
         return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
-    name = _free(tools[0].name.partition("_")[2], taken)
+    name = _free(tools[0].name.partition("_")[2], tool_names)
     return f"{name} = {_call(tools[0])}\nprint({name})"
 
 
@@ -137,14 +137,14 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
         if key is not None:
             inner = _free(_singular(key), taken | {many, row})
             lines.append(f"for {inner} in {_item(row, key)}:")
-        found = _free(other.noun, taken | {many, row, inner})
+        variable = _free(other.noun, taken | {many, row, inner})
         spelling = other.tool.spellings.get(other.argument, other.argument)
         by_name = "" if other.argument in other.tool.positional_names else f"{spelling}="
-        lines.append(f"{found} = {other.tool.name}({by_name}{_item(inner, reference)})")
-        last = found
+        lines.append(f"{variable} = {other.tool.name}({by_name}{_item(inner, reference)})")
+        last = variable
         if other.is_list:
-            last = _free(_singular(other.noun), taken | {many, row, inner, found})
-            lines.append(f"for {last} in {found}:")
+            last = _free(_singular(other.noun), taken | {many, row, inner, variable})
+            lines.append(f"for {last} in {variable}:")
         yield _nest_loops(*lines, f"print({rows.telling(row, which=True)}, {other.telling(last)})")
 
 

@@ -94,8 +94,8 @@ def _value(root: ast.expr) -> _Number:
 
 def _literal(node: ast.expr) -> _Number:
     if not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
-        part = node.op if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp) else node
-        _refuse(f"{_NAMED.get(type(part), type(part).__name__)} cannot be worked out: {_USE}")
+        operator_node = node.op if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp) else node
+        _refuse(f"{_NAMED.get(type(operator_node), type(operator_node).__name__)} cannot be worked out: {_USE}")
     return cast("_Number", node.value)
 
 

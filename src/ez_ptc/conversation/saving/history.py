@@ -195,8 +195,8 @@ class History:
             escape = str.maketrans({"!": "!!", "%": "!%", "_": "!_"})
             patterns = [f"%{word.translate(escape)}%" for word in words]
             by_entry = f"SELECT conversation FROM entries WHERE {prefilter}{_all_like('searched', patterns)}"  # noqa: S608 - values are bound
-            where = f" WHERE id IN ({by_entry}) OR ({_all_like('searched_title', patterns)})"
-            return _records(database, where, (*values, *patterns, *patterns), limit)
+            condition = f" WHERE id IN ({by_entry}) OR ({_all_like('searched_title', patterns)})"
+            return _records(database, condition, (*values, *patterns, *patterns), limit)
 
     def delete(self, id: str) -> None:  # noqa: A002 - what callers call it
         """Delete a conversation. Raises KeyError for an unknown id."""

@@ -110,4 +110,4 @@ def json_type(value: object) -> str | None:
     if value is None:
         return "null"
     kinds: Mapping[type, str] = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
+    return next((name for cls, name in kinds.items() if isinstance(value, cls)), None)

@@ -21,9 +21,9 @@ _ENUM_CHARACTERS: Final = 15_000
 
 def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> None:
     """Raise `SchemaError`, naming the limit, for a strict schema that is too large or illegally recursive."""
-    parts = list(_parts(schema))
-    names = [name for item in parts for name in item.get("properties", {})]
-    enums: list[list[object]] = [item["enum"] for item in parts if "enum" in item]
+    subschemas = list(_parts(schema))
+    names = [name for item in subschemas for name in item.get("properties", {})]
+    enums: list[list[object]] = [item["enum"] for item in subschemas if "enum" in item]
     values = [value for enum in enums for value in enum]
     texts = [*names, *schema.get("$defs", {}), *(str(value) for value in values)]
     _at_most(tool, len(names), _PROPERTIES, "properties")
@@ -37,10 +37,10 @@ def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> No
 
 def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional: int) -> None:
     """Raise `SchemaError` for a strict schema with more unions or optional properties than a provider accepts."""
-    parts = list(_parts(schema))
-    left = sum(len(item["properties"]) - len(item["required"]) for item in parts if "properties" in item)
-    _at_most(tool, sum("anyOf" in item for item in parts), unions, "parameters that may be of several types")
-    _at_most(tool, left, optional, "optional parameters")
+    subschemas = list(_parts(schema))
+    optional_count = sum(len(item["properties"]) - len(item["required"]) for item in subschemas if "properties" in item)
+    _at_most(tool, sum("anyOf" in item for item in subschemas), unions, "parameters that may be of several types")
+    _at_most(tool, optional_count, optional, "optional parameters")
 
 
 def unions(schema: Mapping[str, Any]) -> int:
@@ -68,9 +68,9 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[Schema]:
 def _parts(schema: Mapping[str, Any]) -> Iterator[Schema]:
     waiting: list[Schema] = [cast("Schema", schema), *schema.get("$defs", {}).values()]
     while waiting:
-        part = waiting.pop()
-        yield part
-        waiting.extend(_inner(part))
+        subschema = waiting.pop()
+        yield subschema
+        waiting.extend(_inner(subschema))
 
 
 class _Levels:

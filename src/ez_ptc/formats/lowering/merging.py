@@ -23,13 +23,13 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
     """
     seen = set() if seen is None else seen
     flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
-    parts: list[Schema] = [*schema.get("allOf", ())]
+    schemas: list[Schema] = [*schema.get("allOf", ())]
     name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else None
     if name is not None and name not in seen:
         seen.add(name)
-        parts.insert(0, definitions[name])
-    for part in parts:
-        flat = merge(flat, flatten(part, definitions, seen))
+        schemas.insert(0, definitions[name])
+    for subschema in schemas:
+        flat = merge(flat, flatten(subschema, definitions, seen))
     return flat
 
 
@@ -52,8 +52,8 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:
     """Return the types a schema lists itself."""
-    kind: str | list[str] = schema.get("type", [])
-    return [kind] if isinstance(kind, str) else kind
+    declared: str | list[str] = schema.get("type", [])
+    return [declared] if isinstance(declared, str) else declared
 
 
 def _with_enum(*schemas: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -81,15 +81,15 @@ class _Writer:
             raise _CannotSayError
         target = self._plain.of(self._definitions[name], name)
         notes = {key: value for key, value in plain.items() if key != "$ref"}
-        whole = with_sentences({**target, **notes}, target.get("description", ""))
-        return self._convert(whole, (*inside, name))
+        inlined = with_sentences({**target, **notes}, target.get("description", ""))
+        return self._convert(inlined, (*inside, name))
 
     def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        made = [self._convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
-        nullable = len(made) < len(plain["anyOf"])
+        members = [self._convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
+        nullable = len(members) < len(plain["anyOf"])
         flat: list[Schema] = []
-        for item in made:
-            flat += [part for part in item.get("anyOf", [item]) if part not in flat]
+        for item in members:
+            flat += [alternative for alternative in item.get("anyOf", [item]) if alternative not in flat]
         if not flat:
             return _null(plain)
         first = _describe({**flat[0]}, plain, flat[0].get("description", ""))
@@ -102,24 +102,26 @@ class _Writer:
         return {"anyOf": branches}
 
     def _convert_typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        kind = plain["type"]
-        if kind == "null":
+        type_ = plain["type"]
+        if type_ == "null":
             return _null(plain)
-        made = _describe({"type": kind, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, "")
+        converted = _describe(
+            {"type": type_, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, ""
+        )
         if texts := _texts(plain):
-            made["enum"] = texts
-        if kind == "array":
-            made["items"] = self._convert(plain["items"], inside)
-        if kind == "object":
-            return {**made, **self._object(plain, inside)}
-        return made
+            converted["enum"] = texts
+        if type_ == "array":
+            converted["items"] = self._convert(plain["items"], inside)
+        if type_ == "object":
+            return {**converted, **self._object(plain, inside)}
+        return converted
 
     def _object(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
         properties: dict[str, Schema] = plain["properties"]
         if not properties:
             raise _CannotSayError
-        made = {name: self._convert(property_, inside) for name, property_ in properties.items()}
-        return {"properties": made, **({"required": plain["required"]} if plain["required"] else {})}
+        converted = {name: self._convert(property_, inside) for name, property_ in properties.items()}
+        return {"properties": converted, **({"required": plain["required"]} if plain["required"] else {})}
 
 
 def _takes(key: str, value: Any) -> bool:  # noqa: ANN401 - a keyword's value is any JSON

@@ -72,8 +72,8 @@ class Plain:
 
     def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
         """Return the name of a definition that would be inlined within itself, or too deeply, or None."""
-        found = written_out & inside if len(inside) < _DEEPEST else written_out
-        return min(found) if found else None
+        repeated = written_out & inside if len(inside) < _DEEPEST else written_out
+        return min(repeated) if repeated else None
 
     def _union(self, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         keyword = "anyOf" if "anyOf" in schema else "oneOf"
@@ -114,11 +114,13 @@ class Plain:
         prefix: list[Schema] = schema.get("prefixItems", [])
         if not prefix:
             return {**typed, "items": self.of(schema.get("items", {}), f"{path}[]", inside)}
-        each = [self.of(part, f"{path}[{at}]", inside) for at, part in enumerate(prefix)]
+        item_schemas = [self.of(part, f"{path}[{at}]", inside) for at, part in enumerate(prefix)]
         closed = "maxItems" in schema and schema["maxItems"] <= len(prefix)
         rest = [] if closed else [self.of(schema.get("items", {}), f"{path}[]", inside)]
-        order = ", ".join(_brief(part) for part in each)
-        return with_sentences({**typed, "items": _one_of_many([*each, *rest], {})}, f"The items in order: {order}.")
+        order = ", ".join(_brief(part) for part in item_schemas)
+        return with_sentences(
+            {**typed, "items": _one_of_many([*item_schemas, *rest], {})}, f"The items in order: {order}."
+        )
 
     def _object(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         properties: dict[str, Schema] = schema.get("properties", {})
@@ -161,9 +163,9 @@ def _types(schema: Schema) -> list[str]:
     values = _values(schema)
     listed = types_of(schema)
     if values is not None:
-        found = list(dict.fromkeys(kind for value in values if (kind := json_type(value))))
+        types = list(dict.fromkeys(kind for value in values if (kind := json_type(value))))
         if not listed:
-            return _without_integer(found)
+            return _without_integer(types)
         return [kind for kind in listed if any(_is_of(kind, value) for value in values)] or listed
     if listed:
         return _without_integer(listed)
@@ -182,8 +184,8 @@ def _values(schema: Mapping[str, Any]) -> list[object] | None:
 
 
 def _is_of(kind: str, value: object) -> bool:
-    found = json_type(value)
-    return found == kind or (kind == "number" and found == "integer")
+    type_ = json_type(value)
+    return type_ == kind or (kind == "number" and type_ == "integer")
 
 
 def _agree(base: Schema, branch: Schema) -> bool:
@@ -203,8 +205,8 @@ def _additional(schema: Schema) -> object:
 
 
 def _leftover(schema: Schema, keywords: frozenset[str]) -> list[str]:
-    found = {key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}}
-    return [sentences(found)] if found else []
+    leftover = {key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}}
+    return [sentences(leftover)] if leftover else []
 
 
 def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:

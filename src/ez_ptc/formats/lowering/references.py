@@ -45,11 +45,11 @@ class References:
         return self._waiting.popleft() if self._waiting else None
 
     def _target(self, ref: str, path: str) -> object:
-        target, seen = self._resolve(ref, path), {ref}
+        target, visited = self._resolve(ref, path), {ref}
         while (further := _only_reference(target)) is not None:
-            if further in seen:
+            if further in visited:
                 self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
-            seen.add(further)
+            visited.add(further)
             target = self._resolve(further, path)
         return target
 
@@ -60,10 +60,10 @@ class References:
             return self._identifier(f"#{fragment}", ref, path)
         for segment in fragment[1:].split("/") if fragment else ():
             keys = [_unescape(item) for item in (segment, _decode_percent(segment))]
-            found = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
-            if not found:
+            children = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
+            if not children:
                 self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")
-            start = found[0]
+            start = children[0]
         return start
 
     def _identifier(self, name: str, ref: str, path: str) -> object:
@@ -118,17 +118,17 @@ def _decode_percent(text: str) -> str:
 
 def _schemas_with_id(root: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     waiting: list[object] = [root]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
-        part = waiting.pop()
-        if id(part) in seen:
+        subschema = waiting.pop()
+        if id(subschema) in visited:
             continue
-        seen.add(id(part))
-        if isinstance(part, Mapping):
-            fields = cast("Mapping[str, object]", part)
+        visited.add(id(subschema))
+        if isinstance(subschema, Mapping):
+            fields = cast("Mapping[str, object]", subschema)
             for keyword, prefix in (("$anchor", "#"), ("$dynamicAnchor", "#"), ("$id", ""), ("id", "")):
                 if isinstance(name := fields.get(keyword), str):
                     yield prefix + name.removesuffix("#"), fields
             waiting.extend(fields.values())
-        elif isinstance(part, list):
-            waiting.extend(cast("list[object]", part))
+        elif isinstance(subschema, list):
+            waiting.extend(cast("list[object]", subschema))

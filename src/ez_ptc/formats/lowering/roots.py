@@ -64,7 +64,7 @@ def _merge_branches(tool: str, base: Schema, branches: Sequence[Schema], definit
         for name in objects[0].get("required", ())
         if all(name in object_schema.get("required", ()) for object_schema in objects)
     ]
-    one: Schema = {
+    merged: Schema = {
         "properties": {
             name: property_[0] if len(property_) == 1 else {"anyOf": property_}
             for name, property_ in properties.items()
@@ -72,24 +72,24 @@ def _merge_branches(tool: str, base: Schema, branches: Sequence[Schema], definit
         **({"required": required} if required else {}),
     }
     if all(object_schema.get("additionalProperties") is False for object_schema in objects):
-        one["additionalProperties"] = False
+        merged["additionalProperties"] = False
     sets = [safe_names(object_schema.get("required", ())) for object_schema in objects]
-    told = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
-    return with_sentences(merge(base, one), told)
+    note = f"Give one of these sets of arguments: {'; or '.join(sets)}." if len(set(sets)) > 1 and all(sets) else ""
+    return with_sentences(merge(base, merged), note)
 
 
 def _reachable(schema: Schema, definitions: Mapping[str, Schema]) -> dict[str, Schema]:
-    found: dict[str, Schema] = {}
+    reachable: dict[str, Schema] = {}
     waiting: list[object] = [schema]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, list):
-            waiting.extend(cast("list[object]", part))
-        elif isinstance(part, dict):
-            keywords = cast("Schema", part)
+        subschema = waiting.pop()
+        if isinstance(subschema, list):
+            waiting.extend(cast("list[object]", subschema))
+        elif isinstance(subschema, dict):
+            keywords = cast("Schema", subschema)
             waiting.extend(keywords.values())
             name = str(keywords.get("$ref", "")).removeprefix(PREFIX)
-            if name in definitions and name not in found:
-                found[name] = definitions[name]
+            if name in definitions and name not in reachable:
+                reachable[name] = definitions[name]
                 waiting.append(definitions[name])
-    return {name: definitions[name] for name in definitions if name in found}
+    return {name: definitions[name] for name in definitions if name in reachable}

@@ -124,20 +124,27 @@ class _Strict:
         return {**body, "$defs": written} if written else body
 
     def _convert(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
-        told = self._describe(plain)
+        description = self._describe(plain)
         if "$ref" in plain:
             self._referred[plain["$ref"].removeprefix(PREFIX)] = None
             alone = {"$ref": plain["$ref"]}
-            return _with_null(alone, told) if nullable else {"anyOf": [alone], **told} if told else alone
+            return (
+                _with_null(alone, description)
+                if nullable
+                else {"anyOf": [alone], **description}
+                if description
+                else alone
+            )
         if "anyOf" in plain:
-            return self._union(plain["anyOf"], told, path, nullable=nullable)
+            return self._union(plain["anyOf"], description, path, nullable=nullable)
         if "type" not in plain:
             self._refuse(path, _ANY_ITEMS if path.endswith("[]") else _ANY)
         if nullable and plain["type"] != "null":
             return _with_null(
-                self._convert_typed({key: item for key, item in plain.items() if key != "description"}, path), told
+                self._convert_typed({key: item for key, item in plain.items() if key != "description"}, path),
+                description,
             )
-        return {**self._convert_typed(plain, path), **told}
+        return {**self._convert_typed(plain, path), **description}
 
     def _union(self, branches: list[Schema], told: Schema, path: str, *, nullable: bool) -> Schema:
         made = [self._convert(branch, path) for branch in branches]
@@ -183,15 +190,15 @@ class _Strict:
             )
         required: list[str] = [*properties] if self._nullable else plain["required"]
         optional = {*required}.difference(plain["required"])
-        made = {
+        converted = {
             name: self._convert(property_, f"{path}.{name}" if path else name, nullable=name in optional)
             for name, property_ in properties.items()
         }
-        return {"properties": made, "required": required, "additionalProperties": False}
+        return {"properties": converted, "required": required, "additionalProperties": False}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        where = f"parameter {safe_repr(path)} is" if path else "its parameters are"
-        message = f"{self._tool}: {where} {problem}, or use strict=False"
+        subject = f"parameter {safe_repr(path)} is" if path else "its parameters are"
+        message = f"{self._tool}: {subject} {problem}, or use strict=False"
         raise SchemaError(message)
 
 

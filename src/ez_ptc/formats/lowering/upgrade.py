@@ -111,10 +111,10 @@ class _Upgrade:
         return {"type": unique[0] if len(unique) == 1 else unique}
 
     def _one_type(self, value: object, path: str) -> str:
-        kind = value.lower() if isinstance(value, str) else ""
-        if kind not in TYPES:
+        type_ = value.lower() if isinstance(value, str) else ""
+        if type_ not in TYPES:
             self._refuse(path, f"{safe_repr(value)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}")
-        return kind
+        return type_
 
     def _plain(self, key: str, value: object, path: str) -> Schema:
         if key in ("enum", "examples"):
@@ -141,8 +141,8 @@ class _Upgrade:
         return {key: list(unique.values())} if unique else {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        where = f"its schema at {safe_repr(path)}" if path else "its schema"
-        message = f"{self._tool}: {where}: {problem}"
+        subject = f"its schema at {safe_repr(path)}" if path else "its schema"
+        message = f"{self._tool}: {subject}: {problem}"
         raise SchemaError(message)
 
 
@@ -167,11 +167,11 @@ def _copy_json(value: object) -> object:
 
 
 def _nullable(schema: Schema) -> Schema:
-    kind = schema.get("type")
-    if isinstance(kind, str) and "anyOf" not in schema and "const" not in schema:
+    type_ = schema.get("type")
+    if isinstance(type_, str) and "anyOf" not in schema and "const" not in schema:
         choices = {"enum": [*(item for item in schema["enum"] if item is not None), None]} if "enum" in schema else {}
-        if kind != "null":
-            return {**schema, "type": [kind, "null"], **choices}
+        if type_ != "null":
+            return {**schema, "type": [type_, "null"], **choices}
         return schema
     beside = {key: schema.pop(key) for key in ("description", "default", "examples") if key in schema}
     if schema:

@@ -61,9 +61,9 @@ class Keys:
             if keyword in done:
                 done[keyword] = {self.sent.get(key, key): item for key, item in done[keyword].items()}
         if "properties" in done:
-            own = {name: key for key, name in self.sent.items()}
+            original = {name: key for key, name in self.sent.items()}
             done["properties"] = {
-                name: with_sentences(item, f"Called {safe_repr(own[name])}.") if name in own else item
+                name: with_sentences(item, f"Called {safe_repr(original[name])}.") if name in original else item
                 for name, item in done["properties"].items()
             }
         if "dependentRequired" in done:
@@ -77,16 +77,16 @@ class Keys:
         """Rename the keys of a value that are properties in these schemas; keys of free data stay."""
         if depth > _DEEPEST or (depth and not self.everywhere):
             return value
-        whole = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
+        alternatives = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
         if isinstance(value, list):
-            items = [item["items"] for item in whole if isinstance(item.get("items"), dict)]
-            items += [part for item in whole for part in item.get("prefixItems", ())]
+            items = [item["items"] for item in alternatives if isinstance(item.get("items"), dict)]
+            items += [part for item in alternatives for part in item.get("prefixItems", ())]
             return [self._rename_value(item, items, names, depth + 1) for item in cast("list[object]", value)]
         if not isinstance(value, Mapping):
             return value
         fields = cast("Mapping[str, object]", value)
         known: dict[str, list[Schema]] = {}
-        for part in whole:
+        for part in alternatives:
             for key, property_ in part.get("properties", {}).items():
                 known.setdefault(key, []).append(property_)
                 known.setdefault(self.sent.get(key, key), []).append(property_)
@@ -100,21 +100,19 @@ class Keys:
 
 def keys_of(schema: Schema, rules: KeyRules) -> Keys:
     """Return the provider's keys of an object's schema."""
-    found: dict[str, None] = dict.fromkeys(schema["properties"])
+    keys_found: dict[str, None] = dict.fromkeys(schema["properties"])
 
     def note(part: Schema) -> Schema:
-        found.update(dict.fromkeys(part.get("properties", {})))
+        keys_found.update(dict.fromkeys(part.get("properties", {})))
         return part
 
     if rules.everywhere:
         rebuilt(schema, note)
-    taken = {key for key in found if rules.names.allow(key)}
+    used = {key for key in keys_found if rules.names.allow(key)}
     sent: dict[str, str] = {}
-    for at, key in enumerate(found):
-        if key not in taken:
-            sent[key] = _free(
-                fit_name(key, rules.names) or f"parameter_{at + 1}", {*taken, *sent.values()}, rules.names
-            )
+    for at, key in enumerate(keys_found):
+        if key not in used:
+            sent[key] = _free(fit_name(key, rules.names) or f"parameter_{at + 1}", {*used, *sent.values()}, rules.names)
     return Keys(schema, sent, rules.everywhere)
 
 
@@ -128,13 +126,13 @@ def _free(name: str, taken: set[str], rules: NameRules) -> str:
 
 def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:
     """Yield a schema and its alternatives: the members of its unions, and the target of its reference."""
-    waiting, seen = [schema], set[int]()
+    waiting, visited = [schema], set[int]()
     while waiting:
-        part = waiting.pop()
-        if id(part) in seen:
+        subschema = waiting.pop()
+        if id(subschema) in visited:
             continue
-        seen.add(id(part))
-        yield part
-        waiting.extend(item for keyword in _BRANCHES for item in part.get(keyword, ()))
-        if "$ref" in part:
-            waiting.append(definitions[part["$ref"].removeprefix(PREFIX)])
+        visited.add(id(subschema))
+        yield subschema
+        waiting.extend(item for keyword in _BRANCHES for item in subschema.get(keyword, ()))
+        if "$ref" in subschema:
+            waiting.append(definitions[subschema["$ref"].removeprefix(PREFIX)])

@@ -81,8 +81,8 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
             raise DuplicateToolError(_collision(received[near], tool.name, near))
         received[near] = tool.name
         sent[tool.name] = near
-        if keys is not None and (own := keys_of(with_object_root(tool.name, tool.parameters), keys)).sent:
-            known[tool.name] = own
+        if keys is not None and (tool_keys := keys_of(with_object_root(tool.name, tool.parameters), keys)).sent:
+            known[tool.name] = tool_keys
     return Names(sent, received, known, rules)
 
 

@@ -159,14 +159,14 @@ def _with_whole_characters(parts: Sequence[object]) -> list[object]:
 
     Mistral's models write text parts, and thinking parts that have text parts in them.
     """
-    whole: list[object] = []
+    completed: list[object] = []
     for part in parts:
-        if whole and isinstance(part, Mapping) and _ends_in_half(whole[-1]):
-            halves = cast("Sequence[Mapping[str, Any]]", [whole.pop(), cast("object", part)])
-            whole.append(_join_objects(halves))
+        if completed and isinstance(part, Mapping) and _ends_in_half(completed[-1]):
+            halves = cast("Sequence[Mapping[str, Any]]", [completed.pop(), cast("object", part)])
+            completed.append(_join_objects(halves))
         else:
-            whole.append(cast("object", part))
-    return whole
+            completed.append(cast("object", part))
+    return completed
 
 
 def _ends_in_half(part: object) -> bool:

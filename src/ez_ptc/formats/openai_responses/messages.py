@@ -226,14 +226,14 @@ class _ItemsBuilder:
 
 def _split_previous(options: Mapping[str, Any]) -> tuple[object, _Json]:
     """Return the id of the answer to continue from, or True for the last one here, or None; and the other options."""
-    others = {name: value for name, value in options.items() if name != PREVIOUS}
+    remaining = {name: value for name, value in options.items() if name != PREVIOUS}
     previous: object = options.get(PREVIOUS) or None
     if previous is not None and previous is not True and not isinstance(previous, str):
         message = (
             f"expected {PREVIOUS} to be the id of a response, or True for the last one here, got {safe_repr(previous)}"
         )
         raise ProviderError(message)
-    return previous, others
+    return previous, remaining
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -69,11 +69,11 @@ def find_installers(options: tuple[str, ...] = ()) -> tuple[Installer, ...]:
 
     None keeps a second copy of a download in its cache.
     """
-    found: list[Installer] = []
+    installers: list[Installer] = []
     beside = Path(sys.executable).with_name("uv")
     if uv := str(beside) if beside.is_file() else shutil.which("uv"):
-        found.append(Installer("uv", (uv, "pip", "install", "--no-cache", "--python", sys.executable, *options)))
+        installers.append(Installer("uv", (uv, "pip", "install", "--no-cache", "--python", sys.executable, *options)))
     if find_spec("pip"):
         pip = (sys.executable, "-m", "pip", "install", "--no-cache-dir", "--no-compile", "--disable-pip-version-check")
-        found.append(Installer("pip", (*pip, "--retries", "2", *options)))
-    return tuple(found)
+        installers.append(Installer("pip", (*pip, "--retries", "2", *options)))
+    return tuple(installers)

@@ -164,11 +164,11 @@ class AwaitingDriver:
             group.cancel_scope.cancel()
 
     async def _send(self, frame: bytes) -> None:
-        left = memoryview(frame)
+        rest = memoryview(frame)
         async with self._sending:
             # A partial frame would break the protocol: once begun, it is sent whole, or the worker is lost.
-            while left:
+            while rest:
                 try:
-                    left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]
+                    rest = rest[self._socket.send(rest, socket.MSG_NOSIGNAL) :]
                 except BlockingIOError:
                     await anyio.wait_writable(self._socket)

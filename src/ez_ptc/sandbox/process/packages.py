@@ -42,16 +42,16 @@ def find_packages(names: Iterable[str]) -> Packages:
     if isinstance(names, str):
         message = f"allow_imports takes a list of packages: write [{names!r}]"
         raise TypeError(message)
-    found = tuple(sorted({*names}))
-    if not found:
+    package_names = tuple(sorted({*names}))
+    if not package_names:
         return NO_PACKAGES
     # The folder of an editable installation may be missing in sys.path.
-    places = dict.fromkeys(_place(name) for name in found if name not in sys.stdlib_module_names)
+    places = dict.fromkeys(_place(name) for name in package_names if name not in sys.stdlib_module_names)
     standard = str(Path(importlib.util.__file__).parent.parent)
     for entry in sys.path:
         if Path(entry).is_dir() and not (entry.startswith(standard) and "-packages" not in entry):
             places[str(Path(entry).resolve())] = None
-    return Packages(found, tuple(places))
+    return Packages(package_names, tuple(places))
 
 
 @functools.cache
@@ -74,9 +74,9 @@ def dependencies_of(names: tuple[str, ...]) -> tuple[str, ...]:
             continue
         distributions.add(name)
         pending += [
-            found[0]
+            match[0]
             for requirement in requirements
-            if "extra ==" not in requirement and (found := _NAME.match(requirement))
+            if "extra ==" not in requirement and (match := _NAME.match(requirement))
         ]
     modules = (module for module, of in owners.items() if not distributions.isdisjoint(map(_normal, of)))
     return tuple(sorted(name for name in modules if name.isidentifier() and name not in names))

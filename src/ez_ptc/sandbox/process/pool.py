@@ -116,34 +116,34 @@ class Pool:
             Overloaded: The queue is full, or the wait took too long.
             SandboxError: The pool is closed, or no zygote can be started.
         """
-        found = self.take_ready()
-        if found is not None:
-            return found
+        ready = self.take_ready()
+        if ready is not None:
+            return ready
         turn = threading.Lock()
         turn.acquire()
-        place = self._enqueue(turn.release)
+        position = self._enqueue(turn.release)
         try:
             turn.acquire(timeout=self._capacity.seconds)
-            return self._take_given(place)
+            return self._take_given(position)
         except BaseException:
-            self._leave(place)
+            self._leave(position)
             raise
 
     async def atake(self) -> Lease:
         """Same as `take`, but awaits; a cancelled caller takes nothing."""
-        found = self.take_ready()
-        if found is not None:
-            return found
+        ready = self.take_ready()
+        if ready is not None:
+            return ready
         import anyio
 
         turn = anyio.Event()
-        place = self._enqueue(from_other_threads(turn.set))
+        position = self._enqueue(from_other_threads(turn.set))
         try:
             with anyio.move_on_after(self._capacity.seconds):
                 await turn.wait()
-            return self._take_given(place)
+            return self._take_given(position)
         except BaseException:
-            self._leave(place)
+            self._leave(position)
             raise
 
     def release(self, worker: WorkerHandle) -> bool:
@@ -206,17 +206,17 @@ class Pool:
     def _enqueue(self, wake: Callable[[], object]) -> Place:
         if self._find_living() is None:
             require_host()
-        place = Place(wake)
-        self._queue.append(place)
+        position = Place(wake)
+        self._queue.append(position)
         if len(self._queue) > self._capacity.waiting:
-            self._require_place(place)
+            self._require_place(position)
         self._stock.grow(len(self._queue), lambda: self._zygote)
         zygote = self._zygote
         if zygote is not None:
             with contextlib.suppress(ZygoteGoneError):
                 self._serve_queue(zygote)
         self._dispatch()
-        return place
+        return position
 
     def _require_place(self, place: Place) -> None:
         """Raise Overloaded if the queue is too long for this caller."""
@@ -231,13 +231,13 @@ class Pool:
         raise too_many_error(len(self._running), before)
 
     def _take_given(self, place: Place) -> Lease:
-        given, zygote = place.given, self._zygote
-        if given is None:
+        outcome, zygote = place.given, self._zygote
+        if outcome is None:
             refusal = zygote.refusal if zygote is not None and zygote.refusals else ""
-            given = too_late_error(len(self._running), self._capacity.seconds, refusal)
-        if isinstance(given, Exception):
-            raise given
-        return given
+            outcome = too_late_error(len(self._running), self._capacity.seconds, refusal)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def _leave(self, place: Place) -> None:
         """Leave the queue, and release a lease that arrives too late."""
@@ -253,11 +253,11 @@ class Pool:
                 self._order_missing(zygote)
                 return
             try:
-                place = self._queue.popleft()
+                position = self._queue.popleft()
             except IndexError:
                 self._put_back(lease)
                 return
-            place.give(lease)
+            position.give(lease)
 
     def _order_missing(self, zygote: ZygoteProcess) -> None:
         if zygote.refusals >= _MAX_REFUSALS and not self._running:
@@ -315,12 +315,12 @@ class Pool:
 
     def zygote(self) -> ZygoteProcess:
         """Return the zygote, after booting one if necessary. Raises as `boot` does, and SandboxError after `close`."""
-        found = self._find_living()
-        if found is None:
+        living = self._find_living()
+        if living is None:
             require_host()
             # Not in this thread: a signal handler that interrupts it may need the zygote too.
-            found = call_within(threading.TIMEOUT_MAX, self._boot_once)
-        return found
+            living = call_within(threading.TIMEOUT_MAX, self._boot_once)
+        return living
 
     @property
     def has_processes(self) -> bool:
@@ -330,13 +330,13 @@ class Pool:
     def _boot_once(self) -> ZygoteProcess:
         """Return the zygote, after booting one if necessary. Called in the pool's own threads only."""
         with self._booting:
-            found = self._find_living()
-            if found is not None:
-                return found
-            self._zygote = found = self._boot()
+            living = self._find_living()
+            if living is not None:
+                return living
+            self._zygote = living = self._boot()
         if self.closed:
-            self._forget(found)
-        return self._find_living() or found
+            self._forget(living)
+        return self._find_living() or living
 
     def _find_living(self) -> ZygoteProcess | None:
         if self.closed:

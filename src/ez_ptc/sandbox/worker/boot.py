@@ -49,10 +49,10 @@ def load_package() -> Modules:
     external.SourceFileLoader(module.__name__, f"{folder}/stdlib.py").exec_module(module)
     sys.modules[module.__name__] = module
     # Modules loaded already have recorded their paths.
-    for found in gc.get_objects():
-        if type(found) is type(load_package):
-            place = found.__code__.co_filename
-            module.rename(found.__code__, place.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
+    for candidate in gc.get_objects():
+        if type(candidate) is type(load_package):
+            filename = candidate.__code__.co_filename
+            module.rename(candidate.__code__, filename.replace(folder, "<sandbox>").replace(home, "<stdlib>"))
     module.rename(sys._getframe(1).f_code, "<sandbox>/boot.py")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the code that calls
     modules: Modules = module.Modules()
     modules.keep(folder, _PACKAGE, "<sandbox>")

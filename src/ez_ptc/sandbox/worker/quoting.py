@@ -49,18 +49,18 @@ def quoted(value: object) -> str:
 
     No code of the value runs: a value of another than the built-in types is written as its class name.
     """
-    kind = type(value)
-    if issubclass(kind, str):
+    cls = type(value)
+    if issubclass(cls, str):
         return _cut(literal(str.__getitem__(cast("str", value), slice(MAX_QUOTED + 1))))
-    if kind is bytes:
+    if cls is bytes:
         return _cut(repr(cast("bytes", value)[: MAX_QUOTED + 1]))
-    if kind is int and cast("int", value).bit_length() <= _MAX_BITS:
+    if cls is int and cast("int", value).bit_length() <= _MAX_BITS:
         return _cut(repr(value))
-    if kind is tuple:
+    if cls is tuple:
         return _cut(f"({', '.join(map(quoted, islice(cast('tuple[object, ...]', value), 5)))})")
-    if kind in _PLAIN:
+    if cls in _PLAIN:
         return _cut(repr(value))
-    return f"<{name_text(_CLASS_NAME(kind))}>"
+    return f"<{name_text(_CLASS_NAME(cls))}>"
 
 
 def literal(text: str) -> str:
@@ -84,18 +84,18 @@ def name_text(name: object) -> str:
 
 def name_list(names: Iterable[object], wanted: object = "") -> str:
     """Return names separated by commas, those similar to `wanted` first, and the number of those left out."""
-    found = list(names)
+    ordered = list(names)
     if type(wanted) is str and wanted:
-        texts = [name for name in found[:_MAX_COMPARED] if type(name) is str and len(name) <= MAX_QUOTED]
+        texts = [name for name in ordered[:_MAX_COMPARED] if type(name) is str and len(name) <= MAX_QUOTED]
         near = difflib.get_close_matches(wanted[:MAX_QUOTED], texts, n=3, cutoff=0.5)
-        found = [*near, *(name for name in found if type(name) is not str or name not in near)]
+        ordered = [*near, *(name for name in ordered if type(name) is not str or name not in near)]
     listed, length = list[str](), 0
-    for name in found[:_MAX_NAMES]:
+    for name in ordered[:_MAX_NAMES]:
         listed.append(name_text(name))
         length += len(listed[-1])
         if length > _MAX_LIST:
             break
-    more = len(found) - len(listed)
+    more = len(ordered) - len(listed)
     if more:
         return f"{', '.join(listed)}, and {more} more"
     return ", ".join(listed)

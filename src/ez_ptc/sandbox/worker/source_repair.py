@@ -76,9 +76,9 @@ def _blocks(text: str) -> Iterator[str]:
         # A fence may close what none has opened.
         yield before
         return
-    whole = text[fences[0].end() : fences[-1].start()].strip("\n")
-    if _is_python(fences[0][1]) and _is_program(_dedent(whole)):
-        yield whole
+    between = text[fences[0].end() : fences[-1].start()].strip("\n")
+    if _is_python(fences[0][1]) and _is_program(_dedent(between)):
+        yield between
     ends = [fence.start() for fence in fences[1:]] + [len(text)]
     inner = [
         (fence[1], text[fence.end() : end].strip("\n"))

@@ -184,8 +184,8 @@ def _read(path: str) -> bytes:
 
 
 def _age(path: str) -> bytes:
-    found = os.stat(path)
-    return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (found.st_mtime, found.st_size))
+    status = os.stat(path)
+    return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (status.st_mtime, status.st_size))
 
 
 class Modules:
@@ -205,15 +205,15 @@ class Modules:
         """
         packages, left_out = map(str.split, (_PACKAGES, _LEFT_OUT))
         for entry in os.listdir(folder):
-            stem, kind = os.path.splitext(entry)
+            stem, suffix = os.path.splitext(entry)
             name = package if stem == "__init__" else f"{package}.{stem}".lstrip(".")
             if name in left_out or stem in _NOT_KEPT:
                 continue
-            if kind == ".py" and name.startswith(_SETTINGS):
+            if suffix == ".py" and name.startswith(_SETTINGS):
                 self._settings[name] = folder
-            elif kind == ".py":
+            elif suffix == ".py":
                 self._kept[name] = _Kept(self.shelf, _bytecode(folder, stem), stem, place)
-            elif not kind and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
+            elif not suffix and (package or name in packages) and os.path.exists(f"{folder}/{entry}/__init__.py"):
                 self.keep(f"{folder}/{entry}", name, f"{place}/{entry}")
 
     def keep_file(self, folder: str, name: str, place: str) -> None:
@@ -231,10 +231,10 @@ class Modules:
         """Return the spec of a kept module; importlib asks other finders for the rest."""
         del path, target
         # A package's own code is also a module in it, as it is as a file.
-        found = self._kept.get(name.removesuffix(_OF_PACKAGE))
+        module = self._kept.get(name.removesuffix(_OF_PACKAGE))
         # Frozen modules are available already, unless that was turned off.
-        if found is not None and not _imp.is_frozen(name):
-            return found.spec(name)
+        if module is not None and not _imp.is_frozen(name):
+            return module.spec(name)
         if name in self.absent:
             message = f"No module named {name!r}"
             raise ModuleNotFoundError(message, name=name)

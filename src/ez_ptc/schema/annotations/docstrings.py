@@ -65,9 +65,9 @@ def parameter_texts(docstring: str) -> dict[str, str]:
     not affect the others.
     """
     texts: dict[str, str] = {}
-    for part, style in _parts(docstring):
+    for section, style in _parts(docstring):
         try:
-            parsed = parse(part, style)
+            parsed = parse(section, style)
         except ParseError:
             continue
         for parameter in parsed.params:

@@ -66,10 +66,10 @@ def variables_of_method(function: object) -> dict[Any, Any]:
     if owner is None or inspect.ismodule(owner):
         return {}
     cls: Any = owner if isinstance(owner, type) else type(owner)
-    given: dict[Any, Any] = variables_of_type(getattr(owner, "__orig_class__", None))
+    variables: dict[Any, Any] = variables_of_type(getattr(owner, "__orig_class__", None))
     name: str = getattr(function, "__name__", "")
     home = next((item for item in cls.__mro__ if name in vars(item)), cls)
-    return {**_variables_of_base(home, cls, given), **dict.fromkeys(_SELF, cls)}
+    return {**_variables_of_base(home, cls, variables), **dict.fromkeys(_SELF, cls)}
 
 
 def _variables_of_base(home: type, cls: Any, given: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ANN401 - any class

@@ -125,8 +125,8 @@ class _Simplifier:
             value = definition.__value__
         except NameError:  # the value of an alias is evaluated on first use
             value = str
-        given = dict(zip(definition.__type_params__, typing.get_args(alias), strict=False))
-        plain = self.plain_type(substitute(value, given))
+        variables = dict(zip(definition.__type_params__, typing.get_args(alias), strict=False))
+        plain = self.plain_type(substitute(value, variables))
         # A recursive alias has to stay, because only its name can refer to it.
         if self._open.pop(alias) and self._is_usable(alias):
             return alias
@@ -167,10 +167,10 @@ class _Simplifier:
         if annotation not in self._records:
             record = self._records[annotation] = empty_typed_dict(cls)
             record.__pydantic_config__ = LENIENT  # the class's own settings determine its validation
-            given = variables_of_type(annotation)
+            variables = variables_of_type(annotation)
             entries: dict[str, Any] = {}
             for field in fields_of(cls, _hints(cls, self._namespace)):
-                plain = self.plain_type(substitute(field.hint, given))
+                plain = self.plain_type(substitute(field.hint, variables))
                 entries[field.key] = Required[plain] if field.default is EMPTY else NotRequired[plain]
             set_entries(record, entries)
         return self._records[annotation]

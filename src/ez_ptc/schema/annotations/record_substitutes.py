@@ -24,14 +24,14 @@ def empty_typed_dict(cls: type) -> Any:  # noqa: ANN401 - a class that is made a
 
     They are set later, because they may refer to the TypedDict itself.
     """
-    made: Any = typing_extensions.TypedDict(cls.__name__, {})  # pyright: ignore[reportArgumentType] - named at run time
-    made.__module__, made.__qualname__ = cls.__module__, cls.__qualname__
+    substitute: Any = typing_extensions.TypedDict(cls.__name__, {})  # pyright: ignore[reportArgumentType] - named at run time
+    substitute.__module__, substitute.__qualname__ = cls.__module__, cls.__qualname__
     document = cls.__doc__
     is_generated = document is None or document.startswith(f"{cls.__name__}(")
-    made.__doc__ = None if is_generated else document
+    substitute.__doc__ = None if is_generated else document
     if (config := getattr(cls, "__pydantic_config__", None)) is not None:
-        made.__pydantic_config__ = config
-    return made
+        substitute.__pydantic_config__ = config
+    return substitute
 
 
 def set_entries(made: Any, entries: Mapping[str, Any]) -> None:  # noqa: ANN401 - a class that is made at run time
@@ -46,18 +46,18 @@ def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 
     The validated fields are passed to the class; omitted ones get the class's own defaults.
     """
-    made = _empty_named_tuple(record) if record.is_array else empty_typed_dict(record.cls)
+    substitute = _empty_named_tuple(record) if record.is_array else empty_typed_dict(record.cls)
     if is_foreign(record.cls):  # the settings of an enclosing class do not apply to it
-        made.__pydantic_config__ = ConfigDict(extra="forbid") if record.is_closed else ConfigDict()
+        substitute.__pydantic_config__ = ConfigDict(extra="forbid") if record.is_closed else ConfigDict()
 
     def fill(change: _Change) -> None:
         if record.is_array:
             hints = [_entry(field, change) for field in _all_fields(record)]
-            made.__annotations__ = dict(zip(made._fields, hints, strict=True))
+            substitute.__annotations__ = dict(zip(substitute._fields, hints, strict=True))
         else:
-            set_entries(made, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
+            set_entries(substitute, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
 
-    return Annotated[made, WrapValidator(_Builder(record))], fill
+    return Annotated[substitute, WrapValidator(_Builder(record))], fill
 
 
 class _Builder:
@@ -85,11 +85,11 @@ class _Builder:
             value = rename_keys(cast("dict[object, object]", value), self._names, self._made)
         validated = validate(value)
         if self._places:
-            given = zip(self._places, validated[self._skipped :], strict=True)
+            pairs = zip(self._places, validated[self._skipped :], strict=True)
         else:
-            given = ((self._keys[key], item) for key, item in validated.items() if key in self._keys)
+            pairs = ((self._keys[key], item) for key, item in validated.items() if key in self._keys)
         try:
-            return self._cls(**{name: item for name, item in given if item is not _LEFT_OUT})
+            return self._cls(**{name: item for name, item in pairs if item is not _LEFT_OUT})
         except (TypeError, ValueError) as error:
             # Validators of attrs raise various exceptions with the message first; pydantic expects a ValueError.
             words: object = error.args[0] if error.args else error
@@ -106,13 +106,13 @@ def _all_fields(record: Record) -> tuple[RecordField, ...]:
 
 def _empty_named_tuple(record: Record) -> Any:  # noqa: ANN401 - a class that is made at run time
     fields = _all_fields(record)
-    given = [field.default for field in fields if field.default is not EMPTY]
-    defaults = [_LEFT_OUT if default is UNKNOWN else default for default in given]
+    field_defaults = [field.default for field in fields if field.default is not EMPTY]
+    defaults = [_LEFT_OUT if default is UNKNOWN else default for default in field_defaults]
     names = [field.argument for field in fields]
     make: Callable[..., Any] = collections.namedtuple  # noqa: PYI024 - its fields are known at run time only
-    made = make(record.cls.__name__, names, rename=True, defaults=defaults)
-    made.__module__, made.__qualname__ = record.cls.__module__, record.cls.__qualname__
-    return made
+    substitute = make(record.cls.__name__, names, rename=True, defaults=defaults)
+    substitute.__module__, substitute.__qualname__ = record.cls.__module__, record.cls.__qualname__
+    return substitute
 
 
 def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type

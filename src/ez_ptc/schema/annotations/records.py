@@ -154,8 +154,8 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
     attributes: Any = getattr(cls, "__attrs_attrs__", None)
     if attributes is None:
         attributes = dataclasses.fields(cls)
-    made = frozenset(attribute.name for attribute in attributes if not attribute.init)
-    return Record(cls, tuple(_as_sent(cls, field) for field in fields), made=made)
+    made_fields = frozenset(attribute.name for attribute in attributes if not attribute.init)
+    return Record(cls, tuple(_as_sent(cls, field) for field in fields), made=made_fields)
 
 
 def _struct_default(default: object) -> object:
@@ -171,9 +171,9 @@ def is_struct_meta(metadata: object) -> bool:
 
 def field_info(meta: object) -> FieldInfo:
     """Return a constraint of msgspec as pydantic's."""
-    given: dict[str, Any] = {name: getattr(meta, name, None) for name in _CONSTRAINTS}
-    given["json_schema_extra"] = getattr(meta, "extra_json_schema", None)
-    return Field(**{name: item for name, item in given.items() if item is not None})
+    constraints: dict[str, Any] = {name: getattr(meta, name, None) for name in _CONSTRAINTS}
+    constraints["json_schema_extra"] = getattr(meta, "extra_json_schema", None)
+    return Field(**{name: item for name, item in constraints.items() if item is not None})
 
 
 def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa: ANN401 - of attrs
@@ -203,27 +203,27 @@ def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a c
 
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass
     fields = {item.name: item for item in dataclasses.fields(cls)}
-    found: list[RecordField] = []
+    record_fields: list[RecordField] = []
     for name, hint in hints.items():
         field = fields.get(name)
         if field is not None and field.init:
-            found.append(RecordField(name, name, hint, _dataclass_default(field)))
+            record_fields.append(RecordField(name, name, hint, _dataclass_default(field)))
         elif isinstance(hint, InitVar):
             inner = cast("Any", hint).type
-            found.append(RecordField(name, name, inner, getattr(cls, name, EMPTY)))
-    return found
+            record_fields.append(RecordField(name, name, inner, getattr(cls, name, EMPTY)))
+    return record_fields
 
 
 def _dataclass_default(field: "dataclasses.Field[object]") -> object:
     if field.default is not dataclasses.MISSING:
         return field.default
-    made: Callable[[], object] | object = field.default_factory
-    return EMPTY if made is dataclasses.MISSING else UNKNOWN
+    factory: Callable[[], object] | object = field.default_factory
+    return EMPTY if factory is dataclasses.MISSING else UNKNOWN
 
 
 def rename_keys(
     given: Mapping[object, object], names: Mapping[str, str], made: frozenset[str] = frozenset()
 ) -> dict[object, object]:
     """Return a dict with some keys renamed, unless the new name is present, and without those in `made`."""
-    others = {key: names.get(cast("str", key), key) for key in given if key not in made}
-    return {key if others[key] in given else others[key]: given[key] for key in others}
+    renamed = {key: names.get(cast("str", key), key) for key in given if key not in made}
+    return {key if renamed[key] in given else renamed[key]: given[key] for key in renamed}

@@ -120,10 +120,10 @@ def _stand_in(name: str, known: dict[str, Any]) -> Any:  # noqa: ANN401 - what a
 def _classes_within(owner: object) -> dict[str, Any]:
     if owner is None or inspect.ismodule(owner):
         return {}
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     for item in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
-        found.update((name, inner) for name, inner in vars(item).items() if isinstance(inner, type))
-    return found
+        classes.update((name, inner) for name, inner in vars(item).items() if isinstance(inner, type))
+    return classes
 
 
 def _frames_around(function: _AnyCallable) -> Iterator[types.FrameType]:

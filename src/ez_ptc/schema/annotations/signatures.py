@@ -113,7 +113,7 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
         _refuse_unbound(function, signature, name=name)
     reader = _Reader(name, function, lenient=lenient)
     return Signature(
-        tuple(found for parameter in signature.parameters.values() for found in reader.parameters(parameter)),
+        tuple(item for parameter in signature.parameters.values() for item in reader.parameters(parameter)),
         reader.resolve_return(signature.return_annotation),
         reader.names,
     )
@@ -124,23 +124,23 @@ def signature_text(name: str, signature: Signature) -> str:
 
     Types have no module names, and postponed annotations look like others. A default other than a plain value is `...`.
     """
-    parts: list[str] = []
+    texts: list[str] = []
     by_position_only = False
     by_name_only = False
     for parameter in signature.parameters:
         if parameter.hidden or parameter.is_context:
             continue
         if by_position_only and parameter.by_name:
-            parts.append("/")
+            texts.append("/")
         if not parameter.positional and not by_name_only:
-            parts.append("*")
+            texts.append("*")
         by_position_only = not parameter.by_name
         by_name_only = not parameter.positional
-        parts.append(_parameter_text(parameter))
+        texts.append(_parameter_text(parameter))
     if by_position_only:
-        parts.append("/")
+        texts.append("/")
     returns = "" if signature.returns is EMPTY else f" -> {annotation_text(signature.returns)}"
-    return f"{name}({', '.join(parts)}){returns}"
+    return f"{name}({', '.join(texts)}){returns}"
 
 
 def annotation_text(annotation: object) -> str:
@@ -263,10 +263,10 @@ class _Reader:
         lenient = resolve_leniently(parameter.annotation, self.names, {})
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL or get_origin(lenient) not in _UNPACKS:
             return []
-        kind: Any = get_args(lenient)[0]
-        cls = get_origin(kind) or kind
+        typed_dict: Any = get_args(lenient)[0]
+        cls = get_origin(typed_dict) or typed_dict
         entries = {
-            name: typed_dict_entry(cls, name, substitute(hint, variables_of_type(kind)))
+            name: typed_dict_entry(cls, name, substitute(hint, variables_of_type(typed_dict)))
             for name, hint in typing.get_type_hints(cls, localns=self.names, include_extras=True).items()
         }
         return [
@@ -302,8 +302,8 @@ def _passes_by_position(function: _AnyCallable) -> bool:
     if hasattr(function, "dispatch") and hasattr(function, "registry"):
         return True
     try:
-        own = inspect.signature(function, follow_wrapped=False).parameters.values()
+        own_parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
     except (TypeError, ValueError):
         return False
-    kinds = {item.kind for item in own}
+    kinds = {item.kind for item in own_parameters}
     return inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD not in kinds

@@ -107,16 +107,16 @@ def _is_unset(kind: object) -> bool:
 def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     """Return the substitute for a type unknown to pydantic or without values; None for others."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    kind = origin or annotation
+    cls = origin or annotation
     item = arguments[0] if arguments else Any
-    if kind in _LISTS or (kind is collections.abc.Sequence and item is Any):  # pydantic accepts text for the latter
+    if cls in _LISTS or (cls is collections.abc.Sequence and item is Any):  # pydantic accepts text for the latter
         return list[item]
-    if kind in _STREAMS:
+    if cls in _STREAMS:
         return Annotated[list[item], AfterValidator(iter)]
-    if kind is typing.Final or kind in READ_ONLY:
+    if cls is typing.Final or cls in READ_ONLY:
         return item
-    if not arguments and is_hashable(kind):
-        return _SUBSTITUTES.get(kind)
+    if not arguments and is_hashable(cls):
+        return _SUBSTITUTES.get(cls)
     return None
 
 
@@ -128,11 +128,11 @@ class _Twins:
         self._hints_of: dict[object, dict[str, Any]] = {}
 
     def of(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
-        kind: Any = typing.get_origin(annotation) or annotation
-        if self._has_fields(kind):
-            return self._of_class(annotation, kind)
-        if is_alias(kind):
-            return self._of_alias(annotation, kind)
+        cls: Any = typing.get_origin(annotation) or annotation
+        if self._has_fields(cls):
+            return self._of_class(annotation, cls)
+        if is_alias(cls):
+            return self._of_alias(annotation, cls)
         instead = _substitute(annotation)
         if instead is None:
             return self._of_parts(annotation)
@@ -141,8 +141,8 @@ class _Twins:
     def _of_parts(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
         arguments = typing.get_args(annotation)
         if any(map(_is_unset, arguments)):
-            left = tuple(argument for argument in arguments if not _is_unset(argument))
-            return self.of(Union[left])  # noqa: UP007 - the members are known at run time only
+            remaining = tuple(argument for argument in arguments if not _is_unset(argument))
+            return self.of(Union[remaining])  # noqa: UP007 - the members are known at run time only
         changed = _convert_constraints(rebuilt(annotation, self.of))
         text = own_text(annotation)
         if text is None or _is_said(annotation):
@@ -155,8 +155,8 @@ class _Twins:
     def _of_alias(self, annotation: Any, alias: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation not in self._known:
             self._known[annotation] = annotation  # for references to itself
-            given = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
-            value = substitute(alias.__value__, given)
+            variables = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
+            value = substitute(alias.__value__, variables)
             changed = self.of(value)
             self._known[annotation] = annotation if changed is value else changed
         return self._known[annotation]
@@ -168,11 +168,11 @@ class _Twins:
             return annotation
         hints = self._hints(annotation)
         if is_typed_dict(cls):
-            made = self._known[annotation] = empty_typed_dict(cls)
-            set_entries(made, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
+            substitute = self._known[annotation] = empty_typed_dict(cls)
+            set_entries(substitute, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
         elif self._records:
-            made = self._known[annotation] = empty_typed_dict(cls)
-            set_entries(made, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
+            substitute = self._known[annotation] = empty_typed_dict(cls)
+            set_entries(substitute, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
         else:
             self._known[annotation], fill = record_substitute(record_of(cls, hints))
             fill(self.of)
@@ -192,9 +192,9 @@ class _Twins:
                 return False
             seen.add(annotation)
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        kind: Any = origin or annotation
-        if self._has_fields(kind):
-            return self._class_reaches(annotation, kind, seen)
+        cls: Any = origin or annotation
+        if self._has_fields(cls):
+            return self._class_reaches(annotation, cls, seen)
         if origin is Literal:
             return False
         if _is_unset(annotation) or _substitute(annotation) is not None:
@@ -202,8 +202,8 @@ class _Twins:
         if _is_meant_for_others(annotation):
             return True
         inner = [*arguments[:1]] if origin is Annotated else [*arguments]
-        if is_alias(kind):
-            inner.append(kind.__value__)
+        if is_alias(cls):
+            inner.append(cls.__value__)
         return any(self._reaches(item, seen) for item in inner)
 
     def _class_reaches(self, annotation: Any, kind: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
@@ -224,8 +224,8 @@ class _Twins:
             except NameError:  # a class local to a function: its module does not have its neighbors
                 names = {**self._namespace, cls.__name__: cls}
                 hints = typing.get_type_hints(cls, localns=names, include_extras=True)
-            given = variables_of_type(annotation)
-            self._hints_of[annotation] = {name: substitute(hint, given) for name, hint in hints.items()}
+            variables = variables_of_type(annotation)
+            self._hints_of[annotation] = {name: substitute(hint, variables) for name, hint in hints.items()}
         return self._hints_of[annotation]
 
 

@@ -205,16 +205,16 @@ class Bounds:
 
     def _value_schemas(self, node: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
         """Yield the schemas of values behind references, defaults, validators and unions."""
-        kind = node["type"]
-        if kind == "definition-ref":
+        type_ = node["type"]
+        if type_ == "definition-ref":
             ref = node["schema_ref"]
             if ref not in seen and ref in self._definitions:
                 yield from self._value_schemas(self._definitions[ref], seen | {ref})
-        elif kind in _UNIONS:
+        elif type_ in _UNIONS:
             choices: Any = node["choices"]
-            for choice in choices.values() if kind == "tagged-union" else choices:
+            for choice in choices.values() if type_ == "tagged-union" else choices:
                 yield from self._value_schemas(_schema_of(choice), seen)
-        elif kind == "chain":
+        elif type_ == "chain":
             yield from self._value_schemas(node["steps"][0], seen)
         elif "fields" not in node and (inner := next((node[key] for key in _INNER if key in node), None)) is not None:
             yield from self._value_schemas(inner, seen)
@@ -231,31 +231,31 @@ class Bounds:
         if len(unions) < (1 if self._definitions else 2):
             return {}
         below = set[int]().union(*map(self._below, unions))
-        made: list[_Nested] = []
-        found: dict[int, _Nested] = {}
+        nested_unions: list[_Nested] = []
+        by_id: dict[int, _Nested] = {}
         for union in unions:
             if id(union) not in below:
                 continue
-            same = next((item for item in made if item.union["choices"] == union["choices"]), None)
+            same = next((item for item in nested_unions if item.union["choices"] == union["choices"]), None)
             if same is None:
                 same = _Nested(union, self._expected_text(union))
-                made.append(same)
-            found[id(union)] = same
-        return found
+                nested_unions.append(same)
+            by_id[id(union)] = same
+        return by_id
 
     def _below(self, node: Node) -> set[int]:
         """Return the ids of all schemas within a schema, including those behind references."""
-        found: set[int] = set()
+        ids: set[int] = set()
         pending = list(inner_schemas(node))
         while pending:
             inner = pending.pop()
-            if id(inner) in found:
+            if id(inner) in ids:
                 continue
-            found.add(id(inner))
+            ids.add(id(inner))
             pending.extend(inner_schemas(inner))
             if inner["type"] == "definition-ref" and inner["schema_ref"] in self._definitions:
                 pending.append(self._definitions[inner["schema_ref"]])
-        return found
+        return ids
 
     def _expected_text(self, union: Node) -> str:
         return " | ".join(dict.fromkeys(map(_name, self._value_schemas(union))))
@@ -267,8 +267,8 @@ class _Changer:
     def __init__(
         self, nested: Mapping[int, _Nested], definitions: Mapping[str, Node], *, fail_fast: bool, metered: bool
     ) -> None:
-        made = {id(item): _Repeated(item) for item in nested.values()}
-        self._repeated = {number: made[id(item)] for number, item in nested.items()}
+        repeated = {id(item): _Repeated(item) for item in nested.values()}
+        self._repeated = {number: repeated[id(item)] for number, item in nested.items()}
         self._definitions = definitions
         self._fail_fast = fail_fast
         self._metered = metered
@@ -283,12 +283,12 @@ class _Changer:
         return self._make_validator(map_schemas(inner, self._change))
 
     def _make_validator(self, schema: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a core schema
-        whole = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema
+        root = core_schema.definitions_schema(schema, cast("Any", self._changed)) if self._changed else schema
         try:
             # Otherwise pydantic would use the nested models' own validators, which are not bounded.
-            return SchemaValidator(whole, _use_prebuilt=False).validate_python
+            return SchemaValidator(root, _use_prebuilt=False).validate_python
         except TypeError:  # pydantic-core before 2.30 has no prebuilt validators
-            return SchemaValidator(whole).validate_python
+            return SchemaValidator(root).validate_python
 
     def _change(self, node: Node) -> Node:
         if self._metered and node["type"] in _METERED and id(node) not in self._repeated:

@@ -40,23 +40,23 @@ class Places:
 
     def at(self, path: _Path) -> Place:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
-        found = self._find(path)
+        schemas = self._find(path)
         members = [member for schema in self._schemas_at(path) for member in _members(schema)]
-        return Place(members, any(map(_may_be_left_out, found)))
+        return Place(members, any(map(_may_be_left_out, schemas)))
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
-        found = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
-        return [opened for schema in found for opened in _value_schemas(schema, self._definitions)]
+        schemas = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
+        return [opened for schema in schemas for opened in _value_schemas(schema, self._definitions)]
 
     def _find(self, path: _Path) -> list[_Schema]:
         """Return the fields and schemas at a path."""
-        found: list[_Schema] = [self._root]
+        schemas: list[_Schema] = [self._root]
         for step in path:
-            inner = (item.get("schema", item) if _is_field(item) else item for item in found)
+            inner = (item.get("schema", item) if _is_field(item) else item for item in schemas)
             opened = _each_once(schema for item in inner for schema in _value_schemas(item, self._definitions))
             # Several branches of a union may lead to the same schema, again at every level.
-            found = _each_once(item for schema in opened for item in _inner(schema, step))
-        return found
+            schemas = _each_once(item for schema in opened for item in _inner(schema, step))
+        return schemas
 
 
 def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:
@@ -65,16 +65,16 @@ def _each_once(schemas: Iterable[_Schema]) -> list[_Schema]:
 
 def _value_schemas(schema: _Schema, definitions: Mapping[str, _Schema]) -> Iterator[_Schema]:
     """Yield the schemas of values behind unions, defaults, validators and references."""
-    kind = schema["type"]
-    if kind == "definition-ref":
+    type_ = schema["type"]
+    if type_ == "definition-ref":
         yield from _value_schemas(definitions[schema["schema_ref"]], definitions)
-    elif kind in ("union", "tagged-union"):
-        choices: list[Any] = list(schema["choices"].values() if kind == "tagged-union" else schema["choices"])
+    elif type_ in ("union", "tagged-union"):
+        choices: list[Any] = list(schema["choices"].values() if type_ == "tagged-union" else schema["choices"])
         for choice in choices:
             yield from _value_schemas(cast("Any", choice)[0] if isinstance(choice, tuple) else choice, definitions)
-    elif kind == "chain":
+    elif type_ == "chain":
         yield from _value_schemas(schema["steps"][0], definitions)
-    elif inner := next((schema[key] for key in _INNER if key in schema and kind not in _FIELDS), None):
+    elif inner := next((schema[key] for key in _INNER if key in schema and type_ not in _FIELDS), None):
         yield from _value_schemas(inner, definitions)
     else:
         yield schema

@@ -48,17 +48,17 @@ def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:
 
 def inner_schemas(part: object) -> list[Node]:
     """Return the schemas directly within a part of a core schema, without following references."""
-    found: list[Node] = []
+    schemas: list[Node] = []
     pending: list[Any] = [part]
     while pending:
         outer = pending.pop()
         inside: Sequence[Any] = [item for _, item in _parts(cast("Node", outer))] if isinstance(outer, dict) else outer
         for inner in inside:
             if isinstance(inner, dict) and isinstance(cast("Node", inner).get("type"), str):
-                found.append(cast("Node", inner))
+                schemas.append(cast("Node", inner))
             elif isinstance(inner, _NESTED):
                 pending.append(inner)
-    return found
+    return schemas
 
 
 def _parts(fields: Node) -> list[tuple[str, Any]]:

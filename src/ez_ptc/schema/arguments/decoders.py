@@ -70,8 +70,8 @@ class Number:
 def finite(number: complex) -> complex:
     """Return the number if both parts are finite."""
     if not cmath.isfinite(number):
-        kind = "finite_number"
-        raise PydanticKnownError(kind)
+        error_type = "finite_number"
+        raise PydanticKnownError(error_type)
     return number
 
 
@@ -166,9 +166,9 @@ class Chosen:
 
     def _number(self, value: object) -> object:
         """Return the member for another spelling of a number, or the value itself for pydantic."""
-        other = float if type(value) is int else int
-        if type(value) is not bool and (other, value) in self._hashable:
-            return self._hashable[other, value]
+        other_type = float if type(value) is int else int
+        if type(value) is not bool and (other_type, value) in self._hashable:
+            return self._hashable[other_type, value]
         if value in self._values:
             # pydantic compares by `==`, so it would accept it.
             raise PydanticKnownError(cast("Any", self._error), {"expected": " or ".join(map(repr, self._values))})
@@ -263,6 +263,6 @@ class Renamed:
 def no_number(value: object) -> object:
     """Return a value other than a number; in strict mode a number is never a time."""
     if isinstance(value, int | float):
-        kind, message = "no_number", "should be text, not a number"
-        raise PydanticCustomError(kind, message)
+        error_type, message = "no_number", "should be text, not a number"
+        raise PydanticCustomError(error_type, message)
     return value

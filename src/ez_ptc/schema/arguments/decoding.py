@@ -106,37 +106,37 @@ class _Change:
 
     def _before(self, node: Node) -> Callable[[object], object] | None:
         """Return the function to call with a value before pydantic sees it, or None."""
-        kind: str = node["type"]
+        type_: str = node["type"]
         is_strict = self._is_strict(node)
-        before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(kind)
-        if kind in _TIMES and is_strict:
+        before: Callable[[object], object] | None = {"bytes": from_base64, "any": check_value}.get(type_)
+        if type_ in _TIMES and is_strict:
             before = no_number
-        elif kind == "fraction":
+        elif type_ == "fraction":
             before = Ratio("fraction_type")
-        elif kind in _NUMBERS and not is_strict:
-            before = Number(_NUMBERS[kind])
-        elif kind == "literal":
+        elif type_ in _NUMBERS and not is_strict:
+            before = Number(_NUMBERS[type_])
+        elif type_ == "literal":
             before = choice_decoder(cast("list[object]", node["expected"]), "literal_error")
-        elif kind == "enum":
+        elif type_ == "enum":
             before = _member(node, is_strict=is_strict)
-        elif kind == "function-plain" and _function_name(node) in _EXPRESSIONS:
+        elif type_ == "function-plain" and _function_name(node) in _EXPRESSIONS:
             before = check_expression
-        elif kind in _RECORDS:
+        elif type_ in _RECORDS:
             before = _name_repair(node)
         return before
 
     def _of_kind(self, node: Node) -> Node | None:
-        kind: str = node["type"]
-        if kind == "lax-or-strict" and self._is_strict(node):
+        type_: str = node["type"]
+        if type_ == "lax-or-strict" and self._is_strict(node):
             lax = map_schemas(node["lax_schema"], self)
             return {**lax, "ref": node["ref"]} if "ref" in node else lax
-        if kind == "union":
+        if type_ == "union":
             choices = map_schemas(node["choices"], replace(self, is_chosen=True))
             return {**node, "choices": sorted(choices, key=_rank)}
-        if kind == "definitions":
+        if type_ == "definitions":
             # A union may refer to any definition, so all of them count as chosen.
             return map_inner_schemas(node, replace(self, is_chosen=_has_union(node)))
-        if kind == "complex" and self.allows_infinity is None:
+        if type_ == "complex" and self.allows_infinity is None:
             number = cast("CoreSchema", self._lax(node))
             return cast("Node", core_schema.no_info_after_validator_function(finite, number))
         if "keys_schema" in node:
@@ -145,22 +145,22 @@ class _Change:
         return node if _decodes_itself(node) else self._of_class(node)
 
     def _of_simple_kind(self, node: Node) -> Node:
-        kind: str = node["type"]
-        if kind == "str":
+        type_: str = node["type"]
+        if type_ == "str":
             # Any constraint makes pydantic inspect the characters, and refuse lone surrogates.
             return {"min_length": 0, **self._with_linear_pattern(node)}
-        if kind == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
+        if type_ == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
             return {**node, "allow_inf_nan": False}
-        if kind == "generator":
+        if type_ == "generator":
             return {**node, "type": "list"}
         return node
 
     def _of_class(self, node: Node) -> Node:
         """Return a class's schema with its inner schemas changed by the class's settings."""
-        kind: str = node["type"]
+        type_: str = node["type"]
         config: Node | None = node.get("config")
         within = self
-        if kind in _ANYTHING_GOES and not getattr(node["function"]["function"], "keeps_keys", False):
+        if type_ in _ANYTHING_GOES and not getattr(node["function"]["function"], "keeps_keys", False):
             # It may accept other keys and map them to the class's own.
             within = replace(self, allows_other_keys=True)
         elif config is not None:
@@ -172,9 +172,9 @@ class _Change:
                 is_chosen=self.is_chosen,
             )
             node = {**node, "config": {key: value for key, value in config.items() if key != "regex_engine"}}
-            if kind == "dataclass" and within.is_strict:
+            if type_ == "dataclass" and within.is_strict:
                 node["strict"] = False
-        if kind not in _FIELDS:
+        if type_ not in _FIELDS:
             return self._lax(map_inner_schemas(node, within))
         if node.get("extra_behavior", "ignore") == "ignore" and not within.allows_other_keys:
             node = {**node, "extra_behavior": "forbid"}
@@ -238,22 +238,22 @@ def _name_repair(node: Node) -> Renamed | None:
         [*fields.items()] if isinstance(fields, dict) else [(item["name"], item) for item in fields]
     )
     computed: list[Node] = inner.get("computed_fields", [])
-    made: set[str] = {item.get("alias", item["property_name"]) for item in computed}
-    made |= {name for name, field in named if field.get("init", True) is False}
-    names = _other_names([(name, field) for name, field in named if name not in made])
-    if names or made:
-        return Renamed(names, frozenset(made) - names.keys())
+    made_names: set[str] = {item.get("alias", item["property_name"]) for item in computed}
+    made_names |= {name for name, field in named if field.get("init", True) is False}
+    names = _other_names([(name, field) for name, field in named if name not in made_names])
+    if names or made_names:
+        return Renamed(names, frozenset(made_names) - names.keys())
     return None
 
 
 def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
     """Return the other names of a record's fields, in Python and in source, mapped to those in JSON."""
     names: dict[str, str] = {}
-    taken = {_json_name(name, field) for name, field in named}
+    json_names = {_json_name(name, field) for name, field in named}
     for name, field in named:
         json_name = _json_name(name, field)
-        others: set[Any] = {name, field.get("serialization_alias")} - taken - {None}
-        names.update((other, json_name) for other in others if isinstance(json_name, str))
+        aliases: set[Any] = {name, field.get("serialization_alias")} - json_names - {None}
+        names.update((alias, json_name) for alias in aliases if isinstance(json_name, str))
     return names
 
 

@@ -149,10 +149,10 @@ class Complaints:
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
         details = error.errors(include_url=False)
-        found = [(error_locations(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
-        unions = _Unions.of([places for places, _ in found])
+        located = [(error_locations(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
+        unions = _Unions.of([places for places, _ in located])
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
-        for places, item in found:
+        for places, item in located:
             if (path := unions.meeting(places)) is not None:
                 by_path[path].append(item)
         for path, errors in by_path.items():
@@ -202,17 +202,17 @@ class Complaints:
         return "it takes no arguments"
 
     def _sentence(self, path: _Path, error: ErrorDetails) -> str:
-        place = self._where(path)
+        subject = self._where(path)
         if error["type"] == "missing":
             near = _misspelt_key(path[-1], error["input"])
-            return f"{place} is missing" + (f" (did you write {near!r} instead?)" if near else "")
+            return f"{subject} is missing" + (f" (did you write {near!r} instead?)" if near else "")
         if error["type"] == "string_unicode":
-            return f"{place} has half a surrogate pair in it, which is no character: send the character itself"
+            return f"{subject} has half a surrogate pair in it, which is no character: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            return f"{place} is unknown" + self._suggest_name(path)
+            return f"{subject} is unknown" + self._suggest_name(path)
         wanted = self._expected(path, error)
         if wanted is None:
-            return f"{place}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
+            return f"{subject}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
         reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
         return self._other_type(path, wanted, error["input"]) + (f" ({safe_line(str(reason))})" if reason else "")
 
@@ -338,8 +338,8 @@ def _at(path: _Path, values: Mapping[str, object]) -> object:
 
 def _branch_text(branch: str) -> str:
     """Return the type in pydantic's name of a branch, without validators and constraints."""
-    while (found := _VALIDATED.fullmatch(branch)) is not None:
-        branch = found["inner"] or found["function"]
+    while (match := _VALIDATED.fullmatch(branch)) is not None:
+        branch = match["inner"] or match["function"]
     for _ in range(_MOST_WRAPPED):
         branch, count = _WRAPPED.subn(r"\1", branch)
         if not count:

@@ -94,8 +94,8 @@ def _changes(
         *_, (path, _) = error_locations(item, values)
         refused.setdefault(path, set()).add(item["type"])
     for path, kinds in refused.items():
-        found, value = _at(values, path)
-        if not found:
+        is_present, value = _at(values, path)
+        if not is_present:
             continue
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:

@@ -49,19 +49,19 @@ def detach(value: T) -> T:
 
     Raises RecursionError for a recursive value.
     """
-    kind = type(value)
-    if kind is dict:
+    cls = type(value)
+    if cls is dict:
         fields = cast("dict[object, object]", value)
         if _ONE_VALUE.issuperset(map(type, fields.values())):
             return cast("T", fields.copy())
         return cast("T", {key: detach(field) for key, field in fields.items()})
-    if kind is list or kind is tuple:
+    if cls is list or cls is tuple:
         items = cast("Sequence[object]", value)
-        return cast("T", kind(items if _ONE_VALUE.issuperset(map(type, items)) else map(detach, items)))
-    if kind is deque:
+        return cast("T", cls(items if _ONE_VALUE.issuperset(map(type, items)) else map(detach, items)))
+    if cls is deque:
         queue = cast("deque[object]", value)
         return cast("T", deque(map(detach, queue), queue.maxlen))
-    if issubclass(kind, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program
+    if issubclass(cls, tuple) and "_fields" in getattr(value, "__dict__", ()):  # a named tuple of a program
         named = cast("Any", value)
         return named._replace(**{name: detach(item) for name, item in named._asdict().items()})
-    return cast("T", set(cast("set[object]", value))) if kind is set else value
+    return cast("T", set(cast("set[object]", value))) if cls is set else value

@@ -74,14 +74,14 @@ class Validation:
         # There cannot be more values than bytes, and bytes are counted fast.
         if self._few_bytes and _size(values) <= self._few_bytes:
             return self._first(values)
-        lists, others = count_values(values)
-        is_quick = lists * self._bounds.weight + others * self._bounds.branches <= _QUICK
+        lists, scalars = count_values(values)
+        is_quick = lists * self._bounds.weight + scalars * self._bounds.branches <= _QUICK
         if is_quick and not self._bounds.repeats:
             return self._first(values)
         if not is_quick and self._metered is None:
             self._metered = self._bounds.validator(fail_fast=True, metered=True)
         validate = self._first if is_quick or self._metered is None else self._metered
-        return run_within(_seconds(lists + others), validate, values)
+        return run_within(_seconds(lists + scalars), validate, values)
 
     def within(self, function: Callable[[_Arguments], R], values: _Arguments) -> R:
         """Call a function that validates some arguments several times, in the time allowed for once.
@@ -94,8 +94,8 @@ class Validation:
         """Return whether these arguments are small enough to collect all errors."""
         if not self.is_ready:  # nothing was validated, since the arguments' names are wrong
             self._get_ready()
-        lists, others = count_values(values)
-        return lists * self._bounds.weight + others * self._bounds.branches <= _WORTH_DETAIL
+        lists, scalars = count_values(values)
+        return lists * self._bounds.weight + scalars * self._bounds.branches <= _WORTH_DETAIL
 
     def in_detail(self, values: _Arguments, error: ValidationError, *, most: int) -> ValidationError:
         """Return all errors of refused arguments; if there are more than `most`, those of `error`."""
@@ -126,13 +126,13 @@ def count_values(value: object) -> tuple[int, int]:
 
     A recursive value, or one larger than any permitted JSON, is not counted to the end.
     """
-    containers, others, level = 0, 0, [value]
+    containers, scalars, level = 0, 0, [value]
     for _ in range(_MAX_LEVELS):
         dicts = [cast("dict[object, object]", item) for item in level if isinstance(item, dict)]
         lists = [cast("Iterable[object]", item) for item in level if isinstance(item, _COLLECTIONS)]
         containers += len(dicts) + len(lists)
-        others += len(level) - len(dicts) - len(lists) + sum(map(len, dicts))
-        if (not dicts and not lists) or containers + others > _MAX_COUNTED:
+        scalars += len(level) - len(dicts) - len(lists) + sum(map(len, dicts))
+        if (not dicts and not lists) or containers + scalars > _MAX_COUNTED:
             break
         level = [*chain.from_iterable(map(_values, dicts)), *chain.from_iterable(lists)]
-    return containers, others
+    return containers, scalars

@@ -22,35 +22,35 @@ _PLAIN: Final = frozenset({bool, float, int, type(None)})
 
 def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
     """Return whether values are plain and few; by default, so few that any check takes milliseconds at most."""
-    left, level = most, [*values]
+    count_left, level = most, [*values]
     while level:
         value = level.pop()
-        kind = type(value)
-        if kind is str or kind is bytes:
-            left -= len(cast("str", value)) // _CHARACTERS
-        elif kind is dict:
+        cls = type(value)
+        if cls is str or cls is bytes:
+            count_left -= len(cast("str", value)) // _CHARACTERS
+        elif cls is dict:
             inner = cast("dict[object, object]", value)
-            level += [item for pair in islice(inner.items(), left + 1) for item in pair]
-        elif kind is list or kind is tuple:
-            level += cast("list[object]", value)[: left + 1]
-        elif kind not in _PLAIN:
+            level += [item for pair in islice(inner.items(), count_left + 1) for item in pair]
+        elif cls is list or cls is tuple:
+            level += cast("list[object]", value)[: count_left + 1]
+        elif cls not in _PLAIN:
             return False
-        left -= 1
-        if left < 0:
+        count_left -= 1
+        if count_left < 0:
             return False
     return True
 
 
 def has_more(value: object, most: int) -> bool:
     """Return whether a JSON value has more than `most` values in it, itself included."""
-    left, level = most, [value]
+    count_left, level = most, [value]
     while level:
-        left -= len(level)
-        if left < 0:
+        count_left -= len(level)
+        if count_left < 0:
             return True
         dicts = [cast("dict[str, object]", item).values() for item in level if isinstance(item, dict)]
         lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
-        level = list(islice(chain(*dicts, *lists), left + 1))
+        level = list(islice(chain(*dicts, *lists), count_left + 1))
     return False
 
 
@@ -59,19 +59,19 @@ def json_containers(value: object, levels: int) -> object:
 
     A value without others is not copied. Values deeper than `levels` stay unchanged.
     """
-    kind, deeper = type(value), levels - 1
+    cls, deeper = type(value), levels - 1
     if deeper < 0:
         return value
-    if kind is dict:
+    if cls is dict:
         fields = cast("dict[object, object]", value)
         changed = {key: new for key, field in fields.items() if (new := json_containers(field, deeper)) is not field}
         return fields | changed if changed else fields
-    if kind is list or kind is tuple:
+    if cls is list or cls is tuple:
         items = cast("list[object]", value)
-        made = [json_containers(item, deeper) for item in items]
-        return value if all(map(is_, made, items)) else made
-    if kind is range or kind is deque:
+        converted = [json_containers(item, deeper) for item in items]
+        return value if all(map(is_, converted, items)) else converted
+    if cls is range or cls is deque:
         return [json_containers(item, deeper) for item in cast("Iterable[object]", value)]
-    if issubclass(kind, tuple) and hasattr(value, "_asdict"):
+    if issubclass(cls, tuple) and hasattr(value, "_asdict"):
         return json_containers(cast("Any", value)._asdict(), deeper)
     return value

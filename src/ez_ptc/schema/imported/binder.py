@@ -79,11 +79,11 @@ class SchemaBinder:
         Raises `ArgumentsError` with all problems.
         """
         complaints = Complaints(self.fields)
-        others = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
+        extra = {name: value for name, value in kwargs.items() if name not in self.fields} if self.takes_others else {}
         values = complaints.of_names(
-            self.positional, args, {name: value for name, value in kwargs.items() if name not in others}
+            self.positional, args, {name: value for name, value in kwargs.items() if name not in extra}
         )
-        values.update(others)
+        values.update(extra)
         if not (is_little(values) or has_more(values, MAX_CHECKS)):
             values = cast("dict[str, object]", json_containers(values, MAX_DEPTH))
         problems, mended = list(complaints.problems()), ()
@@ -128,7 +128,7 @@ class SchemaBinder:
 
     def _changes(self, failures: Iterable[Failure]) -> Iterator[tuple[Failure, object, str]]:
         """Yield failures, each with a value that repairs it and a sentence about that, or "" if there is none."""
-        others = 0
+        failure_count = 0
         for failure in failures:
             is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
             if is_type and failure.value is None and self._may_be_left_out(failure.path):
@@ -137,8 +137,8 @@ class SchemaBinder:
                 yield failure, parsed, "was JSON text and is read"
             else:
                 yield failure, None, ""
-                others += 1
-                if others == _MOST_FAILURES:  # the call is refused in any case
+                failure_count += 1
+                if failure_count == _MOST_FAILURES:  # the call is refused in any case
                     return
 
     def _may_be_left_out(self, path: _Path) -> bool:
@@ -161,7 +161,7 @@ class SchemaBinder:
 
     def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
         path, kind = failure.path, failure.kind
-        place = where(path or ["the arguments"], self.fields)
+        subject = where(path or ["the arguments"], self.fields)
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
             return [f"{where([*path, kind.property], self.fields)} is missing"]
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
@@ -169,13 +169,13 @@ class SchemaBinder:
         got = safe_repr_with_type(failure.value)
         if failure.keyword == "enum":
             wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
-            return [f"{place} wants {wanted}, got {got}"]
+            return [f"{subject} wants {wanted}, got {got}"]
         if failure.keyword in _WRONG_TYPE:
-            return [f"{place} wants {safe_line(self._expected(failure))}, got {got}"]
+            return [f"{subject} wants {safe_line(self._expected(failure))}, got {got}"]
         if failure.keyword == "not":
-            return [f"{place} is of a form that is not allowed, got {got}"]
-        said = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
-        return [f"{place} {said}, got {got}"]
+            return [f"{subject} is of a form that is not allowed, got {got}"]
+        reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        return [f"{subject} {reason}, got {got}"]
 
     def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties")

@@ -166,24 +166,24 @@ class Failures:
     def _failures(self, part: _Part, search: _Search) -> Iterator[Failure]:
         """Yield the failures of a failing part."""
         schema = _mapping(part.schema)
-        search.is_done[part.pointer, part.path] = found = False
+        search.is_done[part.pointer, part.path] = has_failures = False
         for inner in self._parts(part, schema):
             if thread_time() > search.ends_at:
                 return
             is_done = search.is_done.get((inner.pointer, inner.path))
             if is_done is not None:
-                found = found or is_done
+                has_failures = has_failures or is_done
             elif not self._is_valid(inner):
-                found = True
+                has_failures = True
                 yield from self._failures(inner, search)
         for error in self._errors(part, schema):
-            found = True
+            has_failures = True
             path = (*part.path, *error.instance_path)
             yield Failure(path, part.value, schema, error.kind.name, error.kind, error.message)
         if "enum" in schema and not self._is_one_of(part, schema):
-            found = True
+            has_failures = True
             yield Failure(part.path, part.value, schema, "enum")
-        if not found:
+        if not has_failures:
             keyword = next((keyword for keyword in ("anyOf", "oneOf", "not") if keyword in schema), "")
             yield Failure(part.path, part.value, schema, keyword)
         search.is_done[part.pointer, part.path] = True
@@ -209,9 +209,9 @@ class Failures:
             yield part.at(f"allOf/{number}", branch)
         for keyword in ("anyOf", "oneOf"):
             branches = _list(schema.get(keyword))
-            others = [number for number, branch in enumerate(branches) if branch != {"type": "null"}]
-            if len(others) == 1 and part.value is not None:
-                yield part.at(f"{keyword}/{others[0]}", branches[others[0]])
+            choices = [number for number, branch in enumerate(branches) if branch != {"type": "null"}]
+            if len(choices) == 1 and part.value is not None:
+                yield part.at(f"{keyword}/{choices[0]}", branches[choices[0]])
         if isinstance(part.value, dict):
             yield from self._properties(part, schema)
         elif isinstance(part.value, list):
@@ -220,15 +220,15 @@ class Failures:
     def _properties(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         properties = _mapping(schema.get("properties"))
         patterns = _mapping(schema.get("patternProperties"))
-        others = schema.get("additionalProperties")
+        additional = schema.get("additionalProperties")
         for key, inner in _mapping(part.value).items():
             if key in properties:
                 yield part.item(f"properties/{_escape(key)}", properties[key], key, inner)
             matching = [pattern for pattern in patterns if self._matches(pattern, key)]
             for pattern in matching:
                 yield part.item(f"patternProperties/{_escape(pattern)}", patterns[pattern], key, inner)
-            if isinstance(others, dict) and key not in properties and not matching:
-                yield part.item("additionalProperties", cast("object", others), key, inner)
+            if isinstance(additional, dict) and key not in properties and not matching:
+                yield part.item("additionalProperties", cast("object", additional), key, inner)
 
     def _matches(self, pattern: str, key: str) -> bool:
         if pattern not in self._own:
@@ -261,13 +261,13 @@ def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
 
 def _shallow(schema: _Schema) -> dict[str, Any]:
     """Return the keywords of a schema about the value itself, including its known properties."""
-    own = {key: value for key, value in schema.items() if key not in _WITHIN}
+    keywords = {key: value for key, value in schema.items() if key not in _WITHIN}
     for keyword in ("properties", "patternProperties"):
-        if keyword in own:
-            own[keyword] = dict.fromkeys(_mapping(own[keyword]), True)
-    if isinstance(own.get("additionalProperties"), dict):
-        del own["additionalProperties"]
-    return own
+        if keyword in keywords:
+            keywords[keyword] = dict.fromkeys(_mapping(keywords[keyword]), True)
+    if isinstance(keywords.get("additionalProperties"), dict):
+        del keywords["additionalProperties"]
+    return keywords
 
 
 def _list(value: object) -> list[Any]:

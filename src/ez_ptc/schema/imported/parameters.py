@@ -146,10 +146,10 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
         message = f"{tool}: its parameters are nested more than {MAX_DEPTH} levels deep, or contain themselves"
         raise SchemaError(message)
     parameters = copy.deepcopy(dict(cast("Mapping[str, Any]", schema)))
-    kind = parameters.setdefault("type", "object")
-    if kind != "object":
+    type_ = parameters.setdefault("type", "object")
+    if type_ != "object":
         message = (
-            f"{tool}: its parameters are the schema of an object with one key for each, got the type {safe_repr(kind)}"
+            f"{tool}: its parameters are the schema of an object with one key for each, got the type {safe_repr(type_)}"
         )
         raise SchemaError(message)
     if not isinstance(parameters.setdefault("properties", {}), dict):
@@ -217,9 +217,9 @@ def _has_any(part: object, keywords: frozenset[str]) -> bool:
 
 def _takes_others(parameters: Mapping[str, Any]) -> bool:
     """Return whether arguments not named in the schema are allowed: only if it says so, or names none at all."""
-    others = parameters.get("additionalProperties")
-    says_so = others is True or isinstance(others, dict) or "patternProperties" in parameters
-    return says_so or (others is None and not parameters["properties"])
+    additional = parameters.get("additionalProperties")
+    says_so = additional is True or isinstance(additional, dict) or "patternProperties" in parameters
+    return says_so or (additional is None and not parameters["properties"])
 
 
 def _parameter(name: str, text: str, schema: object, *, is_required: bool) -> Parameter:

@@ -38,12 +38,12 @@ def json_signature(signature: Signature, properties: Mapping[str, Any]) -> inspe
 
 
 def _parameter(parameter: Parameter, annotation: Any) -> inspect.Parameter:  # noqa: ANN401 - any form of type
-    kind = inspect.Parameter.KEYWORD_ONLY
+    parameter_kind = inspect.Parameter.KEYWORD_ONLY
     if parameter.positional:
         # Positional-only parameters too: frameworks pass everything by name, and checked calls accept that.
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameter_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     default = None if parameter.default is LEFT_OUT else parameter.default
-    return inspect.Parameter(parameter.name, kind, default=default, annotation=annotation)
+    return inspect.Parameter(parameter.name, parameter_kind, default=default, annotation=annotation)
 
 
 def _order(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:

@@ -48,9 +48,9 @@ def require_host() -> None:
         IsolationUnavailableError: The operating system is not Linux, or this Python lacks a part of its interface.
         SandboxError: gevent or eventlet has patched this process, or it is itself a sandbox's interpreter.
     """
-    for patcher, parts in _patching_libraries():
+    for patcher, modules in _patching_libraries():
         message = (
-            f"expected an unpatched standard library, but {patcher} has patched {', '.join(parts)} in this process, "
+            f"expected an unpatched standard library, but {patcher} has patched {', '.join(modules)} in this process, "
             f"and a sandbox would hang in it: run programs in another process, one that {patcher} does not patch"
         )
         raise SandboxError(message)
@@ -87,6 +87,6 @@ def _patching_libraries() -> Iterator[tuple[str, list[str]]]:
     for patcher, (module, function) in _PATCHERS.items():
         if module in sys.modules:
             is_patched = getattr(sys.modules[module], function)
-            parts = [name for name in _UNPATCHED if is_patched(name)]
-            if parts:
-                yield patcher, parts
+            modules = [name for name in _UNPATCHED if is_patched(name)]
+            if modules:
+                yield patcher, modules

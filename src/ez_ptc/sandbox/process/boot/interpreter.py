@@ -130,10 +130,10 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
     if same_version:
         major, minor = sys.version_info[:2]
         wanted = f"CPython {major}.{minor}, for which the packages of allow_imports are installed"
-    said = _ask(path, environment)
-    match = re.fullmatch(r"(\w+) (\d+) (\d+)", said)
+    answer = _ask(path, environment)
+    match = re.fullmatch(r"(\w+) (\d+) (\d+)", answer)
     if match is None:
-        message = f"expected {wanted}, but {_quote(path)} is no Python interpreter: it answered {_quote(said)}"
+        message = f"expected {wanted}, but {_quote(path)} is no Python interpreter: it answered {_quote(answer)}"
         raise SandboxError(message)
     version = (int(match[2]), int(match[3]))
     fits = version == sys.version_info[:2] if same_version else version >= _OLDEST
@@ -144,9 +144,9 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
 
 
 def _is_this_application(path: str) -> bool:
-    own = [sys.executable] if _is_frozen() else []
-    own += sys.argv[:1]
-    return any(name and os.path.isfile(name) and os.path.samefile(path, name) for name in own)  # noqa: PTH113, PTH121 - as above
+    applications = [sys.executable] if _is_frozen() else []
+    applications += sys.argv[:1]
+    return any(name and os.path.isfile(name) and os.path.samefile(path, name) for name in applications)  # noqa: PTH113, PTH121 - as above
 
 
 def _ask(path: str, environment: Mapping[str, str]) -> str:

@@ -28,9 +28,9 @@ class Capacity:
         """Validate the numbers. Raises ValueError."""
         least = {"ready": 0, "running": 1, "waiting": 0}
         for name, number in least.items():
-            given: object = getattr(self, name)
-            if type(given) is not int or given < number:
-                message = f"ProcessSandbox({name}=…) takes a whole number from {number} on, not {given!r}"
+            value: object = getattr(self, name)
+            if type(value) is not int or value < number:
+                message = f"ProcessSandbox({name}=…) takes a whole number from {number} on, not {value!r}"
                 raise ValueError(message)
         if not 0 <= self.seconds <= threading.TIMEOUT_MAX:
             message = f"ProcessSandbox(patience=…) takes a number of seconds from 0 on, not {self.seconds!r}"

@@ -56,21 +56,21 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
     Only files listed in the package's installation record are read: other files beside the code may be secret.
     """
     kept: dict[str, slice] = {}
-    left = _MOST_OF_ALL
+    bytes_left = _MOST_OF_ALL
     for name, home in homes:
         parent = os.path.dirname(home)
         for file in _listed_files(parent, name):
             size = _size(f"{parent}/{file}")
-            if 0 < size <= min(_MOST_OF_ONE, left):
+            if 0 < size <= min(_MOST_OF_ONE, bytes_left):
                 with open(f"{parent}/{file}", "rb") as opened:
                     kept[_PLACE + file] = shelf.put(opened.read())
-                left -= size
+                bytes_left -= size
     if kept:
-        found = _Files(shelf, kept)
-        io.open = builtins.open = found.open
-        os.stat = found.stat
+        kept_files = _Files(shelf, kept)
+        io.open = builtins.open = kept_files.open
+        os.stat = kept_files.stat
         loader: Any = SourceFileLoader
-        loader.get_data = found.get_data
+        loader.get_data = kept_files.get_data
 
 
 def _listed_files(folder: str, package: str) -> Iterator[str]:
@@ -93,8 +93,8 @@ def _is_left_out(file: str) -> bool:
 def _size(path: str) -> int:
     """Return the size of a file, or 0 if it is missing or not a regular file."""
     with contextlib.suppress(OSError):
-        found = os.stat(path)
-        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+        status = os.stat(path)
+        return status.st_size if stat.S_ISREG(status.st_mode) else 0
     return 0
 
 
@@ -113,27 +113,27 @@ class _Files:
         """The `get_data` method for module loaders."""
 
         def get_data(loader: SourceFileLoader, path: str) -> bytes:
-            where = self._find(path)
-            if where is None:
+            position = self._find(path)
+            if position is None:
                 return self._get_data(loader, path)
-            return bytes(self._shelf.get(where))
+            return bytes(self._shelf.get(position))
 
         return get_data
 
     def _find(self, path: Any) -> slice | None:  # noqa: ANN401 - anything may come
         with contextlib.suppress(TypeError, ValueError):
-            place = cast("object", os.fspath(path))
-            if isinstance(place, str):
-                return self._kept.get(os.path.normpath(place).lstrip("/"))
+            text = cast("object", os.fspath(path))
+            if isinstance(text, str):
+                return self._kept.get(os.path.normpath(text).lstrip("/"))
             return None
         return None
 
     def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
-        where = self._find(file) if mode in _READING else None
-        if where is None:
+        position = self._find(file) if mode in _READING else None
+        if position is None:
             _refuse_ours(file)
             return self._open(file, mode, *args, **kwargs)
-        opened = _File(bytes(self._shelf.get(where)), cast("str", os.fspath(file)))
+        opened = _File(bytes(self._shelf.get(position)), cast("str", os.fspath(file)))
         if mode == "rb":
             return opened
         options: dict[str, Any] = dict(zip(("buffering", "encoding", "errors", "newline"), args, strict=False))
@@ -141,11 +141,11 @@ class _Files:
         return io.TextIOWrapper(opened, options.get("encoding"), options.get("errors"), options.get("newline"))
 
     def stat(self, path: Any, *args: Any, **kwargs: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes it
-        where = self._find(path)
-        if where is None:
+        position = self._find(path)
+        if position is None:
             _refuse_ours(path)
             return self._stat(path, *args, **kwargs)
-        return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, where.stop - where.start, 0, 0, 0))
+        return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, position.stop - position.start, 0, 0, 0))
 
 
 def _refuse_ours(path: object) -> None:

@@ -134,10 +134,10 @@ class Lockdown:
     def forget_environment(self) -> None:
         """Overwrite the variables this process was started with, since unset ones stay in its memory."""
         variables = ctypes.POINTER(ctypes.c_void_p).in_dll(self._libc, "environ")
-        place = 0
-        while address := variables[place]:
+        position = 0
+        while address := variables[position]:
             ctypes.memset(address, 0, len(ctypes.string_at(address)))
-            place += 1
+            position += 1
         self._libc.clearenv()
 
     def enter_namespaces(self) -> None:
@@ -182,10 +182,10 @@ class Lockdown:
     def _empty_the_root(self) -> None:
         mount = self._libc.mount
         self._check(mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
-        place = next(place for place in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(place))
+        folder = next(folder for folder in (b"/tmp", b"/dev", b"/proc", b"/") if os.path.isdir(folder))
         flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-        self._check(mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
-        os.chdir(place)
+        self._check(mount(b"none", folder, b"tmpfs", ctypes.c_ulong(flags), b"size=4k,mode=555"))
+        os.chdir(folder)
         self._call(self._numbers["pivot_root"], b".", b".")
         self._check(self._libc.umount2(b".", _MNT_DETACH))
         os.chdir("/")

@@ -114,9 +114,9 @@ def _threads() -> set[str]:
 
 def _expect_single_threads() -> None:
     """Stop libraries from looking for their threads, one each: that needs a file, or executable memory."""
-    found = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
-    if found is not None:
-        found._load_libraries = _find_none  # noqa: SLF001 - there is no public way
+    controller = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
+    if controller is not None:
+        controller._load_libraries = _find_none  # noqa: SLF001 - there is no public way
 
 
 def _find_none(_controller: object) -> None:
@@ -125,11 +125,13 @@ def _find_none(_controller: object) -> None:
 
 def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]:
     """Return the packages loaded from `places` since `before`, with their folders."""
-    found: list[tuple[str, str]] = []
+    package_homes: list[tuple[str, str]] = []
     for name in sorted({module.partition(".")[0] for module in set(sys.modules).difference(before)}):
         folders = getattr(sys.modules.get(name), "__path__", ())
-        found += [(name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(tuple(places))]
-    return found
+        package_homes += [
+            (name, folder) for folder in folders if isinstance(folder, str) and folder.startswith(tuple(places))
+        ]
+    return package_homes
 
 
 def homes_of(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -82,21 +82,21 @@ def _load_time_zones(shelf: Shelf) -> None:
     import zoneinfo
     from zoneinfo import _common
 
-    found: dict[str, slice] = {}
+    zones: dict[str, slice] = {}
     for root in zoneinfo.TZPATH:
-        found = _read_time_zones(root, shelf)
-        if found:
+        zones = _read_time_zones(root, shelf)
+        if zones:
             break
 
     def load_tzdata(key: str) -> io.BytesIO:
-        if key not in found:
+        if key not in zones:
             raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")  # noqa: EM102, TRY003 - CPython's own words
-        return io.BytesIO(shelf.get(found[key]))
+        return io.BytesIO(shelf.get(zones[key]))
 
     zoneinfo.reset_tzpath(to=())
     _common.load_tzdata = load_tzdata
-    _tell_libc(found, shelf)
-    zoneinfo.available_timezones = lambda: set(found)
+    _tell_libc(zones, shelf)
+    zoneinfo.available_timezones = lambda: set(zones)
 
 
 def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
@@ -119,7 +119,7 @@ def _tell_libc(zones: Mapping[str, slice], shelf: Shelf) -> None:
 
 def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
     """Return the position of each zone on the shelf; several names may share one file."""
-    found: dict[str, slice] = {}
+    zones: dict[str, slice] = {}
     known: dict[int, slice | None] = {}
     folders = [""]
     while folders:
@@ -131,10 +131,10 @@ def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
                     continue
                 if entry.inode() not in known:
                     known[entry.inode()] = _read_time_zone(entry.path, shelf)
-                where = known[entry.inode()]
-                if where is not None:
-                    found[folder + entry.name] = where
-    return found
+                position = known[entry.inode()]
+                if position is not None:
+                    zones[folder + entry.name] = position
+    return zones
 
 
 def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
@@ -216,12 +216,12 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
 
 
 def _hide_in_objects(hide: Callable[[str], str]) -> None:
-    for found in gc.get_objects():
-        if type(found) is FunctionType:
-            rename(found.__code__, hide(found.__code__.co_filename))
-        elif type(found) is dict and "__file__" in found:
+    for candidate in gc.get_objects():
+        if type(candidate) is FunctionType:
+            rename(candidate.__code__, hide(candidate.__code__.co_filename))
+        elif type(candidate) is dict and "__file__" in candidate:
             # A module may keep copies of its namespace.
-            _hide_in_names(cast("dict[str, object]", found), hide)
+            _hide_in_names(cast("dict[str, object]", candidate), hide)
 
 
 def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:

@@ -33,7 +33,7 @@ _MMAP = {"x86_64": 9, "aarch64": 222}
 
 def file_layer_holds(own_files: list[str]) -> bool:
     """Return whether no file can be opened; tried before the system call filter would refuse it anyway."""
-    return not any(_readable(place) for place in (*own_files, *_PLACES))
+    return not any(_readable(path) for path in (*own_files, *_PLACES))
 
 
 def _readable(place: str) -> bool:

@@ -47,12 +47,12 @@ def renewals() -> list[Callable[[], Any]]:
     C functions where possible, because running Python code writes to copied pages.
     """
     random.seed()
-    own = vars(random)["_inst"]
-    found: list[Callable[[], Any]] = [functools.partial(_random.Random.seed, own)]
+    generator = vars(random)["_inst"]
+    functions: list[Callable[[], Any]] = [functools.partial(_random.Random.seed, generator)]
     numbers = sys.modules.get("numpy.random")
     if numbers is not None:
-        found.append(functools.partial(numbers.seed, None))
-    return found
+        functions.append(functools.partial(numbers.seed, None))
+    return functions
 
 
 class _Clock:

@@ -132,9 +132,9 @@ class Link:
         data = len(body).to_bytes(_HEADER, "big") + body
         sent = os.write(self.send_fd, data)
         if sent < len(data):
-            left = memoryview(data)[sent:]
-            while left:
-                left = left[os.write(self.send_fd, left) :]
+            rest = memoryview(data)[sent:]
+            while rest:
+                rest = rest[os.write(self.send_fd, rest) :]
 
     def start(self, call: str) -> Pending:
         """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.

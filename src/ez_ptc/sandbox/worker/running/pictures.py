@@ -51,12 +51,12 @@ class Pictures:
 
         This runs the program's own code, and raises its exceptions.
         """
-        shown = _pictures_in(value)
+        pictures = _pictures_in(value)
         figures = _open_figures()
-        is_shown = bool(shown) or (bool(figures) and _is_of_figures(value))
-        shown = [item for item in shown if not any(item is figure for figure in figures)]
+        is_shown = bool(pictures) or (bool(figures) and _is_of_figures(value))
+        pictures = [item for item in pictures if not any(item is figure for figure in figures)]
         _close_figures()
-        for picture in figures + shown:
+        for picture in figures + pictures:
             self.add(picture)
         return is_shown
 
@@ -143,8 +143,8 @@ def hide_places(hide: Callable[[str], str]) -> None:
         return
     top: Any = sys.modules[_FIGURES]
     # It caches what it has found.
-    place = hide(top.get_data_path())
-    top.get_data_path = lambda: place
+    path = hide(top.get_data_path())
+    top.get_data_path = lambda: path
     manager: Any = fonts["fontManager"]
     for entries in (manager.ttflist, manager.afmlist):
         # This machine's own fonts cannot be opened.
@@ -165,9 +165,9 @@ def _pictures_in(value: object) -> list[object]:
     """Return the pictures a value is, or those in a list or tuple of nothing but pictures."""
     kinds = _kinds()
     items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
-    found = [*items] if kinds else []
-    if all(isinstance(item, kinds) for item in found):
-        return found
+    pictures = [*items] if kinds else []
+    if all(isinstance(item, kinds) for item in pictures):
+        return pictures
     return []
 
 

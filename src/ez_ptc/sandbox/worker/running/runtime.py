@@ -126,9 +126,9 @@ class Runtime:
             self._end(frame["code"])
         self._release_memory()
         self._tools.closed = RuntimeError("the program is over")
-        made, left_out = PICTURES.made()
-        if made or left_out:
-            done |= {"images": values.encode(made), "images_left": left_out}
+        pictures, left_out = PICTURES.made()
+        if pictures or left_out:
+            done |= {"images": values.encode(pictures), "images_left": left_out}
         try:
             self._output.end()
         except Exception as error:  # noqa: BLE001 - foreign code: a program may have put its own things there
@@ -181,10 +181,10 @@ class Runtime:
             self._namespace["__file__"] = file_name(self._programs)
             text, tree = read_program(text, self._programs)
             self._namespace.update(type_names(tree, text, self._tools.told, self._is_known))
-            found = self._mistakes(tree, text) if self._names_tool(text) else []
-            if found:
+            problems = self._mistakes(tree, text) if self._names_tool(text) else []
+            if problems:
                 self._running = False
-                error, trace = describe_mistakes(found, text, self._shapes(), self._namespace)
+                error, trace = describe_mistakes(problems, text, self._shapes(), self._namespace)
                 return {"t": "done", "error": error, "trace": trace, "kind": "error"}
             value = run_compiled(compile_program(tree, self._programs, awaits="await" in text), self._namespace)
             wait_for_threads()
@@ -249,7 +249,11 @@ class Runtime:
         """Return the shapes of the tools whose names have not been rebound."""
         tools = self._tools
         return Shapes(
-            {name: told for name, told in tools.described.items() if tools.has(name, self._namespace.get(name))}
+            {
+                name: description
+                for name, description in tools.described.items()
+                if tools.has(name, self._namespace.get(name))
+            }
         )
 
     def _suggest_program(self, error: BaseException, tree: ast.Module, text: str) -> str:
@@ -300,6 +304,6 @@ def replace_builtins() -> None:
     """
     names = {name: importlib.import_module(name) for name in MODULES} | {"ToolError": ToolError, SETTLE: settle}
     names |= {name: Quitter(name, "the end of input") for name in ("exit", "quit")} | {"help": _Helper()}
-    own = types.ModuleType("builtins", builtins.__doc__)
-    vars(own).update(vars(builtins) | names)
-    sys.modules["builtins"] = own
+    module = types.ModuleType("builtins", builtins.__doc__)
+    vars(module).update(vars(builtins) | names)
+    sys.modules["builtins"] = module

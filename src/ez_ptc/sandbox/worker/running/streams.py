@@ -94,9 +94,9 @@ class Output:
 
     def _send(self) -> None:
         waiting, self._waiting, self._size = self._waiting, {1: [], 2: []}, 0
-        for stream, parts in waiting.items():
-            if parts:
-                self._link.send({"t": "output", "stream": stream, "text": "".join(parts)})
+        for stream, texts in waiting.items():
+            if texts:
+                self._link.send({"t": "output", "stream": stream, "text": "".join(texts)})
 
     def install(self) -> None:
         """Install these as the program's ``sys.stdout`` and ``sys.stderr``; standard input is at its end."""

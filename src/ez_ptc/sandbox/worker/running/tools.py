@@ -31,13 +31,13 @@ _BRANCH_THREADS = 16
 
 @functools.cache
 def _error_class(name: str, base: str) -> type[ToolError]:
-    found = getattr(builtins, base, None)
-    if not (isinstance(found, type) and issubclass(found, Exception)) or found is Exception:
+    cls = getattr(builtins, base, None)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)) or cls is Exception:
         if name == "ToolError":
             return ToolError
         return type(name, (ToolError,), {"__module__": "builtins"})
     try:
-        return type(name, (ToolError, found), {"__module__": "builtins"})
+        return type(name, (ToolError, cls), {"__module__": "builtins"})
     except TypeError:
         # A built-in exception with another instance layout; none with a plain message exists today.
         return ToolError
@@ -106,7 +106,7 @@ class Tools:
         Args:
             grants: One ``[name, signature, documentation, is_async, returned, read_only]`` per tool.
         """
-        found: dict[str, object] = {}
+        by_name: dict[str, object] = {}
         for name, signature, documentation, is_async, returned, read_only in grants:
             self.described[name] = signature, returned, read_only
             tool = self._async_function(name) if is_async else self._function(name)
@@ -114,8 +114,8 @@ class Tools:
             tool.__name__ = tool.__qualname__ = name
             tool.__doc__ = documentation
             tool.__module__ = "__main__"
-            found[name] = tool
-        return found
+            by_name[name] = tool
+        return by_name
 
     def _function(self, name: str) -> Callable[..., object]:
         def tool(*args: object, **kwargs: object) -> object:
@@ -166,9 +166,9 @@ class Tools:
             raise TypeError(message) from None
         self._flush()
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
-        place = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
+        head = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
         try:
-            return self._link.start(f'{place},"args":{positional},"kwargs":{named}}}')
+            return self._link.start(f'{head},"args":{positional},"kwargs":{named}}}')
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None
@@ -235,9 +235,9 @@ def _parts(branch: object) -> tuple[object, ...]:
 def _split(branch: object) -> tuple[Callable[..., object], tuple[object, ...]]:
     if callable(branch):
         return branch, ()
-    parts = _parts(branch)
-    if parts and callable(parts[0]):
-        return parts[0], parts[1:]
+    elements = _parts(branch)
+    if elements and callable(elements[0]):
+        return elements[0], elements[1:]
     message = (
         "parallel() takes (function, argument, ...) tuples, e.g. parallel((tool_a, x), (tool_b, y)); "
         f"got {name_text(type(branch).__name__)}: pass the function and its arguments, do not call it"

@@ -36,26 +36,26 @@ def type_names(
     """
     if not _MAY_NAME.search(text):
         return {}
-    used = {node.id for part in _annotations(tree) for node in every(part) if isinstance(node, ast.Name)}
+    used = {node.id for annotation in _annotations(tree) for node in every(annotation) if isinstance(node, ast.Name)}
     used = {name for name in used if not known(name)}
     if not used:
         return {}
     used -= {name for node in every(tree) for name in _names_bound_by(node)}
     named = {word for item in told() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
-    found: dict[str, object] = dict.fromkeys(used & named, Record)
-    found.update((name, getattr(typing, name)) for name in used & _TYPING)
-    return found
+    values_by_name: dict[str, object] = dict.fromkeys(used & named, Record)
+    values_by_name.update((name, getattr(typing, name)) for name in used & _TYPING)
+    return values_by_name
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in every(tree):
-        part = None
+        annotation = None
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            part = node.returns
+            annotation = node.returns
         if isinstance(node, ast.arg | ast.AnnAssign):
-            part = node.annotation
-        if part is not None:
-            yield part
+            annotation = node.annotation
+        if annotation is not None:
+            yield annotation
 
 
 def _names_bound_by(node: ast.AST) -> Iterable[str]:

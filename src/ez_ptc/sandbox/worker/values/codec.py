@@ -100,8 +100,8 @@ _DECODERS: Mapping[str, Callable[[object], object]] = {
 def _unmark(found: dict[str, object]) -> object:
     if MARK not in found:
         return found
-    kind, payload = cast("list[object]", found[MARK])
-    return _DECODERS[cast("str", kind)](payload)
+    mark, payload = cast("list[object]", found[MARK])
+    return _DECODERS[cast("str", mark)](payload)
 
 
 class _Bounded:
@@ -114,11 +114,11 @@ class _Bounded:
     def unmark(self, found: dict[str, object]) -> object:
         if MARK not in found:
             return found
-        kind, payload = cast("list[Any]", found[MARK])
-        if kind == "fr":
+        mark, payload = cast("list[Any]", found[MARK])
+        if mark == "fr":
             self._spend_digits(fraction_cost(4 * len(payload)))
-        value = _DECODERS[kind](payload)
-        if kind in _NUMBERS and isinstance(value, (int, Decimal)):
+        value = _DECODERS[mark](payload)
+        if mark in _NUMBERS and isinstance(value, (int, Decimal)):
             self._spend_digits(decimal_cost(value) if isinstance(value, Decimal) else int_cost(value.bit_length()))
         elif isinstance(value, range):
             self._elements_left -= range_length(value)

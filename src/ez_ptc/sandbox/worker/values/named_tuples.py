@@ -24,13 +24,13 @@ class Row(tuple[object, ...]):  # noqa: SLOT001 - its names are attributes, each
 
     def __new__(cls, name: str, fields: Iterable[str], items: Iterable[object]) -> Self:
         """Take the class name, and a name for each item. Raises ValueError otherwise."""
-        made = super().__new__(cls, items)
+        row = super().__new__(cls, items)
         names = tuple(fields)
-        if len(names) != len(made) or not all(map(_is_name, (name, *names))):
+        if len(names) != len(row) or not all(map(_is_name, (name, *names))):
             message = "the names of a named tuple are not those of its items"
             raise ValueError(message)
-        vars(made).update(zip(names, made, strict=True), _name=name, _fields=names)
-        return made
+        vars(row).update(zip(names, row, strict=True), _name=name, _fields=names)
+        return row
 
     def __getitem__(self, key: object) -> Any:  # noqa: ANN401 - of any item, by its name too
         if isinstance(key, str) and key in self._fields:
@@ -69,19 +69,19 @@ def _is_name(name: object) -> bool:
 
 def names_of(value: object) -> tuple[str, tuple[str, ...]] | None:
     """Return the class name and item names of a named tuple, or None for any other value."""
-    kind = type(value)
-    if kind is Row:
+    cls = type(value)
+    if cls is Row:
         fields = vars(value)
         return fields["_name"], fields["_fields"]
-    if tuple not in kind.__mro__:
+    if tuple not in cls.__mro__:
         return None
     # Struct sequences written in C, such as time.struct_time, have no _fields.
-    wanted = ("_fields", "__match_args__") if hasattr(kind, "n_sequence_fields") else ("_fields",)
-    for base in kind.__mro__:
+    wanted = ("_fields", "__match_args__") if hasattr(cls, "n_sequence_fields") else ("_fields",)
+    for base in cls.__mro__:
         for attribute in wanted:
             names = cast("tuple[str, ...]", vars(base).get(attribute))
             if type(names) is tuple and len(names) == tuple[object, ...].__len__(cast("tuple[object, ...]", value)):
-                if all(map(_is_name, (kind.__name__, *names))):
-                    return (kind.__name__, names)
+                if all(map(_is_name, (cls.__name__, *names))):
+                    return (cls.__name__, names)
                 return None
     return None

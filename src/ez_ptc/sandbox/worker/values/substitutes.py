@@ -37,18 +37,18 @@ def of_base(value: object, most: int) -> object:
 
     Of a possibly endless one, `most` + 1 elements are taken.
     """
-    kind = type(value)
+    cls = type(value)
     for base, plain in _BASES.items():
-        if issubclass(kind, base):
+        if issubclass(cls, base):
             return plain(value)
-    if issubclass(kind, type | Iterator):  # an iterator would be consumed, and may be endless
+    if issubclass(cls, type | Iterator):  # an iterator would be consumed, and may be endless
         return UNKNOWN
-    if issubclass(kind, Mapping):
+    if issubclass(cls, Mapping):
         return dict(islice(cast("Mapping[object, object]", value).items(), most + 1))
     for interface, number in _NUMBERS.items():
-        if issubclass(kind, interface):
+        if issubclass(cls, interface):
             return number(value)
-    if issubclass(kind, _COLLECTIONS):
+    if issubclass(cls, _COLLECTIONS):
         return list(islice(cast("Iterable[object]", value), most + 1))
     return UNKNOWN
 

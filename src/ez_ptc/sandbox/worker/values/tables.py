@@ -32,8 +32,8 @@ def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance o
 
     Raises TooManyError if the substitute would have more than `most` elements.
     """
-    kind = cast("type[object]", type(value))
-    for base in kind.__mro__[:-1]:
+    cls = cast("type[object]", type(value))
+    for base in cls.__mro__[:-1]:
         module = cast("object", base.__module__)
         package = module.partition(".")[0] if isinstance(module, str) else ""
         if package == "numpy":
@@ -47,9 +47,9 @@ def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance o
 
 
 def _of_numpy(value: Any, most: int) -> object:  # noqa: ANN401 - an array or a number, or something else of numpy's
-    kind = cast("type[object]", type(value))
-    if not hasattr(kind, "tolist"):
-        return str(value) if any(base.__name__ == "dtype" for base in kind.__mro__) else UNKNOWN
+    cls = cast("type[object]", type(value))
+    if not hasattr(cls, "tolist"):
+        return str(value) if any(base.__name__ == "dtype" for base in cls.__mro__) else UNKNOWN
     if value.size > most:
         message = f"an array of shape {value.shape} has more than {most:,} elements: take a part of it"
         raise TooManyError(message)
@@ -144,11 +144,10 @@ def _frame(value: Any, most: int) -> object:  # noqa: ANN401 - a DataFrame
 
 def _check(rows: int, width: int, most: int, value: Any) -> None:  # noqa: ANN401 - anything of pandas'
     if rows * width > most:
-        kind = type(value).__name__
+        class_name = type(value).__name__
         fits = f"at most {most // width:,} of its rows: filter it, sum it up, or take them in parts (.iloc[start:end])"
-        message = (
-            f"a {kind} of {rows:,} rows has {rows * width:,} elements, more than {most:,}; there is room for {fits}"
-        )
+        size = f"{rows:,} rows has {rows * width:,} elements, more than {most:,}"
+        message = f"a {class_name} of {size}; there is room for {fits}"
         raise TooManyError(message)
 
 

@@ -148,16 +148,16 @@ class _Encoder:
             raise CannotCrossError(message)
 
     def tree(self, value: object, depth: int = 0) -> object:
-        kind = type(value)
-        if kind in _SCALARS:
-            if kind is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
+        cls = type(value)
+        if cls in _SCALARS:
+            if cls is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
                 return self._wide_int(cast("int", value))
-            if kind is str:
+            if cls is str:
                 self._spend_text(len(cast("str", value)))
             return value
-        if kind is dict:
+        if cls is dict:
             return self._dict(cast("dict[object, object]", value), depth)
-        if kind is list:
+        if cls is list:
             return self._items(cast("list[object]", value), depth)
         return self._special(value, depth)
 
@@ -228,16 +228,16 @@ class _Encoder:
         return {MARK: ["m", [[tree(key, deeper), tree(value, deeper)] for key, value in items.items()]]}
 
     def _special(self, value: object, depth: int) -> object:
-        kind = type(value)
-        if (plain := SCALARS.get(kind)) is not None and (kind not in _PAID or self._pays(value)):
+        cls = type(value)
+        if (plain := SCALARS.get(cls)) is not None and (cls not in _PAID or self._pays(value)):
             mark, payload = plain
             written = payload(value)
-            if type(written) is str and kind not in _PAID:
+            if type(written) is str and cls not in _PAID:
                 self._spend_text(len(written))
             return {MARK: [mark, written]}
-        if (mark := _COLLECTIONS.get(kind)) is not None:
+        if (mark := _COLLECTIONS.get(cls)) is not None:
             return self._collection(cast("Collection[object]", value), mark, depth)
-        if kind is deque:
+        if cls is deque:
             items = cast("deque[object]", value)
             return {MARK: ["dq", [self._items(items, depth), items.maxlen]]}
         if (names := names_of(value)) is not None:
@@ -284,8 +284,8 @@ class _Encoder:
 
 
 def _simpler(value: object, most: int) -> object:
-    kind = type(value)
-    if (fields := _fields(kind)) is not None:
+    cls = type(value)
+    if (fields := _fields(cls)) is not None:
         return {name: getattr(value, name) for name in fields}
     plain = of_special(value, most)
     if plain is UNKNOWN and (plain := of_base(value, most)) is UNKNOWN:
@@ -340,7 +340,7 @@ def encode(
     Raises:
         CannotCrossError: A type, the depth (100), or the number of elements or digits does not cross.
     """
-    kind = type(value)
-    if kind in _FIXED or (kind is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
+    cls = type(value)
+    if cls in _FIXED or (cls is int and -_WIDE_INT < cast("int", value) < _WIDE_INT):  # nothing to count
         return value
     return _Encoder(convert, most_text, plain_members, most).tree(value)
