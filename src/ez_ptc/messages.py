@@ -32,8 +32,8 @@ __all__ = [
     "robust_repr",
 ]
 
+# The lifetimes of cached prompts; each provider supports some of them.
 CACHE_LIFETIMES = ("5m", "30m", "1h", "12h")
-"""The lifetimes of cached prompts; each provider supports some of them."""
 
 _MAX_REPR_DEPTH = 20
 _BRACKETS: Mapping[type, str] = {list: "[{}]", tuple: "({})", set: "{{{}}}", frozenset: "frozenset({{{}}})"}

@@ -18,8 +18,8 @@ __all__ = ["CAPTURE_CONTENT", "Attributes", "Notes", "span"]
 
 Attributes = dict[str, str | int | float | bool | list[str]]
 
+# The environment variable that tells instrumentations to record texts, arguments and results.
 CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The environment variable that tells instrumentations to record texts, arguments and results."""
 
 _ON_SPANS: Final = frozenset({"true", "span_only", "span_and_event"})
 

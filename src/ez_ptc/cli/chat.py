@@ -208,8 +208,13 @@ def _usage(builder: LLMPromptBuilder) -> str:
 
 
 def _usage_text(usage: Usage, cost: Decimal | None) -> str:
-    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-    price = "unknown price" if cost is None else f"${cost:.4f} at list prices of {PRICES_DATE}"
+    cached = ""
+    if usage.cached_tokens:
+        cached = f" ({usage.cached_tokens:,} cached)"
+    if cost is None:
+        price = "unknown price"
+    else:
+        price = f"${cost:.4f} at list prices of {PRICES_DATE}"
     return f"{usage.input_tokens:,} input tokens{cached}, {usage.output_tokens:,} output tokens, {price}"
 
 

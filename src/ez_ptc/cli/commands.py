@@ -26,7 +26,9 @@ def run_command(arguments: list[str] | None = None) -> int:
         result: object = app(arguments, exit_on_error=False)
     except CycloptsError:  # cyclopts has printed it on standard error
         return 2
-    return result if isinstance(result, int) else 0
+    if isinstance(result, int):
+        return result
+    return 0
 
 
 def demo(

@@ -103,7 +103,10 @@ def _import_module(name: str) -> object:
 
 def _read_program(file: str) -> str:
     try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        if file == "-":
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(file).read_bytes()
         return content.decode("utf-8-sig")
     except OSError as error:
         message = f"cannot read the program: {error.strerror or error}: {file}"

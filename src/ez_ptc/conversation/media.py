@@ -17,8 +17,8 @@ __all__ = ["MAX_FILE_BYTES", "media_message"]
 
 M = TypeVar("M", bound=MediaMessage)
 
+# The maximum size of one file; no provider accepts more in a request.
 MAX_FILE_BYTES: Final = 100 << 20
-"""The maximum size of one file; no provider accepts more in a request."""
 
 _SIGNATURES: Final[Mapping[str, re.Pattern[bytes]]] = {
     media_type: re.compile(signature, re.DOTALL)
@@ -157,5 +157,8 @@ def _is_text(data: bytes) -> bool:
 
 
 def _matches(message_class: type[MediaMessage], media_type: str) -> bool:
-    prefixes = _DOCUMENT_PREFIXES if message_class is DocumentMessage else (f"{message_class.KIND}/",)
+    if message_class is DocumentMessage:
+        prefixes = _DOCUMENT_PREFIXES
+    else:
+        prefixes = (f"{message_class.KIND}/",)
     return _MEDIA_TYPE.fullmatch(media_type) is not None and media_type.startswith(prefixes)

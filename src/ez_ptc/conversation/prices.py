@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PRICES", "PRICES_DATE", "Price", "TurnUsage", "cost", "total_cost", "turn_usages"]
 
+# The date of `PRICES`.
 PRICES_DATE: Final = date(2026, 10, 24)
-"""The date of `PRICES`."""
 
 _MILLION: Final = 1_000_000
 # The version at the end of a model's name: a date, or `-001`, `-latest`.
@@ -59,6 +59,7 @@ _FABLE: Final = Price.of("10", "1", "50")
 _FABLE_1: Final = Price.of("10", "0.25", "50")
 _GPT_5: Final = Price.of("1.25", "0.125", "10")
 
+# The list prices of well-known models on `PRICES_DATE`.
 PRICES: Final[Mapping[str, Price]] = {
     # platform.claude.com/docs/en/about-claude/pricing
     "claude-fable-5-1": _FABLE_1,
@@ -102,7 +103,6 @@ PRICES: Final[Mapping[str, Price]] = {
     "gemini-2.5-flash": Price.of("0.30", "0.03", "2.50"),
     "gemini-2.5-flash-lite": Price.of("0.10", "0.01", "0.40"),
 }
-"""The list prices of well-known models on `PRICES_DATE`."""
 
 
 def cost(usage: Usage, model: str, prices: Mapping[str, Price] | None = None) -> Decimal | None:

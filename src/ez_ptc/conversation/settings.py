@@ -22,8 +22,8 @@ __all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLim
 
 TOOL_OPTIONS: Final = ("tool_choice", "strict")
 PROMPT_OPTIONS: Final = ("max_tokens", "temperature", *TOOL_OPTIONS)
+# The options that ez-ptc defines for every provider; any other is a field of one provider's request.
 OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only")
-"""The options that ez-ptc defines for every provider; any other is a field of one provider's request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

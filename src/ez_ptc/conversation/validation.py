@@ -62,7 +62,9 @@ def check_last_message(entries: Sequence[Entry]) -> Message:
     last = entries[-1] if entries else None
     if isinstance(last, Message):
         return last
-    actual = "nothing" if last is None else "an answer"
+    actual = "an answer"
+    if last is None:
+        actual = "nothing"
     message = f"expected a message of yours to mark, got {actual}: write .cache() after .agent(...) or .request(...)"
     raise ValueError(message)
 

@@ -13,8 +13,8 @@ from ez_ptc.formats.openai_shapes.servers import is_openai
 
 __all__ = ["MAX_MARKS", "anthropic_mark", "fit_marks", "has_marks", "openai_mark"]
 
+# The maximum number of marks in a request to Anthropic.
 MAX_MARKS: Final = 4
-"""The maximum number of marks in a request to Anthropic."""
 
 _SHORT: Final = "5m"
 _LONG: Final = "1h"

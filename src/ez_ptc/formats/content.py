@@ -50,10 +50,10 @@ __all__ = [
     "to_json_types",
 ]
 
+# The maximum characters of all texts and numbers of a result.
 MAX_TEXT: Final = 16 << 20
-"""The maximum characters of all texts and numbers of a result."""
+# The default maximum of characters of one result for a model.
 MAX_RESULT_TEXT: Final = 1 << 20
-"""The default maximum of characters of one result for a model."""
 
 _MAX_INT_BITS: Final = 10_000
 _WIDE_INT: Final = 1 << 64
@@ -201,7 +201,10 @@ def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]
         raise NotEncodableError(message)
     bounded: list[ResultPart] = []
     for part in parts:
-        made = part if isinstance(part, MediaMessage | TextMessage) else TextMessage(_text(to_json_types(part)))
+        if isinstance(part, MediaMessage | TextMessage):
+            made = part
+        else:
+            made = TextMessage(_text(to_json_types(part)))
         if isinstance(made, TextMessage) and len(made.text) > most:
             made = replace(made, text=_cut(made.text, most))
         most -= len(made.text) if isinstance(made, TextMessage) else 0
@@ -235,7 +238,9 @@ class _Encoder:
 
     def key(self, key: object) -> str:
         if type(key) is str:
-            return key if key.isascii() else without_surrogates(key)
+            if key.isascii():
+                return key
+            return without_surrogates(key)
         plain = self.value(key, 0)
         if isinstance(plain, str):
             return plain
@@ -266,7 +271,9 @@ class _Encoder:
 
     def _number(self, value: float) -> object:
         if type(value) is float:
-            return value if math.isfinite(value) else _no_number(value)
+            if math.isfinite(value):
+                return value
+            return _no_number(value)
         if -_WIDE_INT < value < _WIDE_INT:
             return value
         # Python refuses to write integers of more than a few thousand digits, and no model reads one.

@@ -54,4 +54,6 @@ class ToolShape:
 
 def is_strict(tool: Describable, strict: bool) -> bool:  # noqa: FBT001 - what is said for all tools
     """Return whether a tool is strict: as it says itself, or else as `strict` says for all tools."""
-    return strict if tool.strict is None else tool.strict
+    if tool.strict is None:
+        return strict
+    return tool.strict

@@ -29,10 +29,10 @@ __all__ = [
     "undeliverable",
 ]
 
+# The maximum nesting depth of a result.
 MAX_DEPTH: Final = 100
-"""The maximum nesting depth of a result."""
+# The maximum number of elements of a result; shared references count each time.
 MAX_ELEMENTS: Final = 500_000
-"""The maximum number of elements of a result; shared references count each time."""
 TOO_DEEP: Final = f"the value refers to itself or is nested deeper than {MAX_DEPTH} levels"
 TOO_MANY: Final = f"the value is too large: it has more than {MAX_ELEMENTS:,} elements"
 

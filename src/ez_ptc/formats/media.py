@@ -32,10 +32,10 @@ __all__ = [
     "type_and_size",
 ]
 
+# The maximum bytes of all media of one result: no provider accepts a larger request.
 MAX_MEDIA_BYTES: Final = 32 << 20
-"""The maximum bytes of all media of one result: no provider accepts a larger request."""
+# The maximum number of parts of a result.
 MAX_PARTS: Final = 200
-"""The maximum number of parts of a result."""
 
 Media = dict[str, Any]
 """A provider's JSON for an image, document, audio or video."""
@@ -82,7 +82,10 @@ def content_of_result(
     for part in parts:
         if isinstance(part, TextMessage) and not part.text.strip():
             continue  # Anthropic rejects empty texts
-        converted = media(part) if isinstance(part, MediaMessage) else text(part.text)
+        if isinstance(part, MediaMessage):
+            converted = media(part)
+        else:
+            converted = text(part.text)
         content.append(text(_omission_text(converted)) if isinstance(converted, Unsupported) else converted)
     return content
 

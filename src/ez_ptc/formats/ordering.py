@@ -23,8 +23,8 @@ __all__ = [
     "split_instructions",
 ]
 
+# The option for OpenAI's Responses to continue from a stored answer.
 PREVIOUS: Final = "previous_response_id"
-"""The option for OpenAI's Responses to continue from a stored answer."""
 
 
 def check_order(entries: Iterable[Entry]) -> None:

@@ -27,8 +27,8 @@ __all__ = [
     "parse",
 ]
 
+# The maximum nesting depth of a provider's JSON: more than the 100 levels allowed for a call's arguments.
 MAX_LEVELS: Final = 128
-"""The maximum nesting depth of a provider's JSON: more than the 100 levels allowed for a call's arguments."""
 
 # As in a tool's result; Python itself reads and writes slightly more.
 _MAX_BITS: Final = 10_000
@@ -153,7 +153,9 @@ class TextPieces:
     def end(self) -> list[TextDelta]:
         """Return the rest: half a character, if any."""
         half, self._half = self._half, ""
-        return [TextDelta(encodable_text(half))] if half else []
+        if half:
+            return [TextDelta(encodable_text(half))]
+        return []
 
 
 def _character(pair: re.Match[str]) -> str:
@@ -166,7 +168,9 @@ def _no_number(name: str) -> None:
 
 def _finite(text: str) -> float | None:
     number = float(text)
-    return number if math.isfinite(number) else None
+    if math.isfinite(number):
+        return number
+    return None
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)

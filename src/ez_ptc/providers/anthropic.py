@@ -97,7 +97,9 @@ class AnthropicProvider:
         key = usable_key(self._api_key or os.environ.get(_KEY), _KEY)
         token = usable_key(os.environ.get(_TOKEN), _TOKEN)
         if key or token:
-            return (key, None) if key else (None, token)
+            if key:
+                return (key, None)
+            return (None, token)
         if self.address == _ADDRESS:
             message = f"{self.address} wants a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
             raise AuthenticationError(message)

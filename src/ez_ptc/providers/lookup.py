@@ -43,13 +43,13 @@ _FAMILIES: Final[Mapping[str, re.Pattern[str]]] = {
     "mistral": re.compile("(mistral|ministral|magistral|codestral|devstral)-"),
 }
 
+# The environment variables with a provider's key, in the order in which providers are tried.
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     "mistral": ("MISTRAL_API_KEY",),
 }
-"""The environment variables with a provider's key, in the order in which providers are tried."""
 
 
 def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider:
@@ -71,13 +71,18 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
             raise ProviderError(message)
         return provider
-    name, own_model = _split_model(provider) if provider is not None else (None, None)
+    if provider is not None:
+        name, own_model = _split_model(provider)
+    else:
+        name, own_model = (None, None)
     if model is not None and name is None:
         name, own_model = _split_model(model) if _names_provider(model) else (_family(model), model)
     elif model is not None:
         own_model = model
     make = _maker(name or _default())
-    return make() if own_model is None else make(own_model)
+    if own_model is None:
+        return make()
+    return make(own_model)
 
 
 def _split_model(text: str) -> tuple[str, str | None]:
@@ -139,5 +144,7 @@ def _maker(name: str) -> Callable[..., LLMProvider]:
 def _unknown(name: str) -> str:
     known = _provider_names()
     near = get_close_matches(name, known, n=1, cutoff=_ALIKE)
-    hint = f": did you mean {near[0]!r}?" if near else "."
+    hint = "."
+    if near:
+        hint = f": did you mean {near[0]!r}?"
     return f"there is no provider {safe_repr(name)}{hint} There are: {', '.join(known)}"

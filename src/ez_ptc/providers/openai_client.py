@@ -138,7 +138,10 @@ def chat_wire(*, asks_for_usage: bool = True) -> Wire:
     from ez_ptc.formats.openai_chat.stream import AnswerStream
 
     def open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
-        asked = {"stream_options": {"include_usage": True}} if asks_for_usage else {}
+        if asks_for_usage:
+            asked = {"stream_options": {"include_usage": True}}
+        else:
+            asked = {}
         return client.chat.completions.with_streaming_response.create(model="", messages=[], extra_body=asked | body)
 
     return Wire("/chat/completions", request, answer, AnswerStream, open_stream)
@@ -178,7 +181,10 @@ class OpenAIConnection:
                 else:
                     async with aclosing(_events(response, patience)) as events:
                         async for data in events:
-                            deltas = pieces.end() if data == _DONE else pieces.feed(cast("Any", parse(data)))
+                            if data == _DONE:
+                                deltas = pieces.end()
+                            else:
+                                deltas = pieces.feed(cast("Any", parse(data)))
                             for delta in deltas:
                                 yield delta
                     answer = pieces.answer()

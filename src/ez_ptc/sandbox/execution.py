@@ -156,7 +156,9 @@ class ExecutionResult(Printable):
         count, left_out = len(self.images), self.truncated.get("images", 0)
         if left_out:
             return f"[Pictures made: {count}. Left out, as too large or too many: {left_out}. Draw smaller ones.]"
-        return f"[Pictures made: {count}.]" if count else None
+        if count:
+            return f"[Pictures made: {count}.]"
+        return None
 
     def _repr_html_(self) -> str | None:
         """Return HTML with the pictures for a notebook, or None without pictures."""

@@ -156,7 +156,10 @@ def _estimate_memory(body: bytes) -> int:
     is_narrow = body.isascii() and b"\\u" not in body
     separators = _count_separators(body)
     # With escaped letters, any mark may be that of a deque.
-    deques = separators // _DEQUE_SEPARATORS if b"\\u00" in body else body.count(b'"dq"')
+    if b"\\u00" in body:
+        deques = separators // _DEQUE_SEPARATORS
+    else:
+        deques = body.count(b'"dq"')
     text_bytes = len(body) * (1 if is_narrow else _WIDE_CHARACTER_BYTES)
     return text_bytes + _VALUE_BYTES * separators + _DEQUE_BYTES * deques
 

@@ -59,7 +59,9 @@ def _plain_members(items: Any) -> object:  # noqa: ANN401 - a dict or a set
         plain: Collection[object] = type(items)(map(_plain_member, items))
     except TypeError:  # a record has no hash
         return list(items)
-    return plain if len(plain) == len(items) else list(items)
+    if len(plain) == len(items):
+        return plain
+    return list(items)
 
 
 def _plain_member(member: object) -> object:

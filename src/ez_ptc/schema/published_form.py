@@ -235,7 +235,9 @@ def _description(parameter: Parameter) -> str:
         texts.append(parameter.default.description)
     description = f"Parameter {parameter.name} of type {_annotation_repr(parameter.annotation)}"
     text = "; ".join(map(str.strip, texts))
-    return f"{description}: {text}" if text else description
+    if text:
+        return f"{description}: {text}"
+    return description
 
 
 def _annotation_repr(annotation: object) -> str:

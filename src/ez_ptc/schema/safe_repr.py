@@ -36,7 +36,9 @@ def safe_repr_with_type(value: object) -> str:
     text = safe_repr(value)
     if type(value) in (*_BRACKETS, dict):
         return f"{name} of {len(cast('list[object]', value))} {text}"
-    return name if text == f"<{name}>" else f"{name} {text}"
+    if text == f"<{name}>":
+        return name
+    return f"{name} {text}"
 
 
 def safe_name(name: object) -> str:

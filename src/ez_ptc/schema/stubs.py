@@ -41,7 +41,9 @@ def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
 
 def closed_type_text(schema: _Schema) -> str | None:
     """Same as `type_text`, but None if an object may have other keys than those written."""
-    return None if _is_open(schema) else type_text(schema)
+    if _is_open(schema):
+        return None
+    return type_text(schema)
 
 
 def _is_open(part: object) -> bool:
@@ -95,7 +97,9 @@ class _Writer:
     def _object(self, schema: _Schema) -> str:
         if isinstance(properties := schema.get("properties"), Mapping) and properties:
             required = schema.get("required")
-            known = cast("list[object]", required) if isinstance(required, list) else None
+            known = None
+            if isinstance(required, list):
+                known = cast("list[object]", required)
             fields = cast("Mapping[object, object]", properties).items()
             return "{" + ", ".join(f"{_key(name, known)}: {self.text(field)}" for name, field in fields) + "}"
         if isinstance(values := schema.get("additionalProperties"), Mapping) and values:
@@ -105,7 +109,9 @@ class _Writer:
     def _array(self, schema: _Schema) -> str:
         if isinstance(places := schema.get("prefixItems"), list) and places:
             return f"tuple[{', '.join(map(self.text, cast('list[object]', places)))}]"
-        name = "set" if schema.get("uniqueItems") is True else "list"
+        name = "list"
+        if schema.get("uniqueItems") is True:
+            name = "set"
         if isinstance(items := schema.get("items"), Mapping) and items:
             return f"{name}[{self.text(cast('_Schema', items))}]"
         return name

@@ -18,9 +18,10 @@ from pydantic_core import core_schema
 
 __all__ = ["NO_DEFAULT", "REFUSALS", "NativeJsonSchema", "json_default", "json_schema", "record_adapter"]
 
+# The result for a default JSON cannot carry.
 NO_DEFAULT: Final = object()
-"""The result for a default JSON cannot carry."""
 
+# Pydantic's errors for a type it cannot validate or describe, including those from hooks of the type.
 REFUSALS: Final = (
     PydanticUserError,
     PydanticUndefinedAnnotation,
@@ -33,7 +34,6 @@ REFUSALS: Final = (
     RecursionError,
     ImportError,
 )
-"""Pydantic's errors for a type it cannot validate or describe, including those from hooks of the type."""
 
 _KINDS: Final[Mapping[type, str]] = {
     str: "string",
@@ -189,7 +189,9 @@ def json_schema(
     adapter: TypeAdapter[dict[str, Any]], *, output: bool = False, generator: type[NativeJsonSchema] = NativeJsonSchema
 ) -> dict[str, Any]:
     """Return the JSON Schema of a type adapter's type: for input or, with `output`, for output."""
-    mode = "serialization" if output else "validation"
+    mode = "validation"
+    if output:
+        mode = "serialization"
     return adapter.json_schema(schema_generator=generator, mode=mode)
 
 
@@ -237,13 +239,17 @@ def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
 
 
 def _key_text(key: object) -> str:
-    return key if isinstance(key, str) else json.dumps(key)
+    if isinstance(key, str):
+        return key
+    return json.dumps(key)
 
 
 def _enumeration(values: list[object]) -> JsonSchemaValue:
     # An Enum member may have several names, and is listed with each.
     kinds = {_KINDS.get(type(value)) for value in values}
-    type_ = kinds.pop() if len(kinds) == 1 else None
+    type_ = None
+    if len(kinds) == 1:
+        type_ = kinds.pop()
     unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
     if type_ is None:
         return {"enum": unique}

@@ -61,7 +61,10 @@ class ToolChannel:
         """Return a channel with another context or approver and one more listener, where given."""
         if context is NO_CONTEXT and approve is None and listener is None:
             return self
-        listeners = self.listeners if listener is None else (*self.listeners, listener)
+        if listener is None:
+            listeners = self.listeners
+        else:
+            listeners = (*self.listeners, listener)
         return replace(self, settings=CallSettings(context, approve).over(self.settings), listeners=listeners)
 
     @lazy

@@ -58,7 +58,10 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
     a `__dict__`.
     """
     comparisons = [*_comparisons(code)]
-    rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))] if comparisons else []
+    if comparisons:
+        rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))]
+    else:
+        rows = []
     for compared in comparisons:
         having = [row for row in rows if compared.key in row]
         values = [row[compared.key] for row in having]
@@ -91,12 +94,16 @@ def _comparisons(code: str) -> Iterator[_Compared]:
             continue
         literal_match: re.Match[str] | None = match if match["with"][0] in "\"'0123456789" else named.get(match["with"])
         if literal_match is not None:
-            key = "key" if match["key"] else "attribute"
+            key = "attribute"
+            if match["key"]:
+                key = "key"
             yield _Compared(match[key], _value(literal_match["with"]), match.span(key), literal_match.span("with"))
 
 
 def _value(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text[1:-1]
+    if text.isdecimal():
+        return int(text)
+    return text[1:-1]
 
 
 def _is_plain(value: object) -> bool:

@@ -77,7 +77,9 @@ def _blocks(text: str) -> Iterator[tuple[bool, str]]:
             continue
         # Of those without a language only the first can be the answer; treating all as Python would take quadratic
         # time.
-        closing = _closing_of_python if is_python or not (info or plain) else _closing
+        closing = _closing
+        if is_python or not (info or plain):
+            closing = _closing_of_python
         plain = plain or not info
         end, position = _end(text, closing(text, opening.end(), fence))
         block = text[opening.end() : end]
@@ -144,7 +146,9 @@ def _bare_program(text: str) -> str | None:
     """Return the text before any fence if it is a program; a fence may close what none has opened."""
     fence = _CLOSING.search(text)
     code = _dedent(text[: fence.start()] if fence else text)
-    return code if _does_something(code) else None
+    if _does_something(code):
+        return code
+    return None
 
 
 def _does_something(code: str) -> bool:

@@ -106,7 +106,9 @@ class PromptWriter:
             return _NO_TOOLS
         preamble = self.preamble
         if preamble is None:
-            preamble = f"{_PREAMBLE}\n{_SHAPES}" if self._has_shapes else _PREAMBLE
+            preamble = _PREAMBLE
+            if self._has_shapes:
+                preamble = f"{_PREAMBLE}\n{_SHAPES}"
         if self.postamble is None:
             postamble = _join(_ANSWER, self._rules, self._hint, self._example(fenced=True))
         else:
@@ -135,7 +137,9 @@ class PromptWriter:
         pictures = result.pictures_text()
         if result.output:
             cut = result.truncated.get("output", 0)
-            note = f"[{cut} more bytes were cut: print less.]" if cut else None
+            note = None
+            if cut:
+                note = f"[{cut} more bytes were cut: print less.]"
             return "\n".join(filter(None, (result.output, note, pictures)))
         if pictures and not result.value_text():
             return pictures
@@ -147,7 +151,9 @@ class PromptWriter:
             explanation = self._explain_unmet(code, result)
             if explanation:
                 return explanation
-            return self._explain_unprinted(code, result) if unprinted else _nothing(code)
+            if unprinted:
+                return self._explain_unprinted(code, result)
+            return _nothing(code)
         value = result.value_text()
         if unprinted and not self._has_shapes:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -165,7 +171,9 @@ class PromptWriter:
             f"[No output captured. The program called {calls} but printed nothing. Write one that print()s the answer.]"
         )
         code = code.rstrip()
-        last_binding = _KEPT.search(code) if len(code) <= _MOST_REPEATED else None
+        last_binding = None
+        if len(code) <= _MOST_REPEATED:
+            last_binding = _KEPT.search(code)
         if last_binding:
             explanation += self._program_to_copy(f"{code}\nprint({last_binding[1]})") or ""
         return explanation
@@ -213,11 +221,14 @@ class PromptWriter:
 
     @property
     def _rules(self) -> str:
-        usage = _CHAINED if self._has_shapes else _UNCHAINED
+        usage = _UNCHAINED
+        if self._has_shapes:
+            usage = _CHAINED
         return f"{usage}\n{_PARALLEL}\n{_PLACE}"
 
     def _frame(self, introduction: str) -> str:
-        introduction = introduction if self.tool_preamble is None else self.tool_preamble
+        if self.tool_preamble is not None:
+            introduction = self.tool_preamble
         listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
         instructions = _join(self._rules, self._hint, self._example(fenced=False))
         return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
@@ -268,7 +279,10 @@ class PromptWriter:
             paragraphs = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
         printed = result.output.strip()
         if printed:
-            excerpt = printed if len(printed) <= _PRINTED else f"[…] {printed[-_PRINTED:]}"
+            if len(printed) <= _PRINTED:
+                excerpt = printed
+            else:
+                excerpt = f"[…] {printed[-_PRINTED:]}"
             paragraphs.append(f"Printed before the error:\n{indent(excerpt, '    ')}")
         return "\n\n".join(paragraphs)
 

@@ -63,7 +63,10 @@ def seems_to_read(tool: Tool[..., Any]) -> bool:
     """Return whether a tool is declared read-only or, without a declaration, seems so by its name."""
     if tool.read_only is not None:
         return tool.read_only
-    words = tool.name.split("_") if tool.name.islower() else [word.lower() for word in _WORD.findall(tool.name)]
+    if tool.name.islower():
+        words = tool.name.split("_")
+    else:
+        words = [word.lower() for word in _WORD.findall(tool.name)]
     verb, *nouns = words or [""]
     if not _CHANGING.isdisjoint(nouns):
         return False

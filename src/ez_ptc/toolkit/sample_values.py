@@ -48,7 +48,10 @@ def sample_arguments(
     values = [repr(_value(name, schema, parameters, _DEPTH)) for name, schema in schemas.items()]
     # If there would be too much to copy, containers stay empty.
     for at, (name, schema) in enumerate(schemas.items()):
-        values[at] = values[at] if len(values[at]) <= _MAX_VALUE else repr(_value(name, schema, parameters, 0))
+        if len(values[at]) <= _MAX_VALUE:
+            values[at] = values[at]
+        else:
+            values[at] = repr(_value(name, schema, parameters, 0))
     places = [*(names if positional is None else positional)]
     in_place = next(
         (number for number, name in enumerate(wanted) if places[number : number + 1] != [name]), len(wanted)
@@ -149,7 +152,9 @@ def _number(schema: _Schema, usual: float) -> float:
     low, above = _read_bound(schema, "minimum", -inf), _read_bound(schema, "exclusiveMinimum", -inf)
     high, below = _read_bound(schema, "maximum", inf), _read_bound(schema, "exclusiveMaximum", inf)
     step = _read_bound(schema, "multipleOf", 0)
-    multiple = (max(low, above) // step + 1) * step if step else 0
+    multiple = 0
+    if step:
+        multiple = (max(low, above) // step + 1) * step
     middle = (max(low, above) + min(high, below)) / 2
     tried = (low, usual, high, above + 1, below - 1, middle, low // 1 + 1, step, multiple)
     within = (item for item in tried if isfinite(item) and low <= item <= high and above < item < below)
@@ -168,10 +173,16 @@ def _read_bound(schema: _Schema, keyword: str, otherwise: float) -> float:
 
 
 def _string(name: str, schema: _Schema, about: object) -> str:
-    quoted = _QUOTED.search(about) if isinstance(about, str) else None
+    quoted = None
+    if isinstance(about, str):
+        quoted = _QUOTED.search(about)
     if quoted and is_plain(quoted[2]):
         return quoted[2]
-    text = f"some {name.strip('_').replace('_', ' ')}" if is_plain(name) else "some text"
+    text = "some text"
+    if is_plain(name):
+        text = f"some {name.strip('_').replace('_', ' ')}"
     text = _STRINGS.get(str(schema.get("format")), text)
     most = schema.get("maxLength")
-    return text[:most] if isinstance(most, int) else text
+    if isinstance(most, int):
+        return text[:most]
+    return text

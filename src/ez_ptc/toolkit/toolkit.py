@@ -95,7 +95,10 @@ class Toolkit:
             raise ValueError(message)
         registry = ToolRegistry(self.tools)
         registry = registry.renamed(tool_spellings((tool.name for tool in registry), PROVIDED))
-        limits = self.limits if self.timeout is None else replace(self.limits, timeout=self.timeout)
+        if self.timeout is None:
+            limits = self.limits
+        else:
+            limits = replace(self.limits, timeout=self.timeout)
         vars(self).update(
             tools=tuple(registry),
             timeout=limits.timeout,

@@ -139,7 +139,10 @@ def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
             lines.append(f"for {inner} in {_item(row, key)}:")
         variable = _free(other.noun, taken | {many, row, inner})
         spelling = other.tool.spellings.get(other.argument, other.argument)
-        by_name = "" if other.argument in other.tool.positional_names else f"{spelling}="
+        if other.argument in other.tool.positional_names:
+            by_name = ""
+        else:
+            by_name = f"{spelling}="
         lines.append(f"{variable} = {other.tool.name}({by_name}{_item(inner, reference)})")
         last = variable
         if other.is_list:

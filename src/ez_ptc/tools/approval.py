@@ -110,7 +110,9 @@ def _with_all_fields(value: Any) -> Any:  # noqa: ANN401 - any value
 
 def _json_name(name: str, field: Any) -> str:  # noqa: ANN401 - pydantic's FieldInfo
     alias = field.validation_alias or field.alias
-    return alias if isinstance(alias, str) else name
+    if isinstance(alias, str):
+        return alias
+    return name
 
 
 @contextlib.contextmanager

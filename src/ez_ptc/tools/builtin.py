@@ -94,7 +94,9 @@ def _value(root: ast.expr) -> _Number:
 
 def _literal(node: ast.expr) -> _Number:
     if not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
-        operator_node = node.op if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp) else node
+        operator_node = node
+        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp):
+            operator_node = node.op
         _refuse(f"{_NAMED.get(type(operator_node), type(operator_node).__name__)} cannot be worked out: {_USE}")
     return cast("_Number", node.value)
 
@@ -170,7 +172,10 @@ def _now(written: str, zone: str | None) -> str:
     for code in _CODE.findall(written):
         if code != "%" and code.removeprefix("-") not in _CODES:
             _refuse(f"%{code} in {_quote(written)} is no strftime code: write a percent sign itself as %%")
-    now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
+    if zone is None:
+        now = datetime.now().astimezone()
+    else:
+        now = datetime.now(_zone(zone))
     try:
         return now.strftime(written)
     except ValueError:  # a lone surrogate

@@ -137,7 +137,10 @@ class _Decorator:
             raise SchemaError(message)
         definition = define(function, self._options, stacklevel=self._stacklevel)
         new_tool = cast("Tool[P, R_co]", Tool.from_definition(definition))
-        registered = None if self._registry is None else self._registry.register(new_tool)
+        if self._registry is None:
+            registered = None
+        else:
+            registered = self._registry.register(new_tool)
         if isinstance(registered, Tool):
             return cast("Tool[P, R_co]", registered)
         return new_tool

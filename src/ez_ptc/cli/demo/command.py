@@ -54,13 +54,18 @@ def run_demo(*, base_url: str | None = None, model: str | None = None, record: P
         toolkit.execute("")
         screen.print(f"A small shop's customers, products and orders are in {shop.path}.")
         screen.print(f"A model may call: {', '.join(tool.name for tool in toolkit.tools)}. It answers with programs.")
-        provider = server_model(base_url, model) if base_url or model else _local_or_recorded(stack, screen)
+        if base_url or model:
+            provider = server_model(base_url, model)
+        else:
+            provider = _local_or_recorded(stack, screen)
         recorder = Recorder(provider)
         correct = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
         if record is not None:
             Recording(provider.model, datetime.now(UTC).date().isoformat(), recorder.answers).save(record)
     screen.print(f"\n{correct} of {len(QUESTIONS)} answers are correct.", "bold")
-    return 0 if correct == len(QUESTIONS) else 1
+    if correct == len(QUESTIONS):
+        return 0
+    return 1
 
 
 def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:

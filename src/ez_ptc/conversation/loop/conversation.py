@@ -111,7 +111,9 @@ class Conversation:
             report, result = await self._execute(code)
             if not result.success:
                 raise ToolError(report)
-            return [report, *result.images] if result.images else report
+            if result.images:
+                return [report, *result.images]
+            return report
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)

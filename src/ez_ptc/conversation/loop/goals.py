@@ -27,7 +27,9 @@ class Goal:
     @property
     def tool_name(self) -> str | None:
         """The name of the tool for giving the answer."""
-        return None if self.tool is None else self.tool.name
+        if self.tool is None:
+            return None
+        return self.tool.name
 
     def is_reached(self, answer: Answer, results: Sequence[ToolResultMessage]) -> bool:
         """Return whether an answer, with the results of its calls, ends the conversation."""

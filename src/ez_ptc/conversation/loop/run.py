@@ -85,7 +85,9 @@ def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -
 def _result_so_far(call: ToolCall, conversation: Conversation) -> ToolResult:
     if call.id in conversation.results:
         return conversation.results[call.id]
-    outcome = _UNKNOWN_OUTCOME if call.id in conversation.started else _NOT_STARTED
+    outcome = _NOT_STARTED
+    if call.id in conversation.started:
+        outcome = _UNKNOWN_OUTCOME
     return ToolResult(success=False, error=outcome)
 
 
@@ -216,7 +218,10 @@ async def _run_call(conversation: Conversation, call: ToolCall) -> ToolResult:
         listener.raise_failure(result)
         encode = partial(deliverable_result, call.name, result, conversation.max_result_text)
         # A large result takes longer to encode than the event loop should be blocked.
-        sent = encode() if is_little(result.output, most=MAX_WRITTEN) else await to_thread(encode)
+        if is_little(result.output, most=MAX_WRITTEN):
+            sent = encode()
+        else:
+            sent = await to_thread(encode)
         conversation.results[call.id] = sent
         if notes.wants_content:
             notes.add(spans.result_content(sent))

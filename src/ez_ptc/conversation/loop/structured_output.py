@@ -308,7 +308,9 @@ def _missing_answer_error(entries: Sequence[Entry], problem: str) -> ProviderErr
     quote = last.text
     if len(quote) > _MAX_QUOTED:
         quote = f"{quote[:_MAX_QUOTED]}…"
-    model = safe_repr(last.model) if last.model else "the model"
+    model = "the model"
+    if last.model:
+        model = safe_repr(last.model)
     message = (
         f"{model} did not give the answer that was asked for: {problem}. It stopped with "
         f"{safe_repr(last.stop_reason)}; its last text was {quote!r}. Ask again, or for a simpler type"

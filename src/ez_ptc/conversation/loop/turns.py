@@ -199,7 +199,9 @@ def _is_malformed(answers: Sequence[Answer]) -> bool:
     if not before or before[0].stop_reason != _MALFORMED:
         return True
     reason = last.details.get("finishMessage") or last.details.get("finishReason") or "no reason given"
-    model = safe_repr(last.model) if last.model else "the model"
+    model = "the model"
+    if last.model:
+        model = safe_repr(last.model)
     message = (
         f"expected a tool call, got a malformed one from {model} twice ({safe_line(str(reason))}): describe the tools "
         f"more simply, give fewer of them, or choose another model"

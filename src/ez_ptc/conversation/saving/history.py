@@ -157,7 +157,9 @@ class History:
             self._save_title(database, conversation_id, title, entries)
             for position in range(len(saved), len(rows)):
                 entry = entries[position]
-                count = len(entry.messages) if isinstance(entry, Answer) else 1
+                count = 1
+                if isinstance(entry, Answer):
+                    count = len(entry.messages)
                 database.execute(
                     "INSERT INTO entries (conversation, place, messages, json, searched) VALUES (?, ?, ?, ?, ?)",
                     (conversation_id, position, count, rows[position], _fold(_entry_text(entry))),

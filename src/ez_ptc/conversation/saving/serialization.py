@@ -86,7 +86,10 @@ def from_json(text: str) -> tuple[Entry, ...]:
 
 def entry_to_json(entry: Entry) -> str:
     """Return one entry as JSON text, as in the list of `to_json`."""
-    values = _answer_fields(entry) if isinstance(entry, Answer) else _message_fields(entry)
+    if isinstance(entry, Answer):
+        values = _answer_fields(entry)
+    else:
+        values = _message_fields(entry)
     problem = json_problem(values)
     if problem is None:
         try:

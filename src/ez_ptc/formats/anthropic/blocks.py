@@ -96,7 +96,9 @@ def _call_id(result: _Json) -> str:
 
 def _without_lost_caller(block: _Json, lost: set[str]) -> _Json:
     caller = block.get("caller")
-    program = cast("_Json", caller).get("tool_id") if isinstance(caller, Mapping) else None
+    program = None
+    if isinstance(caller, Mapping):
+        program = cast("_Json", caller).get("tool_id")
     if text_or_empty(program) not in lost:
         return block
     return {key: value for key, value in block.items() if key != "caller"}

@@ -50,11 +50,11 @@ from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["INVALID_JSON", "MAX_TOKENS", "PROVIDER", "answer", "request"]
 
+# The `max_tokens` of a request without a limit, since Anthropic requires one; a thinking budget is added to it.
 MAX_TOKENS: Final = 16_384
-"""The `max_tokens` of a request without a limit, since Anthropic requires one; a thinking budget is added to it."""
 
+# The key that holds a call's arguments if they are not JSON: Anthropic accepts only an object there.
 INVALID_JSON: Final = "INVALID_JSON"
-"""The key that holds a call's arguments if they are not JSON: Anthropic accepts only an object there."""
 
 _Json = dict[str, Any]
 
@@ -205,7 +205,9 @@ def _container(entries: Sequence[Entry]) -> str | None:
     if not is_waiting or not isinstance(container, Mapping):
         return None
     identifier = cast("_Json", container).get("id")
-    return identifier if isinstance(identifier, str) else None
+    if isinstance(identifier, str):
+        return identifier
+    return None
 
 
 def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:

@@ -90,12 +90,18 @@ class AnswerStream:
         block, pieces = {**self._blocks[index]}, {**self._pieces[index]}
         if "citation" in pieces:
             initial = block.get("citations")
-            citations = cast("list[object]", initial) if isinstance(initial, list) else []
+            if isinstance(initial, list):
+                citations = cast("list[object]", initial)
+            else:
+                citations = []
             block["citations"] = [*citations, *pieces.pop("citation")]
         if text := join_pieces(cast("list[str]", [piece for piece in pieces.pop(_INPUT, ()) if piece])):
             # Parsed strictly: a number that JSON does not have could not be sent back.
             value = parse_value(text)
-            block["input"] = cast("_Json", value) if isinstance(value, dict) else {INVALID_JSON: text}
+            if isinstance(value, dict):
+                block["input"] = cast("_Json", value)
+            else:
+                block["input"] = {INVALID_JSON: text}
         return block | {key: _join_pieces([block.get(key), *values]) for key, values in pieces.items()}
 
     def _update_message(self, event: JsonObject) -> None:

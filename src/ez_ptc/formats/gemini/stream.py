@@ -41,7 +41,10 @@ class AnswerStream:
             if key != "candidates":
                 present = self._body.get(key)
                 is_merged = isinstance(present, dict) and isinstance(value, dict)
-                self._body[key] = {**cast("_Json", present), **cast("_Json", value)} if is_merged else value
+                if is_merged:
+                    self._body[key] = {**cast("_Json", present), **cast("_Json", value)}
+                else:
+                    self._body[key] = value
         deltas: list[TextDelta] = []
         for candidate in chunk.objects("candidates"):
             if not candidate.fields.get("index"):

@@ -24,8 +24,8 @@ __all__ = ["KEYS", "LOCAL_ID_PREFIX", "NAMES", "calls", "describe", "results"]
 NAMES: Final = NameRules(characters="A-Za-z0-9_.:-", first="A-Za-z_", longest=128)
 KEYS: Final = KeyRules(NameRules(characters="A-Za-z0-9_", first="A-Za-z_", longest=64), everywhere=True)
 
+# The prefix of ids for calls that Gemini sent without one; such an id is never sent.
 LOCAL_ID_PREFIX: Final = "ez-ptc-call-"
-"""The prefix of ids for calls that Gemini sent without one; such an id is never sent."""
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
@@ -57,7 +57,9 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
     """
     top = JsonObject(answer, "answer")
     candidates = top.objects("candidates")
-    candidate = candidates[0] if candidates else top
+    candidate = top
+    if candidates:
+        candidate = candidates[0]
     content = candidate.object("content") or candidate
     optional = [part.object("function_call", "functionCall") for part in content.objects("parts")]
     functions = [function for function in optional if function is not None]
@@ -78,7 +80,9 @@ def results(
     parts = [
         {"function_response": _response(call, result, names, takes_media=takes_media)} for call, result in answered
     ]
-    return [{"role": "user", "parts": parts}] if parts else []
+    if parts:
+        return [{"role": "user", "parts": parts}]
+    return []
 
 
 def _response(call: ToolCall, result: ToolResult, names: Names, *, takes_media: bool) -> dict[str, Any]:

@@ -94,7 +94,9 @@ def _inner(key: str, value: object, change: Callable[[Schema], Schema]) -> objec
         return {name: _one(item, change) for name, item in cast("dict[str, object]", value).items()}
     if key in LISTED and isinstance(value, list):
         return [_one(item, change) for item in cast("list[object]", value)]
-    return _one(value, change) if key in SINGLE else value
+    if key in SINGLE:
+        return _one(value, change)
+    return value
 
 
 def _one(schema: object, change: Callable[[Schema], Schema]) -> object:

@@ -24,7 +24,9 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
     seen = set() if seen is None else seen
     flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
     schemas: list[Schema] = [*schema.get("allOf", ())]
-    name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else None
+    name = None
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(PREFIX)
     if name is not None and name not in seen:
         seen.add(name)
         schemas.insert(0, definitions[name])
@@ -53,7 +55,9 @@ def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
 def types_of(schema: Mapping[str, Any]) -> list[str]:
     """Return the types a schema lists itself."""
     declared: str | list[str] = schema.get("type", [])
-    return [declared] if isinstance(declared, str) else declared
+    if isinstance(declared, str):
+        return [declared]
+    return declared
 
 
 def _with_enum(*schemas: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -87,7 +91,9 @@ def _both_properties(one: Mapping[str, Schema], other: Mapping[str, Schema]) -> 
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    return one if one == other else {"allOf": [one, other]}
+    if one == other:
+        return one
+    return {"allOf": [one, other]}
 
 
 def _both_additional(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: FBT001 - a keyword's value may be a flag
@@ -97,7 +103,9 @@ def _both_additional(one: bool | Schema, other: bool | Schema) -> bool | Schema:
 
 
 def _both_texts(one: str, other: str) -> str:
-    return one if other in one else f"{one} {other}"
+    if other in one:
+        return one
+    return f"{one} {other}"
 
 
 def _union(one: Iterable[str], other: Iterable[str]) -> list[str]:

@@ -72,8 +72,12 @@ class Plain:
 
     def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
         """Return the name of a definition that would be inlined within itself, or too deeply, or None."""
-        repeated = written_out & inside if len(inside) < _DEEPEST else written_out
-        return min(repeated) if repeated else None
+        repeated = written_out
+        if len(inside) < _DEEPEST:
+            repeated = written_out & inside
+        if repeated:
+            return min(repeated)
+        return None
 
     def _union(self, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         keyword = "anyOf" if "anyOf" in schema else "oneOf"
@@ -116,7 +120,10 @@ class Plain:
             return {**typed, "items": self.of(schema.get("items", {}), f"{path}[]", inside)}
         item_schemas = [self.of(part, f"{path}[{at}]", inside) for at, part in enumerate(prefix)]
         closed = "maxItems" in schema and schema["maxItems"] <= len(prefix)
-        rest = [] if closed else [self.of(schema.get("items", {}), f"{path}[]", inside)]
+        if closed:
+            rest = []
+        else:
+            rest = [self.of(schema.get("items", {}), f"{path}[]", inside)]
         order = ", ".join(_brief(part) for part in item_schemas)
         return with_sentences(
             {**typed, "items": _one_of_many([*item_schemas, *rest], {})}, f"The items in order: {order}."
@@ -206,7 +213,9 @@ def _additional(schema: Schema) -> object:
 
 def _leftover(schema: Schema, keywords: frozenset[str]) -> list[str]:
     leftover = {key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}}
-    return [sentences(leftover)] if leftover else []
+    if leftover:
+        return [sentences(leftover)]
+    return []
 
 
 def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
@@ -225,6 +234,11 @@ def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:
 def _brief(schema: Schema) -> str:
     if "anyOf" in schema:
         return " or ".join(_brief(item) for item in schema["anyOf"])
-    name = schema["$ref"].removeprefix(PREFIX) if "$ref" in schema else schema.get("type", "anything")
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(PREFIX)
+    else:
+        name = schema.get("type", "anything")
     text = str(schema.get("description", "")).rstrip(".")
-    return f"{name} ({text})" if text else str(name)
+    if text:
+        return f"{name} ({text})"
+    return str(name)

@@ -42,7 +42,9 @@ class References:
 
     def next(self) -> tuple[str, object] | None:
         """Return the name and schema of the next unread definition, or None."""
-        return self._waiting.popleft() if self._waiting else None
+        if self._waiting:
+            return self._waiting.popleft()
+        return None
 
     def _target(self, ref: str, path: str) -> object:
         target, visited = self._resolve(ref, path), {ref}

@@ -31,7 +31,9 @@ def with_object_root(tool: str, schema: Mapping[str, Any]) -> Schema:
         root = with_sentences({key: value for key, value in root.items() if key in _KEPT}, sentences(rest))
     root = {**root, "type": "object", "properties": root.get("properties", {})}
     used = _reachable(root, definitions)
-    return {**root, "$defs": used} if used else root
+    if used:
+        return {**root, "$defs": used}
+    return root
 
 
 def _object(tool: str, schema: Schema, definitions: Mapping[str, Schema]) -> Schema:

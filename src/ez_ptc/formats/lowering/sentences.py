@@ -51,7 +51,9 @@ def sentences(keywords: Mapping[str, Any]) -> str:
 def with_sentences(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
     """Return a schema with texts added to its description, each once."""
     given = schema.get("description")
-    description = given if isinstance(given, str) else ""
+    description = ""
+    if isinstance(given, str):
+        description = given
     for text in texts:
         if text and text not in description:
             description = f"{description} {text}" if description else text

@@ -121,7 +121,9 @@ class _Strict:
         written: dict[str, Schema] = {}
         while (name := next((item for item in self._referred if item not in written), None)) is not None:
             written[name] = self._convert(self._plain.of(definitions[name], name), name)
-        return {**body, "$defs": written} if written else body
+        if written:
+            return {**body, "$defs": written}
+        return body
 
     def _convert(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
         description = self._describe(plain)
@@ -197,7 +199,9 @@ class _Strict:
         return {"properties": converted, "required": required, "additionalProperties": False}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        subject = f"parameter {safe_repr(path)} is" if path else "its parameters are"
+        subject = "its parameters are"
+        if path:
+            subject = f"parameter {safe_repr(path)} is"
         message = f"{self._tool}: {subject} {problem}, or use strict=False"
         raise SchemaError(message)
 

@@ -111,7 +111,9 @@ class _Upgrade:
         return {"type": unique[0] if len(unique) == 1 else unique}
 
     def _one_type(self, value: object, path: str) -> str:
-        type_ = value.lower() if isinstance(value, str) else ""
+        type_ = ""
+        if isinstance(value, str):
+            type_ = value.lower()
         if type_ not in TYPES:
             self._refuse(path, f"{safe_repr(value)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}")
         return type_
@@ -120,11 +122,10 @@ class _Upgrade:
         if key in ("enum", "examples"):
             return self._values(key, self._list(value, path), path)
         if key == "required":
-            names = (
-                [item for item in cast("list[object]", value) if isinstance(item, str)]
-                if isinstance(value, list)
-                else []
-            )
+            if isinstance(value, list):
+                names = [item for item in cast("list[object]", value) if isinstance(item, str)]
+            else:
+                names = []
             return {key: list(dict.fromkeys(names))} if names else {}
         if key in ("const", "default"):
             return {key: _copy_json(value)} if _is_json(value) else {}
@@ -138,10 +139,14 @@ class _Upgrade:
         if key == "enum" and not all(map(_is_json, values)):
             self._refuse(path, f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers")
         unique = {json.dumps(value, sort_keys=True): _copy_json(value) for value in values if _is_json(value)}
-        return {key: list(unique.values())} if unique else {}
+        if unique:
+            return {key: list(unique.values())}
+        return {}
 
     def _refuse(self, path: str, problem: str) -> NoReturn:
-        subject = f"its schema at {safe_repr(path)}" if path else "its schema"
+        subject = "its schema"
+        if path:
+            subject = f"its schema at {safe_repr(path)}"
         message = f"{self._tool}: {subject}: {problem}"
         raise SchemaError(message)
 
@@ -169,7 +174,10 @@ def _copy_json(value: object) -> object:
 def _nullable(schema: Schema) -> Schema:
     type_ = schema.get("type")
     if isinstance(type_, str) and "anyOf" not in schema and "const" not in schema:
-        choices = {"enum": [*(item for item in schema["enum"] if item is not None), None]} if "enum" in schema else {}
+        if "enum" in schema:
+            choices = {"enum": [*(item for item in schema["enum"] if item is not None), None]}
+        else:
+            choices = {}
         if type_ != "null":
             return {**schema, "type": [type_, "null"], **choices}
         return schema
@@ -211,7 +219,9 @@ def _dependencies(part: Schema) -> None:
     dependencies = part.pop("dependencies", None)
     if isinstance(dependencies, Mapping):
         for name, dependency in cast("Mapping[str, object]", dependencies).items():
-            keyword = "dependentRequired" if isinstance(dependency, list) else "dependentSchemas"
+            keyword = "dependentSchemas"
+            if isinstance(dependency, list):
+                keyword = "dependentRequired"
             part[keyword] = {**part.get(keyword, {}), name: dependency}
 
 

@@ -200,12 +200,16 @@ class _MessagesBuilder:
         return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:
-        return openai_mark(message.cache) if self._has_marks else {}
+        if self._has_marks:
+            return openai_mark(message.cache)
+        return {}
 
     def _content(self, text: str, message: Message) -> str | list[_Json]:
         """Return text as the content of a message; only a part can have a cache mark."""
         mark = self._mark(message)
-        return [text_part(text) | mark] if mark else text
+        if mark:
+            return [text_part(text) | mark]
+        return text
 
     def _add_answer(self, answer: Answer) -> None:
         original = None
@@ -324,7 +328,9 @@ def _function_call(content: Mapping[str, Any]) -> object:
     if not isinstance(function, Mapping):
         return function or None
     fields = cast("Mapping[str, object]", function)
-    return fields if any(fields.values()) else None
+    if any(fields.values()):
+        return fields
+    return None
 
 
 def _stop_reason(reason: object, *, has_calls: bool, is_refusal: bool) -> str:
@@ -333,4 +339,6 @@ def _stop_reason(reason: object, *, has_calls: bool, is_refusal: bool) -> str:
         return _STOP_REASONS.get(word, word or safe_repr(reason))
     if has_calls:  # some servers send "stop" with calls
         return "tool_calls"
-    return "refusal" if is_refusal else "end"
+    if is_refusal:
+        return "refusal"
+    return "end"

@@ -190,11 +190,16 @@ class _ItemsBuilder:
                 self._items.append({"role": "user", "content": entry.text})
 
     def _part(self, entry: TextMessage | MediaMessage) -> _Json:
-        part = text_part(entry.text) if isinstance(entry, TextMessage) else require(media_part(entry))
+        if isinstance(entry, TextMessage):
+            part = text_part(entry.text)
+        else:
+            part = require(media_part(entry))
         return part | self._mark(entry)
 
     def _mark(self, message: Message) -> _Json:
-        return openai_mark(message.cache) if self._has_marks else {}
+        if self._has_marks:
+            return openai_mark(message.cache)
+        return {}
 
     def _add_answer(self, answer: Answer) -> None:
         original = original_items(answer, self._server)

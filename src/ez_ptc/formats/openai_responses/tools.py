@@ -18,8 +18,8 @@ __all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "results"]
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 KEYS: Final = None
 
+# The type of an item that is a call of one of our tools.
 CALL: Final = "function_call"
-"""The type of an item that is a call of one of our tools."""
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
@@ -29,7 +29,9 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
     enforce raises `SchemaError`, which names the parameter.
     """
     strict = is_strict(tool, strict)
-    lower = strict_parameters if strict else portable
+    lower = portable
+    if strict:
+        lower = strict_parameters
     return {
         "type": "function",
         "name": names_of([tool], NAMES).to_provider(tool.name),

@@ -34,7 +34,10 @@ def raise_reported_error(error: object) -> NoReturn:
         RateLimitError: There were too many requests.
         ProviderError: Any other error.
     """
-    fields = cast("Mapping[str, object]", error) if isinstance(error, Mapping) else {"message": error}
+    if isinstance(error, Mapping):
+        fields = cast("Mapping[str, object]", error)
+    else:
+        fields = {"message": error}
     reason = fields.get("message")
     code = fields.get("code") or fields.get("type")
     if not isinstance(reason, str) or not reason:

@@ -43,7 +43,9 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
     message: JsonObject | None = JsonObject(answer, "answer")
     choices = message.objects("choices")
     if "choices" in message.fields:
-        message = choices[0].object("message") if choices else None
+        message = None
+        if choices:
+            message = choices[0].object("message")
     if message is None:
         return []
     calls: list[ToolCall] = []

@@ -6,8 +6,8 @@ from ez_ptc.messages import Answer
 
 __all__ = ["OPENAI", "is_mistral", "is_openai", "is_original"]
 
+# The default server of a request.
 OPENAI: Final = "api.openai.com"
-"""The default server of a request."""
 
 _OPENAI_HOSTS: Final = (".openai.com", ".azure.com")
 _MISTRAL_HOST: Final = ".mistral.ai"

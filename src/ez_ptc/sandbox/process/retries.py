@@ -38,7 +38,10 @@ def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
             step = next(steps)
             while True:
                 try:
-                    outcome = step.take() if isinstance(step, Pool) else runner.run(*step, channel)
+                    if isinstance(step, Pool):
+                        outcome = step.take()
+                    else:
+                        outcome = runner.run(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
                     step = steps.throw(error)
                 else:

@@ -37,7 +37,10 @@ class Runner:
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
-        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        if hasattr(os, "sched_getaffinity"):
+            self._cores = len(os.sched_getaffinity(0))
+        else:
+            self._cores = 1
         # Adding to a set and discarding from it are atomic, so there is no lock.
         self._running: set[Exchange] = set()
 

@@ -355,7 +355,9 @@ def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[so
             with theirs, socket.socket(fileno=fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)) as inherited:
                 process = _popen(settings, interpreter, boot, inherited.fileno())
         except OSError as error:
-            what_to_do = f": {LIMITS_OF_PROCESSES}" if error.errno in _LIMITED else ""
+            what_to_do = ""
+            if error.errno in _LIMITED:
+                what_to_do = f": {LIMITS_OF_PROCESSES}"
             message = f"the sandbox cannot be started ({error}){what_to_do}"
             raise SandboxError(message) from error
         on_failure.pop_all()
@@ -363,7 +365,9 @@ def _start(settings: Settings, interpreter: Interpreter, boot: Path) -> tuple[so
 
 
 def _popen(settings: Settings, interpreter: Interpreter, boot: Path, control_fd: int) -> subprocess.Popen[bytes]:
-    flags = [*_FLAGS, "-B"] if sys.dont_write_bytecode else _FLAGS
+    flags = _FLAGS
+    if sys.dont_write_bytecode:
+        flags = [*_FLAGS, "-B"]
     packages = settings.packages
     wanted = json.dumps([packages.names, packages.places, dependencies_of(packages.names) if packages.names else ()])
     arguments = [os.fspath(boot), str(control_fd), wanted, "fix" if settings.deterministic else ""]

@@ -9,4 +9,6 @@ class ToolError(Exception):
     __module__ = "builtins"  # where programs find it
 
     def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
+        if self.args:
+            return str(self.args[0])
+        return ""

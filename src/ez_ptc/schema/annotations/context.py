@@ -43,8 +43,8 @@ Context = Annotated[T, _MARKER]
 The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it.
 """
 
+# The default of `context`: the host passes none.
 NO_CONTEXT: Final = _NoContext()
-"""The default of `context`: the host passes none."""
 
 
 def is_context(annotation: object) -> bool:

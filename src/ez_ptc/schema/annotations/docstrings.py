@@ -36,7 +36,9 @@ def docstring_of(function: Callable[..., object]) -> str:
         inner = innermost(function)
         is_object = getattr(inner, "__name__", None) == "__call__"
         text = inner.__doc__ or (type(function).__doc__ if is_object else None)
-    return inspect.cleandoc(text).strip() if text else ""
+    if text:
+        return inspect.cleandoc(text).strip()
+    return ""
 
 
 def prose(docstring: str) -> str:
@@ -72,7 +74,10 @@ def parameter_texts(docstring: str) -> dict[str, str]:
             continue
         for parameter in parsed.params:
             text = "\n\n".join(map(_unwrap, _paragraphs((parameter.description or "").splitlines())))
-            names = [name.strip(" *`") for name in parameter.arg_name.split(",")] if text else []
+            if text:
+                names = [name.strip(" *`") for name in parameter.arg_name.split(",")]
+            else:
+                names = []
             texts.update((name, text) for name in names if style is DocstringStyle.GOOGLE or name not in texts)
     return texts
 
@@ -100,7 +105,9 @@ def _parts(docstring: str) -> Iterator[tuple[str, DocstringStyle]]:
 def _section_end(lines: list[str], start: int) -> int | None:
     """Return the line number after the section beginning at `start`, or None if no section begins there."""
     line = lines[start].rstrip()
-    following = lines[start + 1].strip() if start + 1 < len(lines) else ""
+    following = ""
+    if start + 1 < len(lines):
+        following = lines[start + 1].strip()
     if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):
         return _numpy_end(lines, start + 2)
     if _FIELD.match(line) or _GOOGLE.fullmatch(line):

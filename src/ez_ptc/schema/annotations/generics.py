@@ -34,7 +34,9 @@ def rebuilt(annotation: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN4
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if not arguments or origin is Literal:
         return annotation
-    inner = arguments[:1] if origin is Annotated else arguments
+    inner = arguments
+    if origin is Annotated:
+        inner = arguments[:1]
     changed: tuple[Any, ...] = tuple(map(change, inner))
     if all(new is old for new, old in zip(changed, inner, strict=True)):
         return annotation

@@ -5,8 +5,8 @@ from typing import Final
 
 __all__ = ["MAX_LENGTH", "is_writable", "normal_form"]
 
+# The maximum length of a name that is used unchanged.
 MAX_LENGTH: Final = 128
-"""The maximum length of a name that is used unchanged."""
 
 
 def is_writable(name: str) -> bool:

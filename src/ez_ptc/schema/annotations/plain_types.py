@@ -171,7 +171,10 @@ class _Simplifier:
             entries: dict[str, Any] = {}
             for field in fields_of(cls, _hints(cls, self._namespace)):
                 plain = self.plain_type(substitute(field.hint, variables))
-                entries[field.key] = Required[plain] if field.default is EMPTY else NotRequired[plain]
+                if field.default is EMPTY:
+                    entries[field.key] = Required[plain]
+                else:
+                    entries[field.key] = NotRequired[plain]
             set_entries(record, entries)
         return self._records[annotation]
 

@@ -46,9 +46,15 @@ def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 
     The validated fields are passed to the class; omitted ones get the class's own defaults.
     """
-    substitute = _empty_named_tuple(record) if record.is_array else empty_typed_dict(record.cls)
+    if record.is_array:
+        substitute = _empty_named_tuple(record)
+    else:
+        substitute = empty_typed_dict(record.cls)
     if is_foreign(record.cls):  # the settings of an enclosing class do not apply to it
-        substitute.__pydantic_config__ = ConfigDict(extra="forbid") if record.is_closed else ConfigDict()
+        if record.is_closed:
+            substitute.__pydantic_config__ = ConfigDict(extra="forbid")
+        else:
+            substitute.__pydantic_config__ = ConfigDict()
 
     def fill(change: _Change) -> None:
         if record.is_array:
@@ -69,7 +75,10 @@ class _Builder:
     def __init__(self, record: Record) -> None:
         self._cls = record.cls
         self._keys = {field.key: field.argument for field in record.fields}
-        self._places = [field.argument for field in record.fields] if record.is_array else []
+        if record.is_array:
+            self._places = [field.argument for field in record.fields]
+        else:
+            self._places = []
         attributes = {field.attribute or field.argument: field.key for field in record.fields}
         self._names = {name: key for name, key in attributes.items() if name not in self._keys}
         self._made = record.made - self._keys.keys()

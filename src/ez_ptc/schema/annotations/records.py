@@ -30,13 +30,13 @@ __all__ = [
     "typed_dict_entry",
 ]
 
+# The default of a field without one.
 EMPTY: Final = inspect.Parameter.empty
-"""The default of a field without one."""
 
 READ_ONLY: Final = (typing_extensions.ReadOnly, getattr(typing, "ReadOnly", typing_extensions.ReadOnly))
 
+# The default of a field whose default is created for each instance.
 UNKNOWN: Final = object()
-"""The default of a field whose default is created for each instance."""
 
 # pydantic's names of msgspec's constraints.
 _CONSTRAINTS: Final = (
@@ -160,7 +160,9 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
 
 def _struct_default(default: object) -> object:
     """Return a default; msgspec has markers for no default and for a created one."""
-    name = type(default).__name__ if type(default).__module__.startswith("msgspec") else ""
+    name = ""
+    if type(default).__module__.startswith("msgspec"):
+        name = type(default).__name__
     return {"NoDefaultType": EMPTY, "Factory": UNKNOWN, "UnsetType": UNKNOWN}.get(name, default)
 
 
@@ -218,7 +220,9 @@ def _dataclass_default(field: "dataclasses.Field[object]") -> object:
     if field.default is not dataclasses.MISSING:
         return field.default
     factory: Callable[[], object] | object = field.default_factory
-    return EMPTY if factory is dataclasses.MISSING else UNKNOWN
+    if factory is dataclasses.MISSING:
+        return EMPTY
+    return UNKNOWN
 
 
 def rename_keys(

@@ -30,11 +30,11 @@ __all__ = [
     "signature_text",
 ]
 
+# No annotation, or no default.
 EMPTY: Final = inspect.Parameter.empty
-"""No annotation, or no default."""
 
+# The default of an optional parameter without a default value.
 LEFT_OUT: Final = object()
-"""The default of an optional parameter without a default value."""
 
 _UNPACKS: Final = (typing.Unpack, typing_extensions.Unpack)
 _DEFAULT_WIDTH: Final = 80
@@ -139,7 +139,10 @@ def signature_text(name: str, signature: Signature) -> str:
         texts.append(_parameter_text(parameter))
     if by_position_only:
         texts.append("/")
-    returns = "" if signature.returns is EMPTY else f" -> {annotation_text(signature.returns)}"
+    if signature.returns is EMPTY:
+        returns = ""
+    else:
+        returns = f" -> {annotation_text(signature.returns)}"
     return f"{name}({', '.join(texts)}){returns}"
 
 
@@ -157,23 +160,34 @@ def annotation_text(annotation: object) -> str:
     if origin in (Union, types.UnionType):
         return " | ".join(map(annotation_text, arguments))
     if origin is not None and arguments:
-        write = literal_text if origin is Literal else annotation_text
+        write = annotation_text
+        if origin is Literal:
+            write = literal_text
         return f"{_name_text(origin)}[{', '.join(map(write, arguments))}]"
     return _name_text(annotation if origin is None else origin)
 
 
 def _parameter_text(parameter: Parameter) -> str:
     typed = parameter.annotation is not EMPTY
-    text = f"{parameter.name}: {annotation_text(parameter.annotation)}" if typed else parameter.name
+    if typed:
+        text = f"{parameter.name}: {annotation_text(parameter.annotation)}"
+    else:
+        text = parameter.name
     if parameter.default is EMPTY:
         return text
     return f"{text}{' = ' if typed else '='}{_default_text(parameter.default)}"
 
 
 def _default_text(default: object) -> str:
-    value = cast("object", default.value) if isinstance(default, Enum) else default
-    text = repr(value) if _is_plain(value) else "..."
-    return text if len(text) <= _DEFAULT_WIDTH else "..."
+    value = default
+    if isinstance(default, Enum):
+        value = cast("object", default.value)
+    text = "..."
+    if _is_plain(value):
+        text = repr(value)
+    if len(text) <= _DEFAULT_WIDTH:
+        return text
+    return "..."
 
 
 def _is_plain(value: object) -> bool:
@@ -203,7 +217,10 @@ def _name_text(annotation: object) -> str:
     if isinstance(annotation, TypeText):
         return annotation
     if isinstance(annotation, str | ForwardRef):
-        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+        if isinstance(annotation, str):
+            text = annotation
+        else:
+            text = annotation.__forward_arg__
         return _MODULE_PREFIX.sub("", text)
     name = getattr(annotation, "__name__", None)
     if isinstance(name, str):
@@ -245,7 +262,9 @@ class _Reader:
         Other `**kwargs` have none.
         """
         if parameter.kind in _VARIADIC:
-            return [] if self._is_lenient else self._entries(parameter)
+            if self._is_lenient:
+                return []
+            return self._entries(parameter)
         annotation, hidden = self._resolve(parameter)
         positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY

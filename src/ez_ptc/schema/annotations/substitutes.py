@@ -92,7 +92,9 @@ def _text_of(metadata: object) -> str | None:
     if isinstance(metadata, str):
         return metadata
     text = getattr(metadata, "description" if isinstance(metadata, FieldInfo) else "documentation", None)
-    return text if isinstance(text, str) else None
+    if isinstance(text, str):
+        return text
+    return None
 
 
 def _is_model(kind: object) -> bool:
@@ -108,7 +110,9 @@ def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     """Return the substitute for a type unknown to pydantic or without values; None for others."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     cls = origin or annotation
-    item = arguments[0] if arguments else Any
+    item = Any
+    if arguments:
+        item = arguments[0]
     if cls in _LISTS or (cls is collections.abc.Sequence and item is Any):  # pydantic accepts text for the latter
         return list[item]
     if cls in _STREAMS:
@@ -239,7 +243,10 @@ def _is_meant_for_others(annotation: object) -> bool:
 
 def _convert_constraints(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     """Return an `Annotated` with msgspec's constraints as pydantic's."""
-    metadata = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+    if typing.get_origin(annotation) is Annotated:
+        metadata = typing.get_args(annotation)[1:]
+    else:
+        metadata = ()
     if not any(map(is_struct_meta, metadata)):
         return annotation
     changed = [field_info(item) if is_struct_meta(item) else item for item in metadata]

@@ -43,7 +43,9 @@ def map_schemas(part: Any, change: Callable[[Node], Any]) -> Any:  # noqa: ANN40
 def map_inner_schemas(fields: Node, change: Callable[[Node], Any]) -> Node:
     """Return a schema with its inner schemas changed as by `map_schemas`, but not itself."""
     changed = {key: new for key, part in _parts(fields) if (new := map_schemas(part, change)) is not part}
-    return {**fields, **changed} if changed else fields
+    if changed:
+        return {**fields, **changed}
+    return fields
 
 
 def inner_schemas(part: object) -> list[Node]:

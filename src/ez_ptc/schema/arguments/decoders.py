@@ -166,7 +166,9 @@ class Chosen:
 
     def _number(self, value: object) -> object:
         """Return the member for another spelling of a number, or the value itself for pydantic."""
-        other_type = float if type(value) is int else int
+        other_type = int
+        if type(value) is int:
+            other_type = float
         if type(value) is not bool and (other_type, value) in self._hashable:
             return self._hashable[other_type, value]
         if value in self._values:
@@ -227,7 +229,9 @@ class JsonKey:
         try:
             return validate(value)
         except ValidationError:
-            key = parse_value(value) if type(value) is str else value
+            key = value
+            if type(value) is str:
+                key = parse_value(value)
             # A number too long for a float (`1e-400`) would change.
             is_rounded = type(key) is float and repr(key) != value
             if type(key) is str or (key is None and value != "null") or is_rounded:

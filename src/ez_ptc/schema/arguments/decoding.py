@@ -200,7 +200,9 @@ class _Change:
         """Return a schema that is not strict, if JSON lacks its type."""
         stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
         is_strict = self.is_key or (self._is_strict(node) and not stays)
-        return {**node, "strict": False} if is_strict else node
+        if is_strict:
+            return {**node, "strict": False}
+        return node
 
 
 def _without_ref(node: Node) -> Node:
@@ -264,7 +266,9 @@ def _json_name(name: str, field: Node) -> object:
         alias = cast("Any", alias[0])
     if isinstance(alias, list):
         steps = cast("list[object]", alias)
-        return steps[0] if len(steps) == 1 else None
+        if len(steps) == 1:
+            return steps[0]
+        return None
     return name if alias is None else alias
 
 
@@ -289,7 +293,9 @@ def _rank(choice: object) -> int:
         return 0
     called = cast("dict[str, object]", function).get("function")
     is_uuid = isinstance(called, FromText) and schema["schema"]["type"] == "uuid"
-    return 1 if called is from_base64 else -is_uuid
+    if called is from_base64:
+        return 1
+    return -is_uuid
 
 
 def _decodes_itself(node: Node) -> bool:

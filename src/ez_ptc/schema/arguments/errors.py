@@ -190,11 +190,10 @@ class Complaints:
             return "names are text"
         free = [self._spelling(field) for field in self._fields if field not in values]
         is_renamed = len(unknown) == len(missing) == 1
-        near = (
-            [self._spelling(missing[0])]
-            if is_renamed
-            else difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
-        )
+        if is_renamed:
+            near = [self._spelling(missing[0])]
+        else:
+            near = difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
         if near:
             return f"did you mean {near[0]!r}?"
         if self._fields:

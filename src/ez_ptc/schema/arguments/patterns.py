@@ -27,9 +27,14 @@ def linear_pattern(pattern: str | re.Pattern[str]) -> str:
     text = pattern if isinstance(pattern, str) else pattern.pattern
     flags = 0 if isinstance(pattern, str) else pattern.flags
     letters = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
-    ascii_only = "-u" if flags & re.ASCII else ""
+    ascii_only = ""
+    if flags & re.ASCII:
+        ascii_only = "-u"
     # A comment at the end of a verbose pattern needs a line end.
-    linear = f"^(?{letters}{ascii_only}:{text}\n)" if flags & re.VERBOSE else f"^(?{letters}{ascii_only}:{text})"
+    if flags & re.VERBOSE:
+        linear = f"^(?{letters}{ascii_only}:{text}\n)"
+    else:
+        linear = f"^(?{letters}{ascii_only}:{text})"
     try:
         SchemaValidator(core_schema.str_schema(pattern=linear))
     except CoreSchemaError as error:

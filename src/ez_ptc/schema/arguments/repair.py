@@ -74,7 +74,10 @@ def repair_values(
     for _ in range(_ROUNDS if validation.is_small(values) else _ROUNDS_OF_MANY):
         if error is not None:
             error = validation.in_detail(values, error, most=_WORTH_MENDING)
-            changes = list(_changes(values, error, places)) if error.error_count() <= _WORTH_MENDING else []
+            if error.error_count() <= _WORTH_MENDING:
+                changes = list(_changes(values, error, places))
+            else:
+                changes = []
             if not changes:
                 break
             values = replace_at(values, ((path, value) for path, value, _ in changes))

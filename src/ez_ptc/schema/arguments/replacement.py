@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar, cast
 
 __all__ = ["LEFT_OUT", "detach", "replace_at"]
 
+# The new value of an item to remove.
 LEFT_OUT: Final = object()
-"""The new value of an item to remove."""
 
 _ONE_VALUE: Final = frozenset({str, int, float, bool, type(None)})
 _Path = Sequence[int | str]
@@ -39,8 +39,10 @@ def _replace(value: object, changes: Mapping[int | str, object]) -> object:
     for step, new in changes.items():
         if new is LEFT_OUT:
             del copied[step]
+        elif isinstance(new, _Changes):
+            copied[step] = _replace(copied[step], new)
         else:
-            copied[step] = _replace(copied[step], new) if isinstance(new, _Changes) else new
+            copied[step] = new
     return copied
 
 

@@ -61,7 +61,10 @@ class Validation:
         self._first = self._bounds.validator(fail_fast=True)
         most = max(self._bounds.weight, self._bounds.branches)
         self._few_bytes = 0 if self._bounds.repeats else _QUICK // most
-        self.quick = self._first if most == 1 and not self._bounds.repeats else self._check_size
+        if most == 1 and not self._bounds.repeats:
+            self.quick = self._first
+        else:
+            self.quick = self._check_size
         self.runs_code = runs_code(cast("Node", self._schema))
         """Whether it calls functions of the types' authors."""
         self.is_ready = True
@@ -80,7 +83,10 @@ class Validation:
             return self._first(values)
         if not is_quick and self._metered is None:
             self._metered = self._bounds.validator(fail_fast=True, metered=True)
-        validate = self._first if is_quick or self._metered is None else self._metered
+        if is_quick or self._metered is None:
+            validate = self._first
+        else:
+            validate = self._metered
         return run_within(_seconds(lists + scalars), validate, values)
 
     def within(self, function: Callable[[_Arguments], R], values: _Arguments) -> R:
@@ -106,7 +112,9 @@ class Validation:
         try:
             run_within(_MIN_SECONDS, self._all, values)
         except ValidationError as detailed:
-            return detailed if detailed.error_count() <= most else error
+            if detailed.error_count() <= most:
+                return detailed
+            return error
         return error
 
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_WRITTEN", "has_more", "is_little", "json_containers"]
 
+# Plain values that can be written as JSON within a few milliseconds.
 MAX_WRITTEN: Final = 3_000
-"""Plain values that can be written as JSON within a few milliseconds."""
 
 _MAX_CHECKED: Final = 300
 # Characters of text that count like one value.

@@ -157,7 +157,9 @@ class SchemaBinder:
                 return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
             # Two keywords may refuse one value for the same reason, such as `type` and `enum`.
             problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
-        return list(problems) if found else [_NOT_FOUND]
+        if found:
+            return list(problems)
+        return [_NOT_FOUND]
 
     def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
         path, kind = failure.path, failure.kind
@@ -179,9 +181,14 @@ class SchemaBinder:
 
     def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties")
-        names = [str(key) for key in cast("dict[object, object]", properties)] if isinstance(properties, dict) else []
+        if isinstance(properties, dict):
+            names = [str(key) for key in cast("dict[object, object]", properties)]
+        else:
+            names = []
         near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
-        suggestion = f" (did you mean {safe_repr(near[0])}?)" if near else ""
+        suggestion = ""
+        if near:
+            suggestion = f" (did you mean {safe_repr(near[0])}?)"
         return f"{where([*path, name], self.fields)} is unknown{suggestion}"
 
     def _expected(self, failure: Failure) -> str:
@@ -193,7 +200,9 @@ class SchemaBinder:
 
 
 def _parse(value: object) -> object:
-    return parse_value(value) if type(value) is str else None
+    if type(value) is str:
+        return parse_value(value)
+    return None
 
 
 def _why_no_json(values: dict[str, object]) -> str | None:
@@ -213,7 +222,10 @@ def _is_missing_argument(failure: Failure) -> bool:
 def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
     """Return the allowed values as text; of many, the nearest or the first."""
     more = len(options) - _CHOICES
-    listed = _nearest(options, safe_repr(value)) if compare and more > 0 else map(safe_repr, options[:_CHOICES])
+    if compare and more > 0:
+        listed = _nearest(options, safe_repr(value))
+    else:
+        listed = map(safe_repr, options[:_CHOICES])
     return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")
 
 

@@ -9,8 +9,8 @@ from typing import Final, cast
 
 __all__ = ["MAX_CHECKS", "checks_per_value"]
 
+# Checks of a value against a schema that take less than 200 ms together.
 MAX_CHECKS: Final = 3_000_000
-"""Checks of a value against a schema that take less than 200 ms together."""
 
 # Keywords whose schemas may all be tried on one value (the last: on one value in it).
 _IN_PLACE: Final = frozenset(

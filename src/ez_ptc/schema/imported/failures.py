@@ -242,7 +242,9 @@ class Failures:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(target, list):
                 items = cast("list[object]", target)
-                target = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
+                target = None
+                if key.isdecimal() and int(key) < len(items):
+                    target = items[int(key)]
             else:
                 target = _mapping(target).get(key)
         return target
@@ -250,7 +252,9 @@ class Failures:
 
 def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
     items = schema.get("items")
-    keyword = "items" if isinstance(items, list) else "prefixItems"
+    keyword = "prefixItems"
+    if isinstance(items, list):
+        keyword = "items"
     places = _list(schema.get(keyword))
     for number, inner in enumerate(_list(part.value)):
         if number < len(places):

@@ -172,7 +172,10 @@ def define(
     signature = read_signature(function, name=name)
     texts = parameter_texts(docstring)
     schema = function_schema(name, signature, texts)
-    description = prose(docstring) if options.description is None else options.description
+    if options.description is None:
+        description = prose(docstring)
+    else:
+        description = options.description
     for message in _missing_texts(name, description, function, schema.signature):
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
     description = description or f"Tool: {name}"
@@ -248,7 +251,9 @@ def either(tool: object, name: str, value: object, alias_value: object) -> objec
     if value is not None and alias_value is not None:
         message = f"{tool}: its {name} is passed twice, under both of its names"
         raise SchemaError(message)
-    return alias_value if value is None else value
+    if value is None:
+        return alias_value
+    return value
 
 
 def _definition(

@@ -110,7 +110,9 @@ def _identifier(name: str) -> str:
     if not text.isidentifier():
         text = f"_{text}"
     text = text[: MAX_LENGTH - 1]
-    return text if is_writable(text) else f"{text}_"
+    if is_writable(text):
+        return text
+    return f"{text}_"
 
 
 def _hides_python(name: str) -> bool:

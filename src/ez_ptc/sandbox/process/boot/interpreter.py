@@ -56,7 +56,10 @@ def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
     if named is None:
         return Interpreter(_find_own(), _pick_environment("LD_LIBRARY_PATH", "PYTHONHOME"))
     # A frozen application's library path leads to its bundled libraries, and its PYTHONHOME to another interpreter.
-    environment = _pick_environment() if _is_frozen() else _pick_environment("LD_LIBRARY_PATH")
+    if _is_frozen():
+        environment = _pick_environment()
+    else:
+        environment = _pick_environment("LD_LIBRARY_PATH")
     return Interpreter(_check_named(named, environment, same_version=same_version), environment)
 
 
@@ -136,7 +139,10 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
         message = f"expected {wanted}, but {_quote(path)} is no Python interpreter: it answered {_quote(answer)}"
         raise SandboxError(message)
     version = (int(match[2]), int(match[3]))
-    fits = version == sys.version_info[:2] if same_version else version >= _OLDEST
+    if same_version:
+        fits = version == sys.version_info[:2]
+    else:
+        fits = version >= _OLDEST
     if match[1] != "cpython" or not fits:
         message = f"expected {wanted}, got {match[1]} {match[2]}.{match[3]} at {_quote(path)}: name another interpreter"
         raise SandboxError(message)

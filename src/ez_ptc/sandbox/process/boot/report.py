@@ -26,18 +26,27 @@ _FILES = f"{_LANDLOCK}; or {_NAMESPACES}"
 
 def judge(facts: Mapping[str, object]) -> Report:
     """Return the isolation report for the facts of a zygote's boot."""
-    refused = cast("dict[str, str]", facts["refused"])
+    return Report((*_required_layers(facts), *_optional_layers(facts)))
+
+
+def _required_layers(facts: Mapping[str, object]) -> list[Layer]:
     allowed = cast("list[str]", facts["allowed"])
-    namespaces = cast("list[str]", facts["namespaces"])
     landlock = cast("int", facts["landlock"])
-    seccomp, files, root = bool(facts["seccomp"]), bool(facts["files_held"]), bool(facts["empty_root"])
-    by = [f"Landlock {landlock}"] * bool(landlock) + ["an empty root"] * root
-    layers = [
+    by = [f"Landlock {landlock}"] * bool(landlock) + ["an empty root"] * bool(facts["empty_root"])
+    return [
         _required_layer(
-            "system call filter", held=seccomp, by="a seccomp allow-list", lacking="; ".join(allowed), advice=_CONTAINER
+            "system call filter",
+            held=bool(facts["seccomp"]),
+            by="a seccomp allow-list",
+            lacking="; ".join(allowed),
+            advice=_CONTAINER,
         ),
         _required_layer(
-            "no files", held=files, by=" and ".join(by), lacking="a confined process could open files", advice=_FILES
+            "no files",
+            held=bool(facts["files_held"]),
+            by=" and ".join(by),
+            lacking="a confined process could open files",
+            advice=_FILES,
         ),
         _required_layer(
             "probe",
@@ -53,19 +62,24 @@ def judge(facts: Mapping[str, object]) -> Report:
             lacking="a process could not be held and ended by a pidfd",
             advice=_PIDFD,
         ),
-        _optional_layer("Landlock", held=bool(landlock), refused=refused.get("landlock"), advice=_LANDLOCK),
-        _optional_layer(
-            "empty root", held=root, refused=refused.get("empty_root", refused.get("mount")), advice=_NAMESPACES
-        ),
+    ]
+
+
+def _optional_layers(facts: Mapping[str, object]) -> list[Layer]:
+    refused = cast("dict[str, str]", facts["refused"])
+    namespaces = cast("list[str]", facts["namespaces"])
+    root_refused = refused.get("empty_root", refused.get("mount"))
+    return [
+        _optional_layer("Landlock", held=bool(facts["landlock"]), refused=refused.get("landlock"), advice=_LANDLOCK),
+        _optional_layer("empty root", held=bool(facts["empty_root"]), refused=root_refused, advice=_NAMESPACES),
         _optional_layer(
             "unprivileged user", held=facts["uid"] != 0, refused="", advice="start as a user other than root"
         ),
+        *(
+            _optional_layer(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
+            for name in ("user", "pid", "network", "ipc", "uts", "mount")
+        ),
     ]
-    layers += [
-        _optional_layer(f"{name} namespace", held=name in namespaces, refused=refused.get(name), advice=_NAMESPACES)
-        for name in ("user", "pid", "network", "ipc", "uts", "mount")
-    ]
-    return Report(tuple(layers))
 
 
 def nothing_holds(reason: str) -> Report:

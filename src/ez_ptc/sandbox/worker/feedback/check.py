@@ -189,7 +189,10 @@ class _Check:
         if not isinstance(method.value, ast.Name):
             return
         argument = node.args[0]
-        record = scope.of(argument) if method.attr == "add" else scope.item_of(argument)
+        if method.attr == "add":
+            record = scope.of(argument)
+        else:
+            record = scope.item_of(argument)
         key = identity(record)
         if not key or scope.of(method.value).kind != "set" or method.value.id not in self._names_only_counted:
             return

@@ -94,7 +94,9 @@ def _size(path: str) -> int:
     """Return the size of a file, or 0 if it is missing or not a regular file."""
     with contextlib.suppress(OSError):
         status = os.stat(path)
-        return status.st_size if stat.S_ISREG(status.st_mode) else 0
+        if stat.S_ISREG(status.st_mode):
+            return status.st_size
+        return 0
     return 0
 
 
@@ -129,7 +131,9 @@ class _Files:
         return None
 
     def open(self, file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as `open` takes it
-        position = self._find(file) if mode in _READING else None
+        position = None
+        if mode in _READING:
+            position = self._find(file)
         if position is None:
             _refuse_ours(file)
             return self._open(file, mode, *args, **kwargs)

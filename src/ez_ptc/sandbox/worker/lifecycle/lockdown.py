@@ -97,7 +97,10 @@ class Lockdown:
         # Prepared here for every worker: looking up errno and argument types would write to copied pages.
         direct = ctypes.PyDLL(None)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        descriptors = _DESCRIPTORS if most == resource.RLIM_INFINITY else min(_DESCRIPTORS, most)
+        if most == resource.RLIM_INFINITY:
+            descriptors = _DESCRIPTORS
+        else:
+            descriptors = min(_DESCRIPTORS, most)
         self.confining = (
             functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
             functools.partial(direct.prctl, _PR_SET_PDEATHSIG, *map(_whole, (_SIGKILL, 0, 0, 0))),

@@ -143,7 +143,9 @@ def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
         data = os.read(fd, _LARGEST_ZONE)
     finally:
         os.close(fd)
-    return shelf.put(data) if data.startswith(b"TZif") else None
+    if data.startswith(b"TZif"):
+        return shelf.put(data)
+    return None
 
 
 class _MachineCode:

@@ -62,18 +62,23 @@ def main(control_fd: int, modules: Modules) -> None:
         return
     locks.die_with_parent()
     end_with_host(control_fd, now=False)
+    _serve(control, locks, server, files_held=files_held)
+    os._exit(0)
+
+
+def _serve(control: _socket.socket, locks: Lockdown, server: zygote.Zygote, *, files_held: bool) -> None:
+    """Confine this process, report what holds, and serve if everything required does."""
     locks.limit_resources()
     try:
         facts = _prove(locks, server, files_held=files_held)
     except OSError as error:
         control.send(encode(BootFailed(_no_process_reason(error))))
-        os._exit(0)
+        return
     # The host reports problems; standard error is for an interpreter that does not get this far.
     control.send(encode(Booted(facts)))
     os.dup2(0, 2)
     if facts["seccomp"] and facts["pidfds"] and not facts["allowed"] and files_held:
         server.serve()
-    os._exit(0)
 
 
 def _load(modules: Modules, control: _socket.socket) -> bool:

@@ -93,7 +93,9 @@ def _put(module: ModuleType, **names: object) -> None:
 
 def _pin_clocks(clock: _Clock) -> None:
     for name in _CLOCKS:
-        start = _EPOCH_NS if name == "time" else 0
+        start = 0
+        if name == "time":
+            start = _EPOCH_NS
         nanoseconds = functools.partial(clock.look, start)
         _put(time, **{f"{name}_ns": nanoseconds, name: functools.partial(_in_seconds, nanoseconds)})
 

@@ -164,7 +164,10 @@ def _forget(functions: Mapping[str, Any]) -> None:
 def _pictures_in(value: object) -> list[object]:
     """Return the pictures a value is, or those in a list or tuple of nothing but pictures."""
     kinds = _kinds()
-    items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
+    if type(value) in (list, tuple):
+        items = cast("Iterable[object]", value)
+    else:
+        items = (value,)
     pictures = [*items] if kinds else []
     if all(isinstance(item, kinds) for item in pictures):
         return pictures
@@ -173,7 +176,10 @@ def _pictures_in(value: object) -> list[object]:
 
 def _is_of_figures(value: object) -> bool:
     """Return whether a value is a part of a figure or a list of such, as drawing functions return."""
-    items = cast("Iterable[object]", value) if type(value) in (list, tuple) else (value,)
+    if type(value) in (list, tuple):
+        items = cast("Iterable[object]", value)
+    else:
+        items = (value,)
     return all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
 
 
@@ -203,6 +209,9 @@ def _png(picture: Any) -> bytes:  # noqa: ANN401 - a figure or an image
         if width * height <= _MOST_PIXELS:
             picture.savefig(written, format="png", bbox_inches="tight")
     elif picture.width * picture.height <= _MOST_PIXELS:
-        drawn = picture if picture.mode in {"1", "L", "LA", "P", "RGB", "RGBA"} else picture.convert("RGB")
+        if picture.mode in {"1", "L", "LA", "P", "RGB", "RGBA"}:
+            drawn = picture
+        else:
+            drawn = picture.convert("RGB")
         drawn.save(written, format="PNG")
     return written.getvalue()

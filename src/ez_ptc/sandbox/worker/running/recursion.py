@@ -58,14 +58,19 @@ def make_room(memory: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
-    stack = _MOST_STACK if soft == resource.RLIM_INFINITY else min(soft, _MOST_STACK)
+    if soft == resource.RLIM_INFINITY:
+        stack = _MOST_STACK
+    else:
+        stack = min(soft, _MOST_STACK)
     _most = max(stack // _STACK_OF_A_LEVEL if _C_COUNTS else memory // _MEMORY_OF_A_LEVEL, _asked)
 
 
 def make_room_for_thread(others: int) -> None:
     """Choose the stack size of the next thread beside `others`, unless the program has chosen one."""
     global _given_stack  # noqa: PLW0603 - what is compared with what the program may have chosen
-    size = _large_stack if others < _FIRST else _STACK_OF_A_THREAD
+    size = _STACK_OF_A_THREAD
+    if others < _FIRST:
+        size = _large_stack
     chosen = _stack_size(size)
     if chosen == _given_stack:
         _given_stack = size

@@ -166,8 +166,13 @@ class Runtime:
         depth.make_room(limits["memory"])
         if limits["cpu"]:
             # The hard limit kills, and could not be raised for the next program.
-            used = math.ceil(time.process_time()) if session else 0
-            hard = resource.getrlimit(resource.RLIMIT_CPU)[1] if session else limits["cpu"] + 1
+            used = 0
+            if session:
+                used = math.ceil(time.process_time())
+            if session:
+                hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            else:
+                hard = limits["cpu"] + 1
             resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
 
     def _release_memory(self) -> None:
@@ -274,7 +279,9 @@ class Runtime:
     def _failure(self, error: BaseException, proposed: str) -> dict[str, object]:
         if is_clean_exit(error):
             return {"t": "done", "value": None}
-        kind = "memory" if issubclass(type(error), MemoryError) else "error"
+        kind = "error"
+        if issubclass(type(error), MemoryError):
+            kind = "memory"
         try:
             line, trace = describe(error, self._shapes(), self._namespace)
         except MemoryError:

@@ -191,7 +191,9 @@ class Tools:
     def _branch(
         self, pool: ThreadPoolExecutor, path: str, function: Callable[..., object], args: tuple[object, ...]
     ) -> Callable[[], object]:
-        name = self._tools.get(function) if isinstance(function, FunctionType) else None
+        name = None
+        if isinstance(function, FunctionType):
+            name = self._tools.get(function)
         if name is None:
             return submit(pool, path, contextvars.Context().run, function, *args).result
         try:

@@ -60,5 +60,7 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
 
 def _names_bound_by(node: ast.AST) -> Iterable[str]:
     if isinstance(node, ast.Name):
-        return () if isinstance(node.ctx, ast.Load) else (node.id,)
+        if isinstance(node.ctx, ast.Load):
+            return ()
+        return (node.id,)
     return bound_names(node)

@@ -163,7 +163,9 @@ def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True
     """
 
     def unmark(found: dict[str, object]) -> object:
-        return _unmark(found) if MARK in found else record(found)
+        if MARK in found:
+            return _unmark(found)
+        return record(found)
 
     decode = JSONDecoder(object_hook=unmark if marked else record).raw_decode
     return lambda data: decode(data.decode("utf-8", "surrogatepass"))[0]

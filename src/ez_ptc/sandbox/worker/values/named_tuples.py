@@ -76,7 +76,10 @@ def names_of(value: object) -> tuple[str, tuple[str, ...]] | None:
     if tuple not in cls.__mro__:
         return None
     # Struct sequences written in C, such as time.struct_time, have no _fields.
-    wanted = ("_fields", "__match_args__") if hasattr(cls, "n_sequence_fields") else ("_fields",)
+    if hasattr(cls, "n_sequence_fields"):
+        wanted = ("_fields", "__match_args__")
+    else:
+        wanted = ("_fields",)
     for base in cls.__mro__:
         for attribute in wanted:
             names = cast("tuple[str, ...]", vars(base).get(attribute))

@@ -35,7 +35,9 @@ def of_package(value: Any, most: int) -> object:  # noqa: ANN401 - an instance o
     cls = cast("type[object]", type(value))
     for base in cls.__mro__[:-1]:
         module = cast("object", base.__module__)
-        package = module.partition(".")[0] if isinstance(module, str) else ""
+        package = ""
+        if isinstance(module, str):
+            package = module.partition(".")[0]
         if package == "numpy":
             return _of_numpy(value, most)
         if package == "pandas":

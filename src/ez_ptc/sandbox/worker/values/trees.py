@@ -73,7 +73,9 @@ class CannotCrossError(TypeError):
 
 
 def _cost(digits: int) -> int:
-    return digits * digits if digits > _FREE_DIGITS else 0
+    if digits > _FREE_DIGITS:
+        return digits * digits
+    return 0
 
 
 def int_cost(bits: int) -> int:
@@ -95,7 +97,9 @@ def decimal_cost(value: Decimal) -> int:
 def _describe(kind: type[object]) -> str:
     if issubclass(kind, type):
         return "a class"
-    article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
+    article = "a"
+    if kind.__name__[:1].lower() in "aeiou":
+        article = "an"
     text = f"{article} {kind.__name__}"
     for method in _TO_RECORDS:
         if hasattr(kind, method):
@@ -279,7 +283,9 @@ class _Encoder:
         if self._plain_members is not None and mark != "t" and not set(map(type, items)) <= KEYS:
             plain: Collection[object] = self._plain_members(items)
             tree = self._items(plain, depth)
-            return tree if type(plain) is list else {MARK: [mark, tree]}
+            if type(plain) is list:
+                return tree
+            return {MARK: [mark, tree]}
         return {MARK: [mark, self._items(items, depth)]}
 
 
