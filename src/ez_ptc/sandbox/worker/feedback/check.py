@@ -96,7 +96,7 @@ class _Check:
         self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
     ) -> None:
         """Look at the statements of a module or of a function."""
-        scope.read([*([arguments] if arguments is not None else []), *body])
+        scope.read(filter(None, [arguments, *body]))
         self._all(body, scope, guarded=guarded)
 
     def _all(self, nodes: Iterable[ast.AST], scope: Scope, *, guarded: bool) -> None:
@@ -118,7 +118,7 @@ class _Check:
 
     def visit_with(self, node: ast.With, scope: Scope, *, guarded: bool) -> None:
         """Leave alone what a context manager suppresses."""
-        managers = (name for item in node.items for part in every(item) for name in _name(part))
+        managers = (name for item in node.items for child in every(item) for name in _name(child))
         self._all(children(node), scope, guarded=guarded or not _GUARDS.isdisjoint(managers))
 
     def visit_import(self, node: ast.Import | ast.ImportFrom, scope: Scope, *, guarded: bool) -> None:
@@ -349,9 +349,11 @@ def _inner_names(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _names_bound_by(node: ast.AST) -> Iterable[str]:
-    if isinstance(node, ast.Name):
-        return () if isinstance(node.ctx, ast.Load) else (node.id,)
-    return bound_names(node)
+    if not isinstance(node, ast.Name):
+        return bound_names(node)
+    if isinstance(node.ctx, ast.Load):
+        return ()
+    return (node.id,)
 
 
 def _name(node: ast.AST) -> tuple[str, ...]:

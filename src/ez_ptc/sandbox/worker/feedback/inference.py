@@ -38,26 +38,24 @@ _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
     ast.Global: lambda node: node.names,
     ast.Nonlocal: lambda node: node.names,
 }
-
-
 _NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
 _fields: dict[type[ast.AST], list[str]] = {}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes in a node but operators and contexts, in half the time of `ast.iter_child_nodes`."""
-    kind = type(node)
-    names = _fields.get(kind)
+    node_type = type(node)
+    names = _fields.get(node_type)
     if names is None:
-        names = _fields[kind] = [name for name in kind._fields if name not in _NO_NODES]
-    found: list[ast.AST] = []
+        names = _fields[node_type] = [name for name in node_type._fields if name not in _NO_NODES]
+    nodes: list[ast.AST] = []
     for name in names:
         value: object = getattr(node, name, None)
         if isinstance(value, ast.AST):
-            found.append(value)
+            nodes.append(value)
         elif isinstance(value, list):
-            found += [item for item in cast("list[object]", value) if isinstance(item, ast.AST)]
-    return found
+            nodes += [item for item in cast("list[object]", value) if isinstance(item, ast.AST)]
+    return nodes
 
 
 def every(node: ast.AST) -> Iterator[ast.AST]:
@@ -72,7 +70,9 @@ def every(node: ast.AST) -> Iterator[ast.AST]:
 def bound_names(node: ast.AST) -> Iterable[str]:
     """Return the names that a node binds in another way than by assigning to them."""
     bind = _BINDERS.get(type(node))
-    return [name for name in bind(node) if name] if bind is not None else ()
+    if bind is None:
+        return ()
+    return [name for name in bind(node) if name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ class Changed:
     elsewhere: frozenset[str] = frozenset()
     keys: frozenset[str] = frozenset()
 
-    def has(self, name: str, kind: Type) -> bool:
+    def has(self, name: str, value_type: Type) -> bool:
         """Return whether a name may hold something else than it was bound to, of this kind."""
-        if name in self.elsewhere or kind.kind == "set":
+        if name in self.elsewhere or value_type.kind == "set":
             return name in self.elsewhere
-        return name in (self.computed if kind.kind == "record" else self.items)
+        return name in (self.computed if value_type.kind == "record" else self.items)
 
 
 NOTHING_CHANGED = Changed()
@@ -115,14 +115,14 @@ def find_changes(nodes: Iterable[ast.AST]) -> Changed:
 
 def _keys(node: ast.expr) -> set[str]:
     """Return the keys in a chain of keys and items: what they lead to is something else from then on."""
-    found = set[str]()
+    keys = set[str]()
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         if isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            keys.add(node.attr)
         elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            found.add(node.slice.value)
+            keys.add(node.slice.value)
         node = node.value
-    return found
+    return keys
 
 
 def _roots(node: ast.expr) -> set[str]:
@@ -136,12 +136,7 @@ class Scope:
     """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
 
     def __init__(
-        self,
-        shapes: Shapes,
-        outer: Scope | None = None,
-        *,
-        changes: Changed = NOTHING_CHANGED,
-        of_class: bool = False,
+        self, shapes: Shapes, outer: Scope | None = None, *, changes: Changed = NOTHING_CHANGED, of_class: bool = False
     ) -> None:
         """Begin with no names; a class's own are not known in its methods. What is changed somewhere is of no kind."""
         self._shapes = shapes
@@ -155,8 +150,8 @@ class Scope:
     def read(self, body: Iterable[ast.AST]) -> None:
         """Find what each name is bound to in statements; a name bound to different kinds is of no known kind."""
         nodes: list[ast.AST] = []
-        for part in body:
-            _own_nodes(part, nodes)
+        for statement in body:
+            _add_nodes(statement, nodes)
         nodes = [node for node in nodes if type(node) in _BINDING]
         for _ in range(_ROUNDS):
             self._types = {}
@@ -174,24 +169,30 @@ class Scope:
         """Return whether a name is bound here or outside."""
         return name in self._settled or (self.outer is not None and self.outer.knows(name))
 
-    def holding(self, key: str) -> str:
-        """Return the name of a record that has a key, or ""."""
-        found = (name for name, kind in self._settled.items() if kind.kind == "record" and key in kind.keys)
-        return next(found, "") or (self.outer.holding(key) if self.outer is not None else "")
+    def holding(self, key: str) -> str | None:
+        """Return the name of a record that has a key."""
+        for name, value_type in self._settled.items():
+            if value_type.kind == "record" and key in value_type.keys:
+                return name
+        return None if self.outer is None else self.outer.holding(key)
 
     def of(self, node: ast.expr) -> Type:
         """Return the kind of an expression's value."""
         find = _EXPRESSIONS.get(type(node))
-        return UNKNOWN if find is None else find(self, node)
+        if find is None:
+            return UNKNOWN
+        return find(self, node)
 
     def item_of(self, node: ast.expr) -> Type:
         """Return what going over an expression gives."""
-        kind = self.of(node)
-        if kind.kind in _ROWS:
-            return kind.item or UNKNOWN
-        if kind.kind == "dict":
-            return Type(kind.key, tool=kind.tool) if kind.key else UNKNOWN
-        return Type("str", tool=kind.tool) if kind.kind == "record" else UNKNOWN
+        container = self.of(node)
+        if container.kind in _ROWS:
+            return container.item or UNKNOWN
+        if container.kind == "dict" and container.key:
+            return Type(container.key, tool=container.tool)
+        if container.kind == "record":
+            return Type("str", tool=container.tool)
+        return UNKNOWN
 
     # What statements bind ---------------------------------------------------------------------------------------------
 
@@ -217,19 +218,21 @@ class Scope:
         """Bind the names of a loop."""
         target, over = node.target, node.iter
         if isinstance(target, ast.Tuple) and len(target.elts) == _PAIR and isinstance(over, ast.Call):
-            for part, kind in zip(target.elts, self._pair(over), strict=True):
-                self._bind(part, kind)
+            for element, value_type in zip(target.elts, self._pair(over), strict=True):
+                self._bind(element, value_type)
         else:
             self._bind(target, self.item_of(over))
 
     def _pair(self, node: ast.Call) -> tuple[Type, Type]:
         """Return what the two names of a loop hold, over `found.items()` or `enumerate(rows)`."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "items" and not node.args:
-            kind = self.of(node.func.value)
-            if kind.kind == "dict":
-                return self.item_of(node.func.value), kind.item or UNKNOWN
+            container = self.of(node.func.value)
+            if container.kind == "dict":
+                return self.item_of(node.func.value), container.item or UNKNOWN
         is_numbered = isinstance(node.func, ast.Name) and node.func.id == "enumerate" and not self.knows("enumerate")
-        return (Type("int"), self.item_of(node.args[0])) if is_numbered and node.args else (UNKNOWN, UNKNOWN)
+        if is_numbered and node.args:
+            return Type("int"), self.item_of(node.args[0])
+        return UNKNOWN, UNKNOWN
 
     def enter(self, node: ast.With | ast.AsyncWith) -> None:
         """Bind what a context manager gives."""
@@ -254,36 +257,35 @@ class Scope:
         if isinstance(target, ast.Name):
             self._add(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for part in target.elts:
-                self._bind(part, UNKNOWN)
+            for element in target.elts:
+                self._bind(element, UNKNOWN)
         elif isinstance(target, ast.Starred):
             self._bind(target.value, UNKNOWN)
 
     def _add(self, name: str, value: Type) -> None:
-        if self.changes.has(name, value):
+        if self.changes.has(name, value) or self._types.get(name, value) != value:
             value = UNKNOWN
-        self._types[name] = value if self._types.get(name, value) == value else UNKNOWN
+        self._types[name] = value
 
     # What expressions are ---------------------------------------------------------------------------------------------
 
     def name(self, node: ast.Name) -> Type:
         """Return what a name holds."""
-        found = self._settled.get(node.id) or self._types.get(node.id)
-        return found or (self.outer.name(node) if self.outer is not None else UNKNOWN)
+        value_type = self._settled.get(node.id) or self._types.get(node.id)
+        if value_type is None and self.outer is not None:
+            return self.outer.name(node)
+        return value_type or UNKNOWN
 
-    def infer_await(self, node: ast.Await) -> Type:
-        """Return what is awaited."""
-        return self.of(node.value)
-
-    def part(self, node: ast.Subscript) -> Type:
+    def subscript(self, node: ast.Subscript) -> Type:
         """Return an item, a slice or the value of a key."""
         base = self.of(node.value)
         if base.kind == "record" and isinstance(node.slice, ast.Constant):
             return self._value(base, str(node.slice.value))
         if base.kind in _ROWS and isinstance(node.slice, ast.Slice):
             return base
-        is_text = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-        return UNKNOWN if base.kind in _ROWS and is_text else base.item or UNKNOWN
+        if base.kind in _ROWS and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return UNKNOWN
+        return base.item or UNKNOWN
 
     def attribute(self, node: ast.Attribute) -> Type:
         """Return the value of a record's key."""
@@ -296,14 +298,10 @@ class Scope:
         """Return the list or set that a comprehension makes."""
         return Type("set" if isinstance(node, ast.SetComp) else "list", item=self.of(node.elt))
 
-    def dict_comprehension(self, node: ast.DictComp) -> Type:
-        """Return the dict that a comprehension makes."""
-        return Type("dict", item=self.of(node.value))
-
     def infer_list(self, node: ast.List | ast.Set) -> Type:
         """Return a list of items that are of one kind, or of none that is known."""
-        kinds = [self.of(part) for part in node.elts]
-        item = kinds[0] if kinds and kinds.count(kinds[0]) == len(kinds) else UNKNOWN
+        types = [self.of(element) for element in node.elts]
+        item = types[0] if types and types.count(types[0]) == len(types) else UNKNOWN
         return Type("set" if isinstance(node, ast.Set) else "list", item=item)
 
     def constant(self, node: ast.Constant) -> Type:
@@ -314,13 +312,15 @@ class Scope:
     def infer_call(self, node: ast.Call) -> Type:
         """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
         if isinstance(node.func, ast.Attribute):
-            return self._part_of_dict(node.func)
+            return self._infer_dict_view(node.func)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if not name or self.knows(name):
             return UNKNOWN
         if name in self._shapes:
             return self._shapes[name].returns
-        return self._parallel(node) if name == "parallel" else self._infer_builtin_call(name, node.args)
+        if name == "parallel":
+            return self._infer_parallel(node)
+        return self._infer_builtin_call(name, node.args)
 
     def _infer_builtin_call(self, name: str, args: Sequence[ast.expr]) -> Type:
         if name == "filter" and len(args) == _PAIR:
@@ -329,19 +329,22 @@ class Scope:
             return Type("set", item=self.item_of(args[0]) if args else UNKNOWN)
         if name in _SAME and args:
             return Type("list", item=self.item_of(args[0]))
-        return self.item_of(args[0]) if name in _ONE and len(args) == 1 else UNKNOWN
+        if name in _ONE and len(args) == 1:
+            return self.item_of(args[0])
+        return UNKNOWN
 
-    def _part_of_dict(self, node: ast.Attribute) -> Type:
+    def _infer_dict_view(self, node: ast.Attribute) -> Type:
         """Return what the keys or the values of a dict are."""
-        kind = self.of(node.value)
-        if kind.kind != "dict" or node.attr not in {"keys", "values"}:
+        container = self.of(node.value)
+        if container.kind != "dict" or node.attr not in {"keys", "values"}:
             return UNKNOWN
-        return Type("list", item=self.item_of(node.value) if node.attr == "keys" else kind.item)
+        return Type("list", item=self.item_of(node.value) if node.attr == "keys" else container.item)
 
-    def _parallel(self, node: ast.Call) -> Type:
+    def _infer_parallel(self, node: ast.Call) -> Type:
         """Return the results' kind of `parallel(*[(tool, x) for x in xs])`."""
-        given = node.args[0] if len(node.args) == 1 else None
-        rows = given.value if isinstance(given, ast.Starred) else given
+        rows = node.args[0] if len(node.args) == 1 else None
+        if isinstance(rows, ast.Starred):
+            rows = rows.value
         if isinstance(rows, (ast.ListComp, ast.GeneratorExp)) and isinstance(rows.elt, ast.Tuple) and rows.elt.elts:
             tool = rows.elt.elts[0]
             if isinstance(tool, ast.Name) and tool.id in self._shapes and not self.knows(tool.id):
@@ -364,35 +367,33 @@ _STATEMENTS: dict[type, Callable[[Scope, Any], None]] = {
 }
 _EXPRESSIONS: dict[type, Callable[[Scope, Any], Type]] = {
     ast.Name: Scope.name,
-    ast.Await: Scope.infer_await,
+    ast.Await: lambda scope, node: scope.of(node.value),
     ast.Call: Scope.infer_call,
-    ast.Subscript: Scope.part,
+    ast.Subscript: Scope.subscript,
     ast.Attribute: Scope.attribute,
     ast.ListComp: Scope.comprehension,
     ast.GeneratorExp: Scope.comprehension,
     ast.SetComp: Scope.comprehension,
-    ast.DictComp: Scope.dict_comprehension,
+    ast.DictComp: lambda scope, node: Type("dict", item=scope.of(node.value)),
     ast.Dict: lambda _scope, _node: Type("dict"),
     ast.List: Scope.infer_list,
     ast.Set: Scope.infer_list,
     ast.Constant: Scope.constant,
     ast.JoinedStr: lambda _scope, _node: Type("str"),
 }
-
-
 _BINDING = frozenset({*_STATEMENTS, *_BINDERS})
 
 
-def _own_nodes(node: ast.AST, found: list[ast.AST]) -> None:
+def _add_nodes(node: ast.AST, nodes: list[ast.AST]) -> None:
     """Add a statement and what is in it, but not what is in functions and classes it defines.
 
     What is assigned comes before the assignment, so that what it is made of is known by then.
     """
     is_assignment = isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
     if not is_assignment:
-        found.append(node)
+        nodes.append(node)
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         for child in children(node):
-            _own_nodes(child, found)
+            _add_nodes(child, nodes)
     if is_assignment:
-        found.append(node)
+        nodes.append(node)

@@ -94,7 +94,9 @@ class _Look:
     def annotate(self, node: ast.AnnAssign, known: _Names) -> _Names:
         self.values(filter(None, (node.annotation, node.value)), known)
         bound = self.bind(node.target, known)
-        return known | bound if node.value is not None else known
+        if node.value is None:
+            return known
+        return known | bound
 
     def augment(self, node: ast.AugAssign, known: _Names) -> _Names:
         self.value(node.value, known)
@@ -129,22 +131,25 @@ class _Look:
         after = self.block(node.orelse, self.block(node.body, known))
         for handler in node.handlers:
             self.values(filter(None, (handler.type,)), known)
-            bound = known | self.name(handler.name) if handler.name else known
+            bound = known
+            if handler.name:
+                bound = known | self.name(handler.name)
             after &= self.block(handler.body, bound)
         return after | self.block(node.finalbody, known)
 
     def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: _Names) -> _Names:
         if getattr(node, "type_params", ()):
             raise _DoesMoreError
-        returns = [] if node.returns is None else [node.returns]
-        self.values([*node.decorator_list, *returns], known)
+        self.values(filter(None, (*node.decorator_list, node.returns)), known)
         known |= self.name(node.name)
         self.block(node.body, known | self.parameters(node.args, known))
         return known
 
     def use(self, node: ast.Import | ast.ImportFrom, known: _Names) -> _Names:
         names = [alias.name for alias in node.names]
-        modules = names if isinstance(node, ast.Import) else [node.module or ""]
+        modules = names
+        if isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
         if not _MODULES.issuperset(modules) or not _DOORS.isdisjoint(names) or "*" in names:
             raise _DoesMoreError
         if any(name.startswith("_") for name in names):
@@ -162,17 +167,17 @@ class _Look:
         if isinstance(target, ast.Name):
             return self.name(target.id)
         if isinstance(target, (ast.Tuple, ast.List)):
-            return frozenset[str]().union(*(self.bind(part, known) for part in target.elts))
+            return frozenset[str]().union(*(self.bind(element, known) for element in target.elts))
         if isinstance(target, ast.Starred):
             return self.bind(target.value, known)
         self.value(target, known)
         return frozenset()
 
     def parameters(self, node: ast.arguments, known: _Names) -> _Names:
-        given = [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
-        annotations = [item.annotation for item in given if item.annotation is not None]
+        arguments = [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
+        annotations = [argument.annotation for argument in arguments if argument.annotation is not None]
         self.values([*annotations, *node.defaults, *filter(None, node.kw_defaults)], known)
-        return frozenset[str]().union(*(self.name(item.arg) for item in given))
+        return frozenset[str]().union(*(self.name(argument.arg) for argument in arguments))
 
     def values(self, nodes: Iterable[ast.AST], known: _Names) -> None:
         for node in nodes:

@@ -187,8 +187,10 @@ class _Apart(traceback.TracebackException):
         """Yield where a syntax error is, what the exception says, and its notes."""
         is_said = False
         for piece in super().format_exception_only(**options):
-            begins = piece.startswith(" ") or (not is_said and _CLASS.match(piece))
-            yield (indent_rest(piece) if begins else indent_rest(f"\n{piece}")[1:]) + "\n"
+            text = indent_rest(piece)
+            if not piece.startswith(" ") and (is_said or not _CLASS.match(piece)):
+                text = indent_rest(f"\n{piece}")[1:]
+            yield f"{text}\n"
             is_said = is_said or not piece.startswith(" ")
 
 
@@ -327,13 +329,9 @@ def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> 
     if failed is None or frame is None:
         return None
     values = {**frame.f_globals, **frame.f_locals}.items()
-    known = {name: literal(value) if type(value) is str else repr(value) for name, value in values if _is_short(value)}
+    known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
+    known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
     return _program_to_copy(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
-
-
-def _is_short(value: object) -> bool:
-    """Return whether a value is a text or a number that is short to write."""
-    return (type(value) is str and len(value) <= _MAX_NAME) or (type(value) is int and abs(value) < _MAX_INT)
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:

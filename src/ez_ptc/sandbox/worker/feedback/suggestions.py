@@ -243,19 +243,19 @@ def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, s
     arguments = dict(zip((parameter.name for parameter in tool.positional), call.args, strict=False))
     named = {str(keyword.arg): keyword.value for keyword in call.keywords}
     arguments |= named
-    for name, shape, key in shapes.sources(tool):
+    for name, shape, record_key in shapes.sources(tool):
         if name not in arguments or not _reads_list(shape) or not _is_made_up(arguments[name], known):
             continue
-        literals = {other: ast.unparse(value) for other, value in arguments.items() if isinstance(value, ast.Constant)}
+        literals = {key: ast.unparse(value) for key, value in arguments.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
-        texts = {name: item_text(_row_of(shape), key)}
-        for other, value in arguments.items():
-            if other != name and isinstance(value, ast.Name) and value.id in known:
-                texts[other] = known[value.id]
-            elif other != name and other in literals:
-                texts[other] = literals[other]
+        texts = {name: item_text(_row_of(shape), record_key)}
+        for parameter, value in arguments.items():
+            if parameter != name and isinstance(value, ast.Name) and value.id in known:
+                texts[parameter] = known[value.id]
+            elif parameter != name and parameter in literals:
+                texts[parameter] = literals[parameter]
         if loops and len(texts) == len(arguments):
-            written = (f"{other}={texts[other]}" if other in named else texts[other] for other in arguments)
+            written = (f"{key}={texts[key]}" if key in named else texts[key] for key in arguments)
             lines = [*loops, f"result = {tool.tool}({', '.join(written)})"]
             return "\n".join("    " * depth + line for depth, line in enumerate(lines))
     return None

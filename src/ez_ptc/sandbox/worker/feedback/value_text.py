@@ -33,11 +33,10 @@ def safe_value_text(value: object) -> str:
     text = _ADDRESS.sub("", str.__str__(writer.repr(value)))
     if type(value).__repr__ is object.__repr__:  # a name, and nothing else
         return on_one_line(text, _MAX_STRING)
-    if not _is_of_library(type(value)):
+    module = cast("object", type(value).__module__)
+    is_of_library = isinstance(module, str) and module.partition(".")[0] not in _NO_LIBRARIES
+    if not is_of_library or not type(value).__name__.isidentifier():
         return on_one_line(text, _MAX_TEXT)
-    return indent_rest(text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} [...]")
-
-
-def _is_of_library(kind: type[object]) -> bool:
-    module = cast("object", kind.__module__)
-    return isinstance(module, str) and module.partition(".")[0] not in _NO_LIBRARIES and kind.__name__.isidentifier()
+    if len(text) > _MAX_TEXT:
+        text = f"{text[:_MAX_TEXT]} [...]"
+    return indent_rest(text)
