@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..quoting import item_text, name_list, name_text, quoted
+from .signatures import SCALARS
 from .suggestions import beginning, name_of, names_effect, suggest_filter, words
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = [
     "which_names",
 ]
 
-_SCALARS = frozenset({"str", "int", "float", "bool"})
 _NUMBERS = frozenset({"int", "float"})
 _MAX_CHOICES = 10
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -156,7 +156,7 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text) if text else None)
         return
     for name, value in arguments.items():
-        if name in known and known[name].type.kind in _SCALARS:
+        if name in known and known[name].type.kind in SCALARS:
             yield from _misplaced_choices(node, value, known[name], scope, (tool, shapes))
             yield from _value_mistakes(node, value, known[name], scope.of(value), (tool, shapes))
 

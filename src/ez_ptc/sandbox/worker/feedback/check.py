@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..quoting import item_text, literal, name_list, on_one_line, quoted
 from .call_errors import Mistake, call_mistakes, fix, likely_name, which_names
 from .inference import Scope, bound_names, children, every, find_changes
+from .signatures import SCALARS
 from .suggestions import (
     all_of,
     beginning,
@@ -37,7 +38,6 @@ __all__ = ["ENOUGH", "mistakes"]
 # So many are looked for: what to write instead takes its time to find, and the program's time runs.
 ENOUGH = 50
 _MAX_TEXT = 100
-_SCALARS = frozenset({"str", "int", "float", "bool"})
 _GUARDS = frozenset({"suppress", "raises"})
 # With these a program can make names that are not seen in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
@@ -256,7 +256,7 @@ class _Check:
             hint = f"{value_type.tool}() returns a list: loop over it, or take one item of it"
             text = on_one_line(ast.unparse(value), _MAX_TEXT)
             self._add(node, f"TypeError: {text} is a list and has no {quoted(key.value)}", hint)
-        elif value_type.kind in _SCALARS:
+        elif value_type.kind in SCALARS:
             self._add_key_of_scalar(node, key.value, value_type)
 
     def _add_key_of_scalar(self, node: ast.Subscript, key: str, value_type: Type) -> None:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from .signatures import UNKNOWN, Type
+from .signatures import SCALARS, UNKNOWN, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,6 @@ _SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
 _SETS = frozenset({"set", "frozenset"})
 _ROWS = frozenset({"list", "set"})
 _ONE = frozenset({"max", "min", "next"})
-_SCALARS = frozenset({"str", "int", "float", "bool"})
 # What changes which items a list or a dict has; a set's are of no known kind from the start.
 _CHANGING = frozenset({"append", "extend", "insert", "setdefault", "update"})
 _ROUNDS = 3
@@ -307,7 +306,7 @@ class Scope:
     def constant(self, node: ast.Constant) -> Type:
         """Return the kind of a constant."""
         name = type(node.value).__name__
-        return Type(name) if name in _SCALARS else UNKNOWN
+        return Type(name) if name in SCALARS else UNKNOWN
 
     def infer_call(self, node: ast.Call) -> Type:
         """Return what a tool returns, or a built-in that keeps the kind of what it is given."""

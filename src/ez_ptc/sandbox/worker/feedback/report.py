@@ -90,10 +90,13 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
         line = "".join(piece for piece in pieces if not piece.startswith(" ")).rstrip()
         text = text.rstrip()
         if syntax_error.lineno:
-            line += f" (line {syntax_error.lineno})"
-            text += f" (line {syntax_error.lineno})"
+            position = f" (line {syntax_error.lineno})"
+            line, text = line + position, text + position
         text += "\n"
-        corrected = None if hint else _unfold_program(syntax_error)
+        filename = syntax_error.filename or ""
+        corrected: str | None = None
+        if not hint and is_program(filename):
+            corrected = unfold_statements("".join(linecache.getlines(filename)))
         if corrected:
             hint, program = _ON_LINES, _program_to_copy(_CORRECTED, corrected, shapes, namespace)
     line, text = _cut(line, 2_000), _cut(text, _MAX_TEXT)
@@ -140,14 +143,6 @@ def _program_to_copy(introduction: str, program: str | None, shapes: Shapes, tak
     names = {name for name in taken if name not in readers and not name.startswith("__")}
     if reads_only(program, readers, names):
         return f"{introduction}\n```python\n{program}\n```\n"
-    return None
-
-
-def _unfold_program(error: SyntaxError) -> str | None:
-    """Return the program with its lines put right, where it is the program that is wrong and nothing else is."""
-    filename = error.filename or ""
-    if is_program(filename):
-        return unfold_statements("".join(linecache.getlines(filename)))
     return None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..quoting import MAX_QUOTED
 
-__all__ = ["UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
+__all__ = ["SCALARS", "UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
 # What is called so in two places need not be the same thing.
 _COMMON = frozenset(
@@ -17,8 +17,9 @@ _COMMON = frozenset(
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
     | {"time", "title", "type", "unit", "value", "year"}
 )
+SCALARS = frozenset({"str", "int", "float", "bool"})
 _KINDS = {
-    **{name: name for name in ("str", "int", "float", "bool")},
+    **{name: name for name in SCALARS},
     **dict.fromkeys(("list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"), "list"),
     **dict.fromkeys(("set", "frozenset"), "set"),
     **dict.fromkeys(("dict", "Mapping"), "dict"),
@@ -50,6 +51,13 @@ class Type:
     tool: str = ""
     key: str = ""
 
+    @property
+    def record(self) -> Type:
+        """The type of a list's items, or of the value itself."""
+        if self.kind == "list" and self.item is not None:
+            return self.item
+        return self
+
 
 UNKNOWN = Type()
 
@@ -77,9 +85,14 @@ class Shape:
     read_only: bool = False
 
     @property
+    def required(self) -> list[Parameter]:
+        """The parameters that a call must pass, and can pass by position."""
+        return [parameter for parameter in self.positional if parameter.is_required]
+
+    @property
     def call(self) -> str:
         """A call of it with what it needs: `track_parcel(parcel_id)`."""
-        return f"{self.tool}({', '.join(parameter.name for parameter in self.positional if parameter.is_required)})"
+        return f"{self.tool}({', '.join(parameter.name for parameter in self.required)})"
 
 
 class Shapes(Mapping[str, Shape]):
@@ -117,9 +130,7 @@ class Shapes(Mapping[str, Shape]):
         if len(key) > MAX_QUOTED:
             return
         for shape in self.values():
-            record = shape.returns
-            if record.kind == "list" and record.item is not None:
-                record = record.item
+            record = shape.returns.record
             if key in record.keys:
                 yield shape, key
             elif shape.returns.kind == "list" and (noun := singular(shape.tool.rpartition("_")[2])):
@@ -129,9 +140,7 @@ class Shapes(Mapping[str, Shape]):
 
     def sources(self, tool: Shape) -> Iterator[tuple[str, Shape, str]]:
         """Yield what a tool needs and records have: the parameter, a tool that returns it, and its name there."""
-        for parameter in tool.positional:
-            if not parameter.is_required:
-                continue
+        for parameter in tool.required:
             sources = ((shape, key) for shape, key in self.returning(parameter.name) if shape.tool != tool.tool)
             source = next(sources, None)
             if source is not None and (parameter.name not in _COMMON or source[1] != parameter.name):

@@ -73,7 +73,7 @@ def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | N
     needed = _one_needed(shape)
     if needed is not None and needed.name in record.keys and _reads_one(shape):
         return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
-    shared = identity(_record(shape.returns))
+    shared = identity(shape.returns.record)
     if _reads_all(shape) and shared is not None and shared in record.keys:
         return _search_expression(shape, key, shared, item_text(text, shared))
     return None
@@ -141,7 +141,7 @@ def suggest_lookup_by_value(key: str, text: str, value_type: Type, shapes: Shape
     """Return how to look a key up by a value that is itself no record; None where no tool, or more than one, does."""
     lookups: list[str | None] = []
     for shape, record_key in shapes.returning(key):
-        needed, record = _one_needed(shape), _record(shape.returns)
+        needed, record = _one_needed(shape), shape.returns.record
         if _reads_one(shape) and needed is not None and needed.type.kind == value_type.kind:
             lookups.append(item_text(f"{shape.tool}({text})", record_key))
         elif _reads_all(shape):
@@ -163,7 +163,7 @@ def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
         return None
     value = ast.unparse(call.args[0])
     for shape in shapes.values():
-        keys, needed = _record(shape.returns).keys, _one_needed(shape)
+        keys, needed = shape.returns.record.keys, _one_needed(shape)
         names = (wanted, wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_"))
         key = next((name for name in names if name in keys), None)
         if key is None or key == argument:
@@ -173,7 +173,7 @@ def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
         if _reads_all(shape) and argument in keys:
             return _search_expression(shape, key, argument, value)
     lists = (shape for shape in shapes.values() if _reads_all(shape) and (singular(_noun(shape)) or "") == wanted)
-    source = next((shape for shape in lists if argument in _record(shape.returns).keys), None)
+    source = next((shape for shape in lists if argument in shape.returns.record.keys), None)
     if source is None:
         return None
     return _search_expression(source, None, argument, value)
@@ -265,12 +265,6 @@ def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
 
 
-def _record(value_type: Type) -> Type:
-    if value_type.kind == "list" and value_type.item is not None:
-        return value_type.item
-    return value_type
-
-
 def name_of(node: ast.expr) -> str | None:
     """Return what a value is called: the name it has, or the key it is read by."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -284,10 +278,10 @@ def name_of(node: ast.expr) -> str | None:
 
 def _one_needed(tool: Shape) -> Parameter | None:
     """Return the one argument that a tool needs."""
-    needed = [parameter for parameter in tool.positional if parameter.is_required]
-    if len(needed) != 1:
+    required = tool.required
+    if len(required) != 1:
         return None
-    return needed[0]
+    return required[0]
 
 
 def _reads_list(tool: Shape) -> bool:
@@ -309,7 +303,7 @@ def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
     """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
     loops: list[str] = []
     while len(loops) < _MAX_LOOPS:
-        needed = [parameter.name for parameter in shape.positional if parameter.is_required]
+        needed = [parameter.name for parameter in shape.required]
         if all(name in known for name in needed):
             return [f"for {_row_of(shape)} in {shape.tool}({', '.join(known[name] for name in needed)}):", *loops]
         source = next((source for source in shapes.sources(shape) if _reads_list(source[1])), None)
