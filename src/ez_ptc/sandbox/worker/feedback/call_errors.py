@@ -53,8 +53,10 @@ class Mistake:
     begin: str | None = None
 
 
-def fix(node: ast.expr | ast.stmt, text: str) -> Fix:
-    """Return the fix that puts `text` in an expression's place."""
+def fix(node: ast.expr | ast.stmt, text: str | None) -> Fix | None:
+    """Return the fix that puts `text` in an expression's place; None without a text."""
+    if not text:
+        return None
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
 
 
@@ -153,7 +155,7 @@ def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> 
         if len(problems) == sum(name not in known for name in arguments):
             text = suggest_filter(node, tool, shapes)
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
-        yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text) if text else None)
+        yield Mistake(node.lineno, error, _about(tool, shapes), fix(node, text))
         return
     for name, value in arguments.items():
         if name in known and known[name].type.kind in SCALARS:

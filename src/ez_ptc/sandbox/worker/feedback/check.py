@@ -234,15 +234,16 @@ class _Check:
         call = self._called.get(id(node))
         if call is None:
             name = all_of(node.id, before, self._shapes) or likely_name(node.id, before, self._shapes)
-            return fix(node, name) if name else None
+            return fix(node, name)
         lookup = suggest_getter(call, self._shapes)
         if lookup:
             return fix(call, lookup)
         near = likely_name(node.id, before, self._shapes)
         if near:
             return fix(node, near)
-        text = None if call.args or call.keywords else list_of(node.id, self._shapes)
-        return fix(call, text) if text else None
+        if call.args or call.keywords:
+            return None
+        return fix(call, list_of(node.id, self._shapes))
 
     def _look_at_key(self, node: ast.expr, value: ast.expr, key: ast.expr, scope: Scope) -> None:
         if self._asks_first or not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
@@ -319,7 +320,7 @@ class _Check:
             self._add(node, error, listed)
             return
         elsewhere, replacement = where_else(key, text, record, self._shapes)
-        self._add(node, error, "; ".join([listed, *elsewhere]), fix(node, replacement) if replacement else None)
+        self._add(node, error, "; ".join([listed, *elsewhere]), fix(node, replacement))
 
 
 def _is_part(name: str, key: str) -> bool:

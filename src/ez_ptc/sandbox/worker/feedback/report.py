@@ -316,7 +316,9 @@ def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape
 
 def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
     """Return the begin of a program that reads what the failed call was given as a literal."""
-    failed = _find_failed_call(error, shapes) if isinstance(error, ToolError) else None
+    failed: tuple[ast.Call, Shape] | None = None
+    if isinstance(error, ToolError):
+        failed = _find_failed_call(error, shapes)
     frame = _failing(error.__traceback__)[1]
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)

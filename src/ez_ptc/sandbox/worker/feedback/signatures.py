@@ -215,7 +215,9 @@ def _type(node: ast.expr | None, tool: str) -> Type:
 def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
     if not isinstance(node.value, ast.Name):
         return UNKNOWN
-    inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    inside = [node.slice]
+    if isinstance(node.slice, ast.Tuple):
+        inside = node.slice.elts
     if node.value.id == "Literal":
         values = tuple(item.value for item in inside if isinstance(item, ast.Constant))
         kinds = {type(value).__name__ for value in values}
