@@ -70,7 +70,7 @@ from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.openai_chat import stream as openai_stream
 from ez_ptc.formats.prompt import Prompt
 from ez_ptc.messages import TextMessage
-from ez_ptc.providers import gemini
+from ez_ptc.providers import _http
 
 LONG = "x" * 200
 MANY = 15_000
@@ -113,7 +113,7 @@ async def lines():
         for _ in range(MANY):
             yield LONG.encode()
 
-    return [len(line) async for line in gemini._lines(Response(200, content=body()))]
+    return [len(line) async for line in _http._lines(Response(200, content=body()).aiter_bytes())]
 
 print(*asyncio.run(lines()))
 """

@@ -82,7 +82,7 @@ def _broken_rule(provider: str, tool: Mapping[str, Any]) -> str | None:
         try:
             jsonschema_rs.meta.validate(parameters)
         except jsonschema_rs.ValidationError as error:
-            return f"its parameters are no JSON Schema: {error.message}"
+            return f"its parameters are not a valid JSON Schema: {error.message}"
     return None
 
 

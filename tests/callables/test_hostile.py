@@ -132,11 +132,11 @@ def test_what_a_types_own_validator_raises_is_a_refusal() -> None:
         bound(described(take), {"it": "b", "cups": "many", "tags": "[5]"})
 
     assert caught.value.problems == (
-        "'it' wants int, got str 'b' (KeyError: b)",
-        "'cups' wants int, got str 'many'",
-        "'tags[0]' wants str, got int 5",
+        "'it' must be int, got str 'b' (KeyError: b)",
+        "'cups' must be int, got str 'many'",
+        "'tags[0]' must be str, got int 5",
     )
-    with pytest.raises(ArgumentsError, match="'it' wants int, got list of 0"):
+    with pytest.raises(ArgumentsError, match="'it' must be int, got list of 0"):
         bound(described(take), {"it": [], "cups": 1, "tags": []})
 
 

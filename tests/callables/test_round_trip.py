@@ -198,5 +198,5 @@ def test_every_kind_of_leaf_is_refused_for_something(kind: Kind) -> None:
     class Stranger:
         pass
 
-    with pytest.raises(ValueError, match="'p0' wants"):
+    with pytest.raises(ValueError, match="'p0' must be"):
         bound(described(function_of([kind])), {"p0": Stranger()})

@@ -175,8 +175,8 @@ def test_only_what_cannot_be_mended_is_complained_of() -> None:
 
     assert caught.value.problems == (
         "unknown argument 'form' (it takes number, tags, cups, note, by)",
-        "'number' wants int, got str 'many'",
-        "'tags[1]' wants str, got int 5",
+        "'number' must be int, got str 'many'",
+        "'tags[1]' must be str, got int 5",
     )
 
 

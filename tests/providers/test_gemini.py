@@ -151,9 +151,9 @@ async def test_a_stream_that_nobody_reads_to_its_end_leaves_nothing_behind(anyio
         (Reply(status=400, body={"error": {"message": 5, "details": [5, {"reason": []}]}}), ProviderError, "400"),
         (Reply(status=400, body=b"\xff{"), ProviderError, "no usable answer"),
         (Reply(body="<html>", headers={"Content-Type": "text/html"}), ProviderError, "<html>"),
-        (Reply(body='{"candidates": [{"content":'), ProviderError, "no JSON"),
-        (Reply(body="[" * 100_000), ProviderError, "no JSON"),
-        (Reply(body=[1]), ProviderError, "no object"),
+        (Reply(body='{"candidates": [{"content":'), ProviderError, "invalid JSON"),
+        (Reply(body="[" * 100_000), ProviderError, "invalid JSON"),
+        (Reply(body=[1]), ProviderError, "other than an object"),
         (Reply(body={"candidates": "no"}), ProviderError, "answer.candidates"),
     ],
 )
@@ -231,7 +231,7 @@ async def test_a_stream_that_ends_too_early_is_no_answer(anyio_backend: str) -> 
     with server, pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
         await _events(server)
     server = LoopbackServer(Reply(body=(b'data: {"candidates": [',)))
-    with server, pytest.raises(ProviderError, match="no JSON"):
+    with server, pytest.raises(ProviderError, match="invalid JSON"):
         await _events(server)
 
 

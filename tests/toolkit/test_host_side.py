@@ -99,7 +99,7 @@ def test_a_tool_made_by_hand_is_called_from_a_program() -> None:
     found = Tool.from_schema("find", "Find.", schema | {"required": ["city"]}, find)
     with Toolkit([found]) as toolkit:
         assert toolkit.execute("find('Oslo', limit=3)").return_value == ["('city', 'Oslo')", "('limit', 3)"]
-        assert "'limit' wants int, got str 'x'" in (toolkit.execute("find('Oslo', 'x')").error or "")
+        assert "'limit' must be int, got str 'x'" in (toolkit.execute("find('Oslo', 'x')").error or "")
         assert "find(city: str, limit: int = None)" in toolkit.prompt()
 
 

@@ -97,12 +97,12 @@ def test_program_passes_arguments_by_spelling_and_by_name(
         ("send(frm_=5)", "unknown argument 'frm_' (did you mean 'from_'?)"),
         ("send(5, **{'clas': 1})", "unknown argument 'clas' (did you mean 'class_'?)"),
         ("send(5, **{'nothing': 1})", "(it takes from_, class_, user_id, filter, x_y, a_str, fi, to)"),
-        ("send(**{'from': 'x'})", "'from_' wants int, got str 'x'"),
-        ("send('x')", "'from_' wants int, got str 'x'"),
-        ("send(5, user_id=[1, 'b'])", "'user_id[1]' wants int, got str 'b'"),
-        ("send(5, filter={'from': 'x'})", "'filter.from' wants int, got str 'x'"),
-        ("send(5, x_y=5)", "'x_y' wants str, got int 5"),
-        ("send(5, class_=str('c'))", "'class_' wants 'a.first' | 'b.second', got str 'c'"),
+        ("send(**{'from': 'x'})", "'from_' must be int, got str 'x'"),
+        ("send('x')", "'from_' must be int, got str 'x'"),
+        ("send(5, user_id=[1, 'b'])", "'user_id[1]' must be int, got str 'b'"),
+        ("send(5, filter={'from': 'x'})", "'filter.from' must be int, got str 'x'"),
+        ("send(5, x_y=5)", "'x_y' must be str, got int 5"),
+        ("send(5, class_=str('c'))", "'class_' must be 'a.first' | 'b.second', got str 'c'"),
         ("send(5, from_=5)", "'from_' is given twice, by position and by name"),
         ("send(5, **{'from': 5})", "'from_' is given twice, by position and by name"),
         ("send(from_=5, **{'from': 5})", "'from_' and 'from' are the same argument: pass it once, as 'from_'"),
@@ -165,7 +165,7 @@ def test_single_call_keeps_the_real_names(toolkit: Toolkit) -> None:
     for single in (tool, toolkit.get_tool("send")):
         error = single.changed(name="post").execute(from_=5, **{"user-id": "x"}).error or ""
         assert "unknown argument 'from_' (did you mean 'from'?)" in error
-        assert "'user-id' wants list[int], got str 'x'" in error
+        assert "'user-id' must be list[int], got str 'x'" in error
 
 
 def test_signature_is_told_by_spelling(toolkit: Toolkit) -> None:
@@ -226,7 +226,7 @@ def test_entries_of_a_typed_dict_are_spelled_too() -> None:
     with Toolkit([tell]) as toolkit:
         assert "def tell(to: str, *, from_: int = ..., user_id: str = ...) -> dict[str, Any]:" in toolkit.prompt()
         assert toolkit.execute("tell('x', from_=5, user_id='u')").return_value == {"to": "x", "from": 5, "user-id": "u"}
-        assert "'from_' wants int, got str 'x'" in (toolkit.execute("tell('x', from_=str('x'))").error or "")
+        assert "'from_' must be int, got str 'x'" in (toolkit.execute("tell('x', from_=str('x'))").error or "")
         assert "'from_' is given twice" not in (toolkit.execute("tell('x', **{'from': 5})").error or "")
 
 

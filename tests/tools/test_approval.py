@@ -92,7 +92,7 @@ def test_anything_but_a_yes_is_a_no(tool: Tool, answer: object, complaint: str) 
 def test_other_arguments_run_the_call_with_those_and_are_checked_too(tool: Tool) -> None:
     assert tool.call({"to": "Ada", "amount": 500}, approve=lambda _: {"to": "Ada", "amount": 5}) == 5
     assert paid == [("Ada", 5)]
-    with pytest.raises(ArgumentsError, match="'amount' wants int"):
+    with pytest.raises(ArgumentsError, match="'amount' must be int"):
         tool.call({"to": "Ada"}, approve=lambda _: {"to": "Ada", "amount": "much"})
     assert paid == [("Ada", 5)]
 

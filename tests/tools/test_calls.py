@@ -133,7 +133,7 @@ async def test_wrong_arguments_are_a_result_and_the_function_does_not_run(caplog
 
     for result in (run(explode, "many"), await arun(explode, "many")):
         assert not result.success
-        assert result.error == "explode: 'cups' wants int, got str 'many'"
+        assert result.error == "explode: 'cups' must be int, got str 'many'"
         assert isinstance(result.exception, ArgumentsError)
     assert [(each.name, each.levelno, each.exc_info) for each in caplog.records] == [
         ("ez_ptc.tools", logging.WARNING, None)

@@ -191,7 +191,7 @@ def test_defaults_that_a_framework_fills_in_are_left_out(call: Callable[..., Any
     assert call(**filled_in(call, {})) == "nothing None tea"
     assert call(**filled_in(call, {"limit": "3", "order": Order(what="jam")})) == "nothing 3 jam"
     assert call(*filled_in(call, {"limit": 3}).values()) == "nothing 3 tea"
-    with pytest.raises(ArgumentsError, match="'what' wants str, got object"):
+    with pytest.raises(ArgumentsError, match="'what' must be str, got object"):
         call(what=object())
 
 
@@ -199,7 +199,7 @@ def test_defaults_that_a_framework_fills_in_are_left_out(call: Callable[..., Any
 def test_optional_parameters_of_a_schema_are_left_out(call: Callable[..., Any]) -> None:
     assert call(**filled_in(call, {"to": "Bob"})) in ({"to": "Bob"}, {"to": "Bob", "amount": 1})
     assert call(to="Bob", other_arguments={"from": "Ada"}) == {"to": "Bob", "from": "Ada"}
-    with pytest.raises(ArgumentsError, match="'to' wants str"):
+    with pytest.raises(ArgumentsError, match="'to' must be str"):
         call(to=5)
     with pytest.raises(ArgumentsError, match="unknown argument 'too'"):
         call(to="Bob", other_arguments={"too": 1})

@@ -92,7 +92,7 @@ def test_a_function_that_a_framework_calls_checks_its_arguments() -> None:
     function = pay.as_function(approve=lambda call: asked.append(call) or True)
     assert function("Ada", amount="5") == "Ada got 5"
     assert [call.arguments for call in asked] == [{"to": "Ada", "amount": 5}]
-    with pytest.raises(ArgumentsError, match="'amount' wants int"):
+    with pytest.raises(ArgumentsError, match="'amount' must be int"):
         function("Ada", amount="much")
     assert (function.__name__, function.__doc__, function.__module__) == ("pay", pay.docstring, __name__)
     assert str(inspect.signature(function)) == "(to: str, amount: int = 1) -> str"

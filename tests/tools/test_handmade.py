@@ -89,10 +89,10 @@ def test_an_asynchronous_function_can_be_called_by_a_schema() -> None:
     [
         ({}, ["missing argument 'city' (str)"]),
         ({"city": "Oslo", "dys": 1}, ["unknown argument 'dys' (did you mean 'days'?)"]),
-        ({"city": 1, "days": "x"}, ["'city' wants str, got int 1", "'days' wants int, got str 'x'"]),
+        ({"city": 1, "days": "x"}, ["'city' must be str, got int 1", "'days' must be int, got str 'x'"]),
         ({"city": "O"}, ["'city' is shorter than 2 characters, got str 'O'"]),
-        ({"days": 1.5}, ["missing argument 'city' (str)", "'days' wants int, got float 1.5"]),
-        ({"city": None}, ["'city' wants str, got None"]),
+        ({"days": 1.5}, ["missing argument 'city' (str)", "'days' must be int, got float 1.5"]),
+        ({"city": None}, ["'city' must be str, got None"]),
         ({"city": b"Oslo"}, ["the arguments are not what JSON can carry"]),
     ],
 )
@@ -117,8 +117,8 @@ def test_what_is_wrong_within_an_argument_is_named_by_its_place() -> None:
     with pytest.raises(ArgumentsError) as caught:
         made.call({"spots": [{"lat": 1}, {"lat": "x", "kind": "air"}, {"long": 2}]})
     assert set(caught.value.problems) == {
-        "'spots[1].lat' wants float, got str 'x'",
-        "'spots[1].kind' wants 'sea' | 'land', got str 'air'",
+        "'spots[1].lat' must be float, got str 'x'",
+        "'spots[1].kind' must be 'sea' | 'land', got str 'air'",
         "'spots[2].lat' is missing",
         "'spots[2].long' is unknown",
     }
@@ -136,12 +136,12 @@ def test_a_value_that_is_not_among_many_is_answered_with_the_nearest() -> None:
     numbers = [f"kind {number}" for number in range(20)]
     schema = {"type": "object", "properties": {"genre": {"type": "string", "enum": numbers}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
-    with pytest.raises(ArgumentsError, match=r"'genre' wants 'kind 17' \| .* or one of 12 more, got str 'kin 17'"):
+    with pytest.raises(ArgumentsError, match=r"'genre' must be 'kind 17' \| .* or one of 12 more, got str 'kin 17'"):
         made.call({"genre": "kin 17"})
     with pytest.raises(ArgumentsError) as caught:
         made.call({"genre": 2})
     assert len(caught.value.problems) == 2
-    assert caught.value.problems[0] == "'genre' wants str, got int 2"
+    assert caught.value.problems[0] == "'genre' must be str, got int 2"
 
 
 def test_deep_and_circular_arguments_are_refused() -> None:
@@ -187,7 +187,7 @@ def test_null_for_what_may_be_left_out_is_left_out_further_in_too() -> None:
     assert result.output == {"spots": [{"lat": 1}]}
     assert result.repairs == ("'spots[0].note' was null and is left out",)
     assert "'spots[0].lat' is missing" in (made.execute(spots=[{"lat": None}]).error or "")
-    assert "wants" in (made.execute(spots=[None]).error or "")
+    assert "must be" in (made.execute(spots=[None]).error or "")
 
 
 ODD_NAMES = ["a b", "a%20b", "a#b", "a/b", "a~b", "~1", "größe", '"', "?", ""]
@@ -200,7 +200,7 @@ def test_what_is_wrong_is_found_under_any_name(name: str) -> None:
     made = Tool.from_schema("find", "Find.", {**schema, "$defs": {"It x": inner}}, everything)
     for argument in "ab":
         error = made.execute(**{argument: {name: "x"}}).error or ""
-        assert error.endswith(" wants int, got str 'x'"), error
+        assert error.endswith(" must be int, got str 'x'"), error
 
 
 def test_text_that_is_wanted_as_text_is_never_read() -> None:
@@ -248,9 +248,9 @@ def test_nullable_in_a_default_is_no_keyword() -> None:
         ({"type": "array"}, "the schema of an object with one key for each, got the type 'array'"),
         ({"type": "object", "properties": ["city"]}, "`properties` of its parameters is a dict of schemas by name"),
         ({"type": "object", "properties": {}, "required": "city"}, "`required` of its parameters is a list of names"),
-        ({"properties": {"city": {"type": "text"}}}, r"no JSON Schema: .*\(at 'properties.city.type'\)"),
-        ({"properties": {"city": {"$ref": "#/$defs/none"}}}, "no JSON Schema: .*none"),
-        ({"properties": {"city": {"pattern": "["}}}, "no JSON Schema"),
+        ({"properties": {"city": {"type": "text"}}}, r"not a valid JSON Schema: .*\(at 'properties.city.type'\)"),
+        ({"properties": {"city": {"$ref": "#/$defs/none"}}}, "not a valid JSON Schema: .*none"),
+        ({"properties": {"city": {"pattern": "["}}}, "not a valid JSON Schema"),
     ],
 )
 def test_what_is_no_schema_of_an_object_is_refused(schema: object, complaint: str) -> None:
@@ -260,7 +260,7 @@ def test_what_is_no_schema_of_an_object_is_refused(schema: object, complaint: st
 
 def test_nothing_is_fetched_for_a_schema() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
-    with pytest.raises(SchemaError, match="no JSON Schema") as caught:
+    with pytest.raises(SchemaError, match="not a valid JSON Schema") as caught:
         Tool.from_schema("find", "Find.", schema, everything)
     assert "sending request" not in str(caught.value)
 

@@ -126,7 +126,7 @@ async def test_a_tool_in_time_is_run_as_ever(anyio_backend: str) -> None:
     USER.set("Ada")
     assert who.call({"times": 2}) == ["Ada", "Ada"]
     assert await who.acall({"times": 1}) == await awho.acall({"times": 1}) == ["Ada"]
-    assert "'times' wants int" in str(who.execute(times="x").error)
+    assert "'times' must be int" in str(who.execute(times="x").error)
     assert (who.timeout, ez_tool(who.fn).timeout) == (LONG, None)
 
 

@@ -161,15 +161,15 @@ def test_a_models_arguments_are_a_dict_or_its_text(arguments: dict[str, object] 
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ({"place": 5, "days": "many"}, "'place' wants str, got int 5; 'days' wants int, got str 'many'"),
+    ({"place": 5, "days": "many"}, "'place' must be str, got int 5; 'days' must be int, got str 'many'"),
     ({}, r"missing argument 'place' \(str\)"),
     ("", r"missing argument 'place' \(str\)"),
     ('{"place": "Oslo"', "the arguments are not usable JSON: Expecting"),
     ('{"place": "a", "place": "b"}', "comes 2 times"),
-    ('{"place": "a", "days": NaN}', "NaN is no JSON number"),
+    ('{"place": "a", "days": NaN}', "NaN is not a JSON number"),
     ('{"place": "' + "x" * 10_000_000 + '"}', "characters, at most"),
     ('{"place": ' + "[" * 10_000 + "]" * 10_000 + "}", "levels deep"),
-    ('["Oslo"]', "an object with one key for each argument is wanted, got list of 1"),
+    ('["Oslo"]', "expected an object with one key for each argument, got list of 1"),
     (["Oslo"], "expected the arguments as a dict or JSON text, got list"),
     (None, "expected the arguments as a dict or JSON text, got NoneType"),
 ]
@@ -200,7 +200,7 @@ async def test_an_awaited_call_does_the_same() -> None:
     assert await forecast.acall('{"place": "Oslo"}') == {"place": "Oslo (celsius)", "degrees": 21}
     assert await spot.acall({"place": "Oslo"}) == Spot(4.0, 0.5)
     assert (await spot.aexecute(place="Oslo")).output == Spot(4.0, 0.5)
-    assert (await spot.aexecute(place=5)).error == "spot_of: 'place' wants str, got int 5"
+    assert (await spot.aexecute(place=5)).error == "spot_of: 'place' must be str, got int 5"
 
 
 @pytest.mark.anyio
@@ -267,7 +267,7 @@ def test_choices_reach_the_function_as_they_are() -> None:
         return by
 
     assert send.call({"by": "sea"}) == "sea"
-    with pytest.raises(ArgumentsError, match="'by' wants 'air' or 'sea', got str 'rail'"):
+    with pytest.raises(ArgumentsError, match="'by' must be 'air' or 'sea', got str 'rail'"):
         send.call({"by": "rail"})
 
 

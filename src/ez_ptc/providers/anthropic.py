@@ -101,7 +101,7 @@ class AnthropicProvider:
                 return (key, None)
             return (None, token)
         if self.address == _ADDRESS:
-            message = f"{self.address} wants a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
+            message = f"{self.address} needs a key: set {_KEY}, or give AnthropicProvider(api_key=...)"
             raise AuthenticationError(message)
         return NO_KEY, None
 

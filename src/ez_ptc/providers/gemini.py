@@ -68,7 +68,7 @@ class GeminiProvider:
         import_extra("google.genai", extra="gemini")
         key = usable_key(api_key or next(filter(None, map(os.environ.get, _VARIABLES)), None), " or ".join(_VARIABLES))
         if key is None and base_url is None:
-            message = f"Gemini wants a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
+            message = f"Gemini needs a key: set {' or '.join(_VARIABLES)}, or pass api_key=..."
             raise AuthenticationError(message)
         self.name = "gemini"
         self.model = model
@@ -197,9 +197,9 @@ def _parse(data: bytes) -> Mapping[str, Any]:
     try:
         parsed = parse(data)
     except (ValueError, RecursionError):
-        _refuse(f"something that is no JSON: {data[:_SHOWN].decode(errors='replace')!r}")
+        _refuse(f"invalid JSON: {data[:_SHOWN].decode(errors='replace')!r}")
     if not isinstance(parsed, Mapping):
-        _refuse(f"JSON that is no object: {data[:_SHOWN].decode(errors='replace')!r}")
+        _refuse(f"JSON other than an object: {data[:_SHOWN].decode(errors='replace')!r}")
     return cast("Mapping[str, Any]", parsed)
 
 

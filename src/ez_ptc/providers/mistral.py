@@ -40,7 +40,7 @@ class MistralProvider:
         import_extra("openai", extra="openai")
         key = usable_key(api_key or (None if base_url else os.environ.get(_KEY)), _KEY)
         if not key and base_url is None:
-            message = f"{_ADDRESS} wants a key: set {_KEY}, or give MistralProvider(api_key=...)"
+            message = f"{_ADDRESS} needs a key: set {_KEY}, or give MistralProvider(api_key=...)"
             raise AuthenticationError(message)
         self.name: Final = "mistral"
         self.model: Final = model

@@ -124,7 +124,7 @@ def account(base_url: str | None, api_key: str | None, timeout: float) -> Accoun
         api_key = os.environ.get(_KEY)
     api_key = usable_key(api_key, _KEY)
     if not api_key and is_openai:
-        message = f"{address} wants a key: set {_KEY}, or give base_url=..., the address of a server that wants none"
+        message = f"{address} needs a key: set {_KEY}, or give base_url=..., the URL of a server without keys"
         raise AuthenticationError(message)
     return Account(address, api_key or NO_KEY, timeout)
 
@@ -202,7 +202,7 @@ class OpenAIConnection:
         """Read a whole answer."""
         body = parse(received)
         if not isinstance(body, dict):
-            message = f"it is no JSON object but {type(body).__name__}"
+            message = f"expected a JSON object, got {type(body).__name__}"
             raise ValueError(message)  # noqa: TRY004 - of the same kind as what is no JSON at all
         return self._wire.answer(cast("dict[str, Any]", body), prompt, server=self._account.server)
 

@@ -377,5 +377,5 @@ async def test_answer_beside_other_calls_stays_as_text(anyio_backend: str) -> No
     said = [type(each).__name__ if isinstance(each, ToolCallMessage) else str(each) for each in continuation.messages]
     assert said[2:4] == ["Let me see.", "ToolCallMessage"]
     assert [said[5], *said[7:]] == ["no", "Now:", "5"]
-    assert said[6].startswith("That is not the answer that was asked for: 'answer' wants int, got str 'no'. Answer")
+    assert said[6].startswith("That is not the answer that was asked for: 'answer' must be int, got str 'no'. Answer")
     assert "give_answer" not in str(continuation.entries)

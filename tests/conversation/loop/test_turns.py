@@ -78,7 +78,7 @@ def test_tool_mistakes_are_results_for_model() -> None:
     assert [success for _, success in told] == [False] * 4
     assert [str(result)[:40] for result, _ in told] == [
         "unknown tool 'duble'; available: double",
-        "double: 'number' wants int, got str 'x'",
+        "double: 'number' must be int, got str 'x",
         "negative numbers are not doubled",
         "double: the arguments are not usable JSO",
     ]

@@ -132,7 +132,7 @@ async def test_who_stops_listening_leaves_nothing_open(anyio_backend: str) -> No
 
 
 async def test_a_missing_key_is_an_error_that_says_where_it_belongs(anyio_backend: str) -> None:
-    with pytest.raises(AuthenticationError, match="wants a key: set ANTHROPIC_API_KEY"):
+    with pytest.raises(AuthenticationError, match="needs a key: set ANTHROPIC_API_KEY"):
         async with AnthropicProvider("claude").connect():
             pass
 

@@ -147,7 +147,7 @@ def test_a_subclass_of_text_arrives_as_text() -> None:
 
 
 def test_a_sequence_of_texts_is_not_a_text() -> None:
-    with pytest.raises(ArgumentsError, match=r"'it' wants Sequence\[str\], got str 'tea'"):
+    with pytest.raises(ArgumentsError, match=r"'it' must be Sequence\[str\], got str 'tea'"):
         binder_for(Sequence[str]).bind(("tea",), {})
 
 
@@ -158,8 +158,8 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     assert str(caught.value) == (
         "ship: 'number' is given twice, by position and by name; "
         "unknown argument 'form' (it takes number, to, cups); "
-        "'number' wants str, got int 5; "
-        "'cups' wants int, got str 'many'"
+        "'number' must be str, got int 5; "
+        "'cups' must be int, got str 'many'"
     )
     assert caught.value.problems == tuple(str(caught.value).removeprefix("ship: ").split("; "))
     assert caught.value.__cause__ is None

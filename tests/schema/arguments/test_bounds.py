@@ -101,7 +101,7 @@ def test_a_filter_of_thirty_levels_binds(annotation: object, value: object) -> N
 def test_a_wrong_leaf_is_one_problem_at_any_depth(depth: int) -> None:
     text = problems(Filter, nested(depth, None))
 
-    assert "wants And | Or | Not | int | str" in text
+    assert "must be And | Or | Not | int | str" in text
     assert len(text) < 400
 
 
@@ -213,7 +213,7 @@ def test_an_expression_that_compiles_slowly_is_refused(text: str) -> None:
 
 
 def test_a_list_is_explained_in_full_where_it_is_short() -> None:
-    assert problems(list[int], ["x", 1, "y"]) == "'it[0]' wants int, got str 'x'; 'it[2]' wants int, got str 'y'"
+    assert problems(list[int], ["x", 1, "y"]) == "'it[0]' must be int, got str 'x'; 'it[2]' must be int, got str 'y'"
 
 
 def test_many_slips_in_many_rows_are_put_right() -> None:

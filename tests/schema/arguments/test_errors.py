@@ -91,56 +91,56 @@ def test_surplus_and_repeated_arguments_are_counted() -> None:
 
 def test_a_list_where_one_is_wanted_is_a_call_for_each() -> None:
     assert complaint(track_shipment, ["A", "B", "C"]) == (
-        "track_shipment: 'number' wants one str, got a list of 3: call it once for each"
+        "track_shipment: 'number' must be one str, got a list of 3: call it once for each"
     )
     assert complaint(track_shipment, ("A",)) == (
-        "track_shipment: 'number' wants one str, got a tuple of 1: pass the item itself"
+        "track_shipment: 'number' must be one str, got a tuple of 1: pass the item itself"
     )
 
 
 def test_a_list_where_a_list_may_come_is_not() -> None:
-    assert about(int | list[str], [1]) == "'it[0]' wants str, got int 1"
-    assert about(list[int] | list[str], [None]) == "'it' wants list[int] | list[str], got list of 1 [None]"
-    assert about(Tea | None, [1]) == "'it' wants one Tea | None (a dict), got a list of 1: pass the item itself"
+    assert about(int | list[str], [1]) == "'it[0]' must be str, got int 1"
+    assert about(list[int] | list[str], [None]) == "'it' must be list[int] | list[str], got list of 1 [None]"
+    assert about(Tea | None, [1]) == "'it' must be one Tea | None (a dict), got a list of 1: pass the item itself"
 
 
 SENTENCES: list[tuple[object, object, str]] = [
-    (int, "many", "'it' wants int, got str 'many'"),
-    (int, 5.5, "'it' wants int, got float 5.5"),
-    (int, None, "'it' wants int, got None"),
-    (int | None, "x", "'it' wants int | None, got str 'x'"),
-    (bool, "maybe", "'it' wants bool, got str 'maybe'"),
-    (str, {"a": 1}, "'it' wants str, got dict of 1 {'a': 1}"),
-    (dict[str, int], "x", "'it' wants dict[str, int], got str 'x'"),
-    (list[int], "x", "'it' wants list[int], got str 'x'"),
-    (list[int], [1, "x"], "'it[1]' wants int, got str 'x'"),
-    (dict[str, list[int]], {"a b": [None]}, "\"it['a b'][0]\" wants int, got None"),
-    (set[int], ["x"], "'it[0]' wants int, got str 'x'"),
+    (int, "many", "'it' must be int, got str 'many'"),
+    (int, 5.5, "'it' must be int, got float 5.5"),
+    (int, None, "'it' must be int, got None"),
+    (int | None, "x", "'it' must be int | None, got str 'x'"),
+    (bool, "maybe", "'it' must be bool, got str 'maybe'"),
+    (str, {"a": 1}, "'it' must be str, got dict of 1 {'a': 1}"),
+    (dict[str, int], "x", "'it' must be dict[str, int], got str 'x'"),
+    (list[int], "x", "'it' must be list[int], got str 'x'"),
+    (list[int], [1, "x"], "'it[1]' must be int, got str 'x'"),
+    (dict[str, list[int]], {"a b": [None]}, "\"it['a b'][0]\" must be int, got None"),
+    (set[int], ["x"], "'it[0]' must be int, got str 'x'"),
     (tuple[int, int], [1], "'it[1]' is missing"),
-    (Route, "rail", "'it' wants 'air' or 'sea', got str 'rail'"),
-    (Literal[Route.AIR, "road"], "rail", "'it' wants 'air' or 'road', got str 'rail'"),
-    (list[Literal["a", "b"]], ["c"], "'it[0]' wants 'a' or 'b', got str 'c'"),
-    (datetime, "soon", "'it' wants datetime, got str 'soon' (input is too short)"),
-    (UUID, 5, "'it' wants UUID, got int 5"),
-    (Path, 5, "'it' wants Path, got int 5"),
-    (bytes, "t=", "'it': base64 text is wanted, got str 't='"),
+    (Route, "rail", "'it' must be 'air' or 'sea', got str 'rail'"),
+    (Literal[Route.AIR, "road"], "rail", "'it' must be 'air' or 'road', got str 'rail'"),
+    (list[Literal["a", "b"]], ["c"], "'it[0]' must be 'a' or 'b', got str 'c'"),
+    (datetime, "soon", "'it' must be datetime, got str 'soon' (input is too short)"),
+    (UUID, 5, "'it' must be UUID, got int 5"),
+    (Path, 5, "'it' must be Path, got int 5"),
+    (bytes, "t=", "'it': expected a base64 string, got str 't='"),
     (Annotated[int, Field(gt=0)], 0, "'it' should be greater than 0, got int 0"),
     (Annotated[str, Field(min_length=2)], "a", "'it': String should have at least 2 characters, got str 'a'"),
-    (Parcel, "x", "'it' wants Parcel (a dict), got str 'x'"),
+    (Parcel, "x", "'it' must be Parcel (a dict), got str 'x'"),
     (Parcel, {}, "'it.grams' is missing"),
     (
         Order,
         {"number": 1, "parcels": [{"grams": "x"}]},
-        "'it.number' wants str, got int 1; 'it.parcels[0].grams' wants int, got str 'x'",
+        "'it.number' must be str, got int 1; 'it.parcels[0].grams' must be int, got str 'x'",
     ),
     (Order, {"number": "1", "colour": "red"}, "'it.colour' is unknown (it takes number, parcels, prices)"),
     (Order, {"number": "1", "pracels": []}, "'it.pracels' is unknown (did you mean 'parcels'?)"),
-    (Order, {"number": "1", "prices": {"tea": "dear"}}, "'it.prices.tea' wants float, got str 'dear'"),
-    (list[Parcel], [5], "'it[0]' wants Parcel, got int 5"),
-    (int | list[int], {"a": 1}, "'it' wants int | list[int], got dict of 1 {'a': 1}"),
-    (Dog | Cat, {"kind": "cat"}, "'it' wants Dog | Cat, got dict of 1 {'kind': 'cat'}"),
-    (list[int | bool], ["x"], "'it[0]' wants int | bool, got str 'x'"),
-    (list[Dog | Cat], [{"kind": "cat"}], "'it[0]' wants Dog | Cat, got dict of 1 {'kind': 'cat'}"),
+    (Order, {"number": "1", "prices": {"tea": "dear"}}, "'it.prices.tea' must be float, got str 'dear'"),
+    (list[Parcel], [5], "'it[0]' must be Parcel, got int 5"),
+    (int | list[int], {"a": 1}, "'it' must be int | list[int], got dict of 1 {'a': 1}"),
+    (Dog | Cat, {"kind": "cat"}, "'it' must be Dog | Cat, got dict of 1 {'kind': 'cat'}"),
+    (list[int | bool], ["x"], "'it[0]' must be int | bool, got str 'x'"),
+    (list[Dog | Cat], [{"kind": "cat"}], "'it[0]' must be Dog | Cat, got dict of 1 {'kind': 'cat'}"),
     (Annotated[Dog | Cat, Field(discriminator="kind")], {"kind": "cat"}, "'it.lives' is missing"),
 ]
 
@@ -161,7 +161,7 @@ def test_a_branch_of_a_union_is_named_where_only_one_was_tried() -> None:
 def test_a_name_that_is_no_text_is_refused() -> None:
     names: Any = {5: 1}
 
-    assert complaint(fetch_forecast, "Rome", scale=5) == "fetch_forecast: 'scale' wants str, got int 5"
+    assert complaint(fetch_forecast, "Rome", scale=5) == "fetch_forecast: 'scale' must be str, got int 5"
     binder = function_schema("ping", read_signature(ping, name="ping"), {}).binder
     with pytest.raises(ArgumentsError, match=r"ping: unknown argument 5 \(names are text\)"):
         binder.bind((), names)
@@ -174,5 +174,5 @@ def test_a_message_stays_short_whatever_comes() -> None:
     assert len(complaint(fetch_forecast, "Rome", **many)) < 1000
     assert len(complaint(fetch_forecast, "x" * 10_000_000, **{"y" * 1_000_000: 1})) < 400
     assert len(about(dict[str, int], {"k" * 100_000: "x"})) < 400
-    assert about(list[int], ["x"] * 100_000) == "'it[0]' wants int, got str 'x'"
+    assert about(list[int], ["x"] * 100_000) == "'it[0]' must be int, got str 'x'"
     assert about(list[int], ["x"] * 100).endswith("; and 90 more")

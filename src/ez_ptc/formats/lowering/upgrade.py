@@ -54,7 +54,7 @@ class _Upgrade:
         if isinstance(part, bool):
             return {} if part else {"not": {}}
         if not isinstance(part, Mapping):
-            self._refuse(path, f"{safe_repr(part)} is no JSON Schema: write an object such as {{'type': 'string'}}")
+            self._refuse(path, f"{safe_repr(part)} is not a JSON Schema: write an object such as {{'type': 'string'}}")
         if depth > MAX_DEPTH:
             self._refuse(
                 path, f"it is nested more than {MAX_DEPTH} levels deep: describe the tool with a flatter schema"
@@ -86,10 +86,10 @@ class _Upgrade:
 
     def _schemas_by_name(self, value: object, path: str, depth: int) -> dict[str, Schema]:
         if not isinstance(value, Mapping):
-            self._refuse(path, f"an object of schemas is wanted there, got {safe_repr(value)}")
+            self._refuse(path, f"expected an object of schemas there, got {safe_repr(value)}")
         schemas = cast("Mapping[object, object]", value)
         if without_surrogates(joined := "".join(map(str, schemas))) != joined:
-            self._refuse(path, "a name has half a surrogate pair in it, which is no character: give it another name")
+            self._refuse(path, "a name contains a lone surrogate: give it another name")
         return {
             str(name): self._schema(schema, f"{path}.{name}", depth)
             for name, schema in schemas.items()

@@ -194,7 +194,7 @@ def from_base64(value: object) -> object:
     try:
         return base64.b64decode(value.translate(_URL_SAFE), validate=True)
     except (binascii.Error, ValueError):
-        message = "base64 text is wanted"
+        message = "expected a base64 string"
         raise ValueError(message) from None
 
 

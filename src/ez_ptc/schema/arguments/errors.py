@@ -173,7 +173,7 @@ class Complaints:
         reason = f"{type(error).__name__}{said}"
         self._add(
             lambda: (
-                f"{self._where((name,))} wants {self._fields[name].type_text}, "
+                f"{self._where((name,))} must be {self._fields[name].type_text}, "
                 f"got {safe_repr_with_type(value)} ({reason})"
             )
         )
@@ -204,9 +204,9 @@ class Complaints:
         subject = self._where(path)
         if error["type"] == "missing":
             near = _misspelt_key(path[-1], error["input"])
-            return f"{subject} is missing" + (f" (did you write {near!r} instead?)" if near else "")
+            return f"{subject} is missing" + (f" (did you mean {near!r}?)" if near else "")
         if error["type"] == "string_unicode":
-            return f"{subject} has half a surrogate pair in it, which is no character: send the character itself"
+            return f"{subject} contains a lone surrogate: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             return f"{subject} is unknown" + self._suggest_name(path)
         wanted = self._expected(path, error)
@@ -226,10 +226,9 @@ class Complaints:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
             instead = "pass the item itself" if count == 1 else "call it once for each"
-            return (
-                f"{self._where(path)} wants one {safe_line(wanted)}, got a {type(value).__name__} of {count}: {instead}"
-            )
-        return f"{self._where(path)} wants {safe_line(wanted)}, got {safe_repr_with_type(value)}"
+            problem = f"got a {type(value).__name__} of {count}: {instead}"
+            return f"{self._where(path)} must be one {safe_line(wanted)}, {problem}"
+        return f"{self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
     def _expected(self, path: _Path, error: ErrorDetails) -> str | None:
         wanted = _expected_by(error)

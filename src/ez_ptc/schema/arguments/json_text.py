@@ -27,7 +27,7 @@ _MOST_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_HALF_A_PAIR: Final = "there is half a surrogate pair in them, which is no character: send the character itself"
+_HALF_A_PAIR: Final = "they contain a lone surrogate: send the character itself"
 
 
 class _RefusedError(Exception):
@@ -82,7 +82,7 @@ def check_value(value: object) -> object:
 def _object(text: str) -> dict[str, object]:
     value = _value(text)
     if not isinstance(value, dict):
-        _refuse(f"an object with one key for each argument is wanted, got {safe_repr_with_type(value)}")
+        _refuse(f"expected an object with one key for each argument, got {safe_repr_with_type(value)}")
     return cast("dict[str, object]", value)
 
 
@@ -154,7 +154,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(text: str) -> NoReturn:
-    _refuse(f"{text} is no JSON number: send null or a string")
+    _refuse(f"{text} is not a JSON number: send null or a string")
 
 
 def _finite(text: str) -> float:

@@ -171,9 +171,9 @@ class SchemaBinder:
         got = safe_repr_with_type(failure.value)
         if failure.keyword == "enum":
             wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
-            return [f"{subject} wants {wanted}, got {got}"]
+            return [f"{subject} must be {wanted}, got {got}"]
         if failure.keyword in _WRONG_TYPE:
-            return [f"{subject} wants {safe_line(self._expected(failure))}, got {got}"]
+            return [f"{subject} must be {safe_line(self._expected(failure))}, got {got}"]
         if failure.keyword == "not":
             return [f"{subject} is of a form that is not allowed, got {got}"]
         reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"

@@ -179,7 +179,7 @@ def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Valid
             except ValueError as error:  # a ValidationError is one too
                 refusal = refusal or error
     reason = safe_line(_reason(refusal))
-    message = f"{tool}: its parameters are no JSON Schema: {reason}"
+    message = f"{tool}: its parameters are not a valid JSON Schema: {reason}"
     raise SchemaError(message) from refusal
 
 

@@ -165,9 +165,12 @@ OTHERS = {
     "older": ("echo cpython 3 10", "expected CPython 3.11 or later, got cpython 3.10 at "),
     "ancient": ("echo python 2 7", "expected CPython 3.11 or later, got python 2.7 at "),
     "PyPy": ("echo pypy 3 11", "expected CPython 3.11 or later, got pypy 3.11 at "),
-    "silent": ("exit 0", "is no Python interpreter: it answered ''"),
-    "failing": ("echo 'no such option: -S' >&2; exit 2", "is no Python interpreter: it answered 'no such option: -S'"),
-    "talkative": ("head -c 100000 /dev/zero | tr '\\0' x", "is no Python interpreter: it answered 'xxxxxx"),
+    "silent": ("exit 0", "is not a Python interpreter: it answered ''"),
+    "failing": (
+        "echo 'no such option: -S' >&2; exit 2",
+        "is not a Python interpreter: it answered 'no such option: -S'",
+    ),
+    "talkative": ("head -c 100000 /dev/zero | tr '\\0' x", "is not a Python interpreter: it answered 'xxxxxx"),
 }
 
 

@@ -168,22 +168,22 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a row for its id": (
         "for p in list_parcels():\n    locate(p)",
-        "TypeError: locate: 'parcel_id' wants str, got a whole record",
+        "TypeError: locate: 'parcel_id' must be str, got a whole record",
         'p["parcel_id"]',
     ),
     "None for an id": (
         "locate(None)",
-        "TypeError: locate: 'parcel_id' wants str, got None",
+        "TypeError: locate: 'parcel_id' must be str, got None",
         'for item in list_parcels(): locate(item["parcel_id"])',
     ),
     "a name for a number": (
         "open_depot('D1', 'noon', by='me')",
-        "TypeError: open_depot: 'hour' wants int, got str 'noon'",
+        "TypeError: open_depot: 'hour' must be int, got str 'noon'",
         "the tool is open_depot(",
     ),
     "a word that is no choice": (
         "list_parcels('Rome')",
-        "TypeError: list_parcels: 'status' wants 'moving' or 'lost', got 'Rome'",
+        "TypeError: list_parcels: 'status' must be 'moving' or 'lost', got 'Rome'",
         "leave status out",
     ),
     "an argument too many": ("locate('P1', 2)", "TypeError: locate: takes 1 argument by position, got 2", "locate("),

@@ -122,7 +122,9 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
 
     path = shutil.which(named)
     if path is None:
-        message = f"expected the path of a Python interpreter, got python={_quote(named)}, which is no executable file"
+        message = (
+            f"expected the path of a Python interpreter, got python={_quote(named)}, which is not an executable file"
+        )
         raise SandboxError(message)
     if _is_this_application(path):
         message = f"expected a Python interpreter, got python={_quote(named)}, which is this application: {_NAME_ONE}"
@@ -136,7 +138,7 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
     answer = _ask(path, environment)
     match = re.fullmatch(r"(\w+) (\d+) (\d+)", answer)
     if match is None:
-        message = f"expected {wanted}, but {_quote(path)} is no Python interpreter: it answered {_quote(answer)}"
+        message = f"expected {wanted}, but {_quote(path)} is not a Python interpreter: it answered {_quote(answer)}"
         raise SandboxError(message)
     version = (int(match[2]), int(match[3]))
     if same_version:

@@ -208,10 +208,10 @@ def _value_mistakes(
         if called[0].read_only and not names_effect(node, called[1]):
             hint = f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]"
     elif value_type.kind == "record":
-        problem = f"{name!r} wants {wanted}, got a whole record"
+        problem = f"{name!r} must be {wanted}, got a whole record"
         hint, correction = _suggest_key(name, value, value_type, called[1])
     elif value_type.kind == "dict":
-        problem = f"{name!r} wants {wanted}, got a dict"
+        problem = f"{name!r} must be {wanted}, got a dict"
     if problem:
         hint = "; ".join(filter(None, (hint, _about(*called))))
         yield Mistake(node.lineno, f"TypeError: {called[0].tool}: {problem}", hint, correction, begin)
@@ -255,14 +255,16 @@ def _constant_problem(value: object, parameter: Parameter) -> str | None:
     wanted = parameter.type
     if value is None:
         if parameter.is_required and not wanted.nullable:
-            return f"{parameter.name!r} wants {wanted.kind}, got None"
+            return f"{parameter.name!r} must be {wanted.kind}, got None"
         return None
     if type(value) is not str:
         return None
     if wanted.kind in _NUMBERS and not any(map(str.isdigit, value)) and not _WORDED.search(value):
-        return f"{parameter.name!r} wants {wanted.kind}, got str {quoted(value)}"
+        return f"{parameter.name!r} must be {wanted.kind}, got str {quoted(value)}"
     if not wanted.choices or value.casefold() in {str(choice).casefold() for choice in wanted.choices}:
         return None
     choices = [*map(quoted, wanted.choices[:_MAX_CHOICES])]
     more = len(wanted.choices) - len(choices)
-    return f"{parameter.name!r} wants {' or '.join(choices)}{f' or {more} others' if more else ''}, got {quoted(value)}"
+    return (
+        f"{parameter.name!r} must be {' or '.join(choices)}{f' or {more} others' if more else ''}, got {quoted(value)}"
+    )
