@@ -35,23 +35,23 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
-help:  ## Say what there is to make
+help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
 
-demo: $(STAMPS)/demo  ## Three questions to a real shop, answered by a local model (downloads 1.1 GB once)
+demo: $(STAMPS)/demo  ## Ask a local model three questions about a real shop (downloads 1.1 GB once)
 	$(BIN)/ez-ptc demo
 
 test: $(STAMPS)/test  ## Run the tests; ARGS="-k sandbox" is passed on
 	EZ_PTC_WATCH_BINDING=1 $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
 # Without one that is given, all of them: some ten minutes.
-test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and beside them; ARGS="test_dict test_json.test_decode"
+test-conformance: $(STAMPS)/test  ## Run CPython's own tests as programs, and compare with plain CPython; ARGS="test_dict test_json.test_decode"
 	$(BIN)/python -m tests.conformance $(ARGS)
 
 test-explore: $(STAMPS)/test  ## Run the property tests on 1,000 random examples each
 	EZ_PTC_EXPLORE=1 $(BIN)/python -m pytest -m hypothesis -n 3 --dist worksteal $(ARGS)
 
-test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time beside two busy loops; TIMES=100
+test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time under load; TIMES=100
 	$(BIN)/python scripts/repeat.py $(TIMES) -- $(MAKE) --no-print-directory test ARGS="-q $(ARGS)"
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
@@ -61,10 +61,10 @@ test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local mod
 	EZ_PTC_E2E=1 $(BIN)/python -m pytest tests/e2e $(ARGS)
 
 # They wait more than they compute: four at a time on two cores take a third of the time.
-test-security: $(STAMPS)/test  ## Run the tests that take their time: hostile programs, faults, a survey, all variants
+test-security: $(STAMPS)/test  ## Run the slow tests: hostile programs, faults, a survey, all variants
 	$(BIN)/python -m pytest -m security -n 4 --dist worksteal $(ARGS)
 
-test-packages: $(STAMPS)/packages  ## Try the packages that programs may import (downloads 250 MB once); ARGS=--write keeps the table
+test-packages: $(STAMPS)/packages  ## Test the packages programs may import (downloads 250 MB once); ARGS=--write updates the table
 	$(VENV)/packages/bin/python -m pytest -m "security or not security" tests/packages \
 	  tests/sandbox/worker/lifecycle/test_packages.py tests/sandbox/worker/running/test_pictures.py \
 	  tests/sandbox/worker/values/test_tables.py tests/sandbox/worker/values/test_table_of_types.py
@@ -74,11 +74,11 @@ test-packages: $(STAMPS)/packages  ## Try the packages that programs may import 
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
 	$(VENV)/fuzz/bin/python -m tests.fuzz.fuzz_frames $(VENV)/fuzz/inputs -artifact_prefix=$(VENV)/fuzz/ $(ARGS)
 
-coverage: $(STAMPS)/test  ## Run the tests and show the lines and branches they leave out
+coverage: $(STAMPS)/test  ## Run the tests and show uncovered lines and branches
 	$(BIN)/python -m coverage run -m pytest $(ARGS)
 	$(BIN)/python -m coverage report
 
-bench: $(STAMPS)/bench $(STAMPS)/peer $(STAMPS)/peers  ## Measure this library beside its peers
+bench: $(STAMPS)/bench $(STAMPS)/peer $(STAMPS)/peers  ## Benchmark this library against its peers
 	EZ_PTC_PEER_PYTHON=$(VENV)/peer/bin/python EZ_PTC_PEERS_PYTHON=$(VENV)/peers/bin/python \
 	  $(BIN)/python -m benchmarks.peers $(ARGS)
 
@@ -88,11 +88,11 @@ bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-ca
 bench-bfcl-documents: $(STAMPS)/bfcl-documents  ## Import, export and call the leaderboard's 9,144 function documents
 	$(BIN)/python -m benchmarks.bfcl --documents $(ARGS)
 
-bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## See how well a small model writes programs from what it reads, ours and peers' (1.1 GB once)
+bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small model writes programs from our prompts and the peers' (1.1 GB once)
 	$(BIN)/python -m benchmarks.model.sizes --environments $(VENV)/model
 	$(BIN)/python -m benchmarks.model --environments $(VENV)/model $(ARGS)
 
-bench-schemas: $(STAMPS)/schemas  ## Measure schemas and checked calls beside peers
+bench-schemas: $(STAMPS)/schemas  ## Benchmark schemas and checked calls against peers
 	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
 
 lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
@@ -101,13 +101,14 @@ lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python scripts/check_rules.py
+	$(BIN)/python scripts/count_style.py
 	$(BIN)/towncrier build --draft --version next >/dev/null
 
-format: $(STAMPS)/lint  ## Format the code and mend what can be mended without thought
+format: $(STAMPS)/lint  ## Format the code and fix simple findings
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:  ## Remove what the other targets made here
+clean:  ## Remove everything the other targets created
 	rm -rf .venv .venv-* dist .pytest_cache .ruff_cache .hypothesis .coverage .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 

@@ -1,1 +1,1 @@
-"""What a model reads about the mistakes in its program."""
+"""Feedback for the model about mistakes in its program."""

@@ -1,4 +1,4 @@
-"""What is wrong with a call of a tool, where what is missing can be had, and the program with that put right."""
+"""Mistakes in tool calls, with suggestions for missing values, and corrected programs."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _NUMBERS = frozenset({"int", "float"})
 _MAX_CHOICES = 10
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _WORDED = re.compile("inf|nan", re.IGNORECASE)
-# From this likeness on, of 1, a name that is nowhere is taken for a slip of the one name that is so like it.
+# The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
 _SAME = 0.85
 Fix = tuple[int, int, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake: its line, as CPython would say it, how to do better, and what to write instead of which part.
+    """One mistake: its line, the error as CPython would report it, a hint, and a fix.
 
-    A fix is the first line and column, the last line and column (in bytes, from 0), and the text for it; `begin` is
-    how a program may begin that gets what is missing.
+    A fix is the start line and column, the end line and column (in bytes, from 0), and the replacement. `begin` is the
+    beginning of a program that gets the missing value.
     """
 
     line: int
@@ -54,17 +54,17 @@ class Mistake:
 
 
 def fix(node: ast.expr | ast.stmt, text: str | None) -> Fix | None:
-    """Return the fix that puts `text` in an expression's place; None without a text."""
+    """Return the fix that replaces an expression by `text`; None without a text."""
     if not text:
         return None
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0, text
 
 
 def apply_fixes(text: str, mistakes: Sequence[Mistake]) -> str | None:
-    """Return a program with all its mistakes put right; None where one cannot be."""
+    """Return a program with all its mistakes fixed; None if one has no fix."""
     quotes = ['"', "'"]
     if text.count("['") > text.count('["'):
-        # Small models copy best what looks like their own.
+        # Small models copy best what looks like their own code.
         quotes.reverse()
     for quote in quotes:
         corrected = _replace_spans(text, mistakes, quote)
@@ -73,8 +73,8 @@ def apply_fixes(text: str, mistakes: Sequence[Mistake]) -> str | None:
         try:
             compile(corrected, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            # In a text in braces, as f"{…}", the quotes may have to be others; the last two are what the parser says
-            # of too deep a nesting.
+            # Inside an f-string, the other quotes may be necessary. The parser raises the last two for too much
+            # nesting.
             continue
         return corrected
     return None
@@ -96,7 +96,7 @@ def _replace_spans(text: str, mistakes: Sequence[Mistake], quote: str) -> str | 
 
 
 def _requote(match: re.Match[str], quote: str) -> str:
-    """Return a text in other quotes where it is a key that is a name, and as it is anywhere else."""
+    """Return a text in other quotes if it is a key with an identifier's form, and unchanged otherwise."""
     text, around = match[0], match.string[match.start() - 1 : match.end() + 1]
     if text[1:-1].isidentifier() and around == f"[{text}]":
         return f"{quote}{text[1:-1]}{quote}"
@@ -104,7 +104,7 @@ def _requote(match: re.Match[str], quote: str) -> str:
 
 
 def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
-    """Say what may have been meant by a name that is nowhere, and where to get what that takes."""
+    """Suggest a replacement for an undefined name, and where to get the values it needs."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=0.6)
     meaning = words(name)
     likely_names = list(dict.fromkeys([*near, *(tool for tool in shapes if meaning & words(tool))]))[:3]
@@ -118,7 +118,7 @@ def which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
 
 
 def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
-    """Say which tools return what a tool needs; and what to write to have it, where that calls nothing but readers."""
+    """Yield the tools that return a value the tool needs; with an expression if that calls only read-only tools."""
     for name, shape, key in shapes.sources(tool):
         sentence = f"{name} is in what {shape.call} returns"
         if shape.returns.kind != "list" or not shape.read_only:
@@ -131,7 +131,7 @@ def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
 
 
 def likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
-    """Return the one name that another is a slip of; None where there is none, or more than one."""
+    """Return the only name that an undefined one may be a misspelling of, or None."""
     near = difflib.get_close_matches(name, [*shapes, *bound], n=2, cutoff=_SAME)
     if len(near) != 1:
         return None
@@ -139,7 +139,7 @@ def likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
 
 
 def call_mistakes(node: ast.Call, tool: Shape, scope: Scope, shapes: Shapes) -> Iterator[Mistake]:
-    """Yield what is wrong with a call of a tool."""
+    """Yield the mistakes in a call of a tool."""
     if any(isinstance(argument, ast.Starred) for argument in node.args):
         return
     if any(keyword.arg is None for keyword in node.keywords):
@@ -198,7 +198,7 @@ def _value_mistakes(
     if isinstance(value, ast.Constant):
         problem = _constant_problem(value.value, parameter)
         begin = beginning(node, *called, {}) if problem and parameter.is_required else None
-        # Less is asked of a reader only: what has an effect would have it on more.
+        # Only for read-only tools: with fewer arguments, others would affect more.
         if not parameter.is_required and called[0].read_only:
             hint = f"leave {name} out where none is meant, and filter the results with if"
     elif value_type.kind in {"list", "set"}:
@@ -218,7 +218,7 @@ def _value_mistakes(
 
 
 def _suggest_key(name: str, value: ast.expr, record: Type, shapes: Shapes) -> tuple[str, Fix | None]:
-    """Return the hint to pass one key of a record, and the fix where the record has the parameter's name."""
+    """Return the hint to pass one key of a record, with a fix if the key has the parameter's name."""
     if name not in record.keys or names_effect(value, shapes):
         return f"pass one key of it: {name_list(record.keys)}", None
     text = f'{ast.unparse(value)}["{name}"]'
@@ -228,7 +228,7 @@ def _suggest_key(name: str, value: ast.expr, record: Type, shapes: Shapes) -> tu
 def _misplaced_choices(
     node: ast.Call, value: ast.expr, parameter: Parameter, scope: Scope, called: tuple[Shape, Shapes]
 ) -> Iterator[Mistake]:
-    """Yield a record's key that stands at the place of a few choices, and is called as another parameter is."""
+    """Yield a key of a record that was passed for an enum, but has the name of another parameter."""
     tool, name = called[0], name_of(value)
     if not parameter.type.choices or name == parameter.name or not node.args or value is not node.args[-1]:
         return
@@ -244,7 +244,7 @@ def _misplaced_choices(
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:
-    """Return a call with another argument in a value's place."""
+    """Return a call with one argument replaced."""
     replaced = {value: ast.parse(text, mode="eval").body}
     args = [replaced.get(argument, argument) for argument in node.args]
     keywords = [ast.keyword(keyword.arg, replaced.get(keyword.value, keyword.value)) for keyword in node.keywords]

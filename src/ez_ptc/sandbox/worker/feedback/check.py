@@ -1,7 +1,7 @@
-"""A look at a program before it runs: names that are nowhere, calls that no tool takes, keys that no result has.
+"""Checking a program before it runs: undefined names, invalid tool calls, unknown result keys.
 
-It finds mistakes before the first effect, and says them as the failing program would, with more to repair them from.
-What it cannot see it leaves alone, and so what a program guards with ``try``. It is no security.
+Mistakes are found before the first effect, and reported as the failing program would, with more help to fix them. Code
+that cannot be analyzed is not reported, nor is code inside ``try``. This is no security measure.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ENOUGH", "mistakes"]
 
-# So many are looked for: what to write instead takes its time to find, and the program's time runs.
+# The maximum number of mistakes, since finding suggestions takes the program's time.
 ENOUGH = 50
 _MAX_TEXT = 100
 _GUARDS = frozenset({"suppress", "raises"})
-# With these a program can make names that are not seen in it.
+# With these, a program can define names that do not appear in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
-# With these it may know better what it has.
+# With these, a program may know more about a value than this check.
 _ASKING = frozenset({"hasattr", "isinstance", "type"})
 _OF_CLASSES = frozenset({"__class__", "__module__", "__qualname__"})
 _ADDERS = frozenset({"update", "setdefault", "setattr", "fromkeys"})
@@ -51,12 +51,12 @@ _INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 
 
 def mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> list[Mistake]:
-    """Return the mistakes of a program over tools, by line.
+    """Return the mistakes of a program with tools, by line.
 
     Args:
         tree: The program.
-        shapes: The tools that it may call, by name.
-        known: Whether a name is there without the program's doing.
+        shapes: The available tools, by name.
+        known: Whether a name is defined outside the program.
     """
     check = _Check(tree, shapes, known)
     check.look(tree.body, Scope(shapes, changes=check.changes), guarded=False)
@@ -76,7 +76,7 @@ class _Check:
             if id(node) not in inner
             for name in _names_bound_by(node)
         ]
-        # Names by the line that binds them first.
+        # Names by the line that first binds them.
         self._names_bound_by = dict(sorted(lines, key=lambda line: line[1], reverse=True))
         self._inner: list[str] = []
         self._called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
@@ -95,7 +95,7 @@ class _Check:
     def look(
         self, body: list[ast.stmt], scope: Scope, *, guarded: bool, arguments: ast.arguments | None = None
     ) -> None:
-        """Look at the statements of a module or of a function."""
+        """Check the statements of a module or function."""
         scope.read(filter(None, [arguments, *body]))
         self._all(body, scope, guarded=guarded)
 
@@ -105,24 +105,24 @@ class _Check:
             visit(self, node, scope, guarded=guarded)
 
     def visit_definition(self, node: ast.FunctionDef | ast.ClassDef, scope: Scope, *, guarded: bool) -> None:
-        """Look into a function or a class; who calls it may be ready for what it raises."""
+        """Check a function or class; its callers may handle exceptions."""
         is_class = isinstance(node, ast.ClassDef)
         arguments = None if is_class else node.args
         inner = Scope(self._shapes, scope, of_class=is_class)
         self.look(node.body, inner, guarded=guarded or self._handles, arguments=arguments)
 
     def visit_try(self, node: ast.Try, scope: Scope, *, guarded: bool) -> None:
-        """Leave alone what the program is ready for."""
+        """Skip code whose exceptions the program handles."""
         self._all(node.body, scope, guarded=guarded or bool(node.handlers))
         self._all([*node.handlers, *node.orelse, *node.finalbody], scope, guarded=guarded)
 
     def visit_with(self, node: ast.With, scope: Scope, *, guarded: bool) -> None:
-        """Leave alone what a context manager suppresses."""
+        """Skip code whose exceptions a context manager suppresses."""
         managers = (name for item in node.items for child in every(item) for name in _name(child))
         self._all(children(node), scope, guarded=guarded or not _GUARDS.isdisjoint(managers))
 
     def visit_import(self, node: ast.Import | ast.ImportFrom, scope: Scope, *, guarded: bool) -> None:
-        """Find tools that are imported, from modules that there are not: they are there already."""
+        """Report imports of tools, which are already in scope, from modules that do not exist."""
         del scope
         names = [alias.name for alias in node.names]
         module = names[0]
@@ -140,7 +140,7 @@ class _Check:
         self.mistakes.append(Mistake(node.lineno, error, hint, correction))
 
     def visit_annotated(self, node: ast.AnnAssign, scope: Scope, *, guarded: bool) -> None:
-        """Leave alone the annotations that are never computed: those of a function's names, and postponed ones."""
+        """Skip annotations that are never evaluated: those of local names, and postponed ones."""
         is_computed = not self._postponed and (scope.outer is None or scope.of_class or not node.simple)
         evaluated: list[ast.expr | None] = [node.target, node.annotation, node.value]
         if not is_computed:
@@ -148,7 +148,7 @@ class _Check:
         self._all(filter(None, evaluated), scope, guarded=guarded)
 
     def visit_other(self, node: ast.AST, scope: Scope, *, guarded: bool) -> None:
-        """Look at an expression, and at all that is in a node."""
+        """Check an expression, or all parts of a node."""
         if not guarded and isinstance(node, ast.expr):
             self._expression(node, scope)
         inner: list[str] = []
@@ -185,7 +185,7 @@ class _Check:
                 self.mistakes += call_mistakes(node, tool, scope, self._shapes)
 
     def _look_at_set(self, node: ast.Call, method: ast.Attribute, scope: Scope) -> None:
-        """Find records that are put into a set, which cannot be: one of their keys can."""
+        """Report records put into a set, which is impossible; one of their keys may be meant."""
         if not isinstance(method.value, ast.Name):
             return
         argument = node.args[0]
@@ -205,7 +205,7 @@ class _Check:
 
     @cached_property
     def _names_only_counted(self) -> set[str]:
-        """The names of which nothing is used but their length: what is in them does not matter then."""
+        """The names used only for their length, so that their contents do not matter."""
         fine = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute) and node.attr in _INTO}
         for node in self._nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
@@ -230,7 +230,7 @@ class _Check:
         self._add(node, f"NameError: name {quoted(name)} is not defined", hint, correction, begin)
 
     def _substitute(self, node: ast.Name, before: list[str]) -> Fix | None:
-        """Return the fix for a name that is nowhere, among the names that are bound before it."""
+        """Return the fix for an undefined name, by one of the names bound before it."""
         call = self._called.get(id(node))
         if call is None:
             name = all_of(node.id, before, self._shapes) or likely_name(node.id, before, self._shapes)
@@ -288,7 +288,7 @@ class _Check:
             self._add(node, f"AttributeError: 'list' object has no attribute {quoted(node.attr)}", hint)
 
     def _is_at_hand(self, name: str, node: ast.expr) -> bool:
-        """Return whether a name is bound where something stands: before it, and in the loop that binds it."""
+        """Return whether a name is bound at a position: before it, and in the loop that binds it."""
         loops = [
             loop
             for loop in self._nodes
@@ -342,7 +342,7 @@ _VISITS: dict[type, Callable[..., None]] = {
 
 
 def _inner_names(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what binds the names that are only known inside a comprehension or a lambda."""
+    """Yield the nodes that bind names only inside a comprehension or lambda."""
     if isinstance(node, ast.Lambda):
         yield from (argument for argument in every(node.args) if isinstance(argument, ast.arg))
     for generator in getattr(node, "generators", ()):
@@ -366,7 +366,7 @@ def _name(node: ast.AST) -> tuple[str, ...]:
 
 
 def _constants(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield the names that hold a text or a number, and how it is written."""
+    """Yield the names of texts and numbers, with their literals."""
     for node in nodes:
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
             continue
@@ -377,7 +377,7 @@ def _constants(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _find_keys(node: ast.AST) -> Iterator[str]:
-    """Yield the keys that a program looks for, or gives to a dict itself."""
+    """Yield the keys a program tests for, or sets in a dict itself."""
     keys: list[ast.expr | None] = []
     if isinstance(node, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in node.ops):
         keys = [node.left]

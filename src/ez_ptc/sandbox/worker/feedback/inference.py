@@ -1,4 +1,4 @@
-"""What kinds of values a program's expressions have, as far as they come from tools: no more than can be seen."""
+"""Inferring the types of a program's expressions from the types of tools, as far as is certain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = frozenset({"sorted", "list", "reversed", "tuple", "iter"})
 _SETS = frozenset({"set", "frozenset"})
 _ROWS = frozenset({"list", "set"})
 _ONE = frozenset({"max", "min", "next"})
-# What changes which items a list or a dict has; a set's are of no known kind from the start.
+# Methods that change the items of a list or dict; the items of a set are never known.
 _CHANGING = frozenset({"append", "extend", "insert", "setdefault", "update"})
 _ROUNDS = 3
 _PAIR = 2
@@ -42,7 +42,7 @@ _fields: dict[type[ast.AST], list[str]] = {}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes in a node but operators and contexts, in half the time of `ast.iter_child_nodes`."""
+    """Return the child nodes without operators and contexts, in half the time of `ast.iter_child_nodes`."""
     node_type = type(node)
     names = _fields.get(node_type)
     if names is None:
@@ -58,7 +58,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def every(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all that are in it."""
+    """Yield a node and all nodes in it."""
     pending = [node]
     while pending:
         node = pending.pop()
@@ -67,7 +67,7 @@ def every(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def bound_names(node: ast.AST) -> Iterable[str]:
-    """Return the names that a node binds in another way than by assigning to them."""
+    """Return the names that a node binds other than by assignment."""
     bind = _BINDERS.get(type(node))
     if bind is None:
         return ()
@@ -76,7 +76,7 @@ def bound_names(node: ast.AST) -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Names whose values a program changes: by keys that are not seen, in their items, or from inside a function."""
+    """Names whose values a program changes: by unknown keys, in their items, or inside a function."""
 
     computed: frozenset[str] = frozenset()
     items: frozenset[str] = frozenset()
@@ -84,7 +84,7 @@ class Changed:
     keys: frozenset[str] = frozenset()
 
     def has(self, name: str, value_type: Type) -> bool:
-        """Return whether a name may hold something else than it was bound to, of this kind."""
+        """Return whether a name of this type may hold another value than the one bound."""
         if name in self.elsewhere or value_type.kind == "set":
             return name in self.elsewhere
         return name in (self.computed if value_type.kind == "record" else self.items)
@@ -94,7 +94,7 @@ NOTHING_CHANGED = Changed()
 
 
 def find_changes(nodes: Iterable[ast.AST]) -> Changed:
-    """Return what a program changes anywhere."""
+    """Return the changes anywhere in a program."""
     computed, items, elsewhere, keys = set[str](), set[str](), set[str](), set[str]()
     for node in nodes:
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
@@ -113,7 +113,7 @@ def find_changes(nodes: Iterable[ast.AST]) -> Changed:
 
 
 def _keys(node: ast.expr) -> set[str]:
-    """Return the keys in a chain of keys and items: what they lead to is something else from then on."""
+    """Return the keys in a chain of keys and items, whose values become unknown."""
     keys = set[str]()
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         if isinstance(node, ast.Attribute):
@@ -125,19 +125,19 @@ def _keys(node: ast.expr) -> set[str]:
 
 
 def _roots(node: ast.expr) -> set[str]:
-    """Return the name that a chain of keys and items begins with."""
+    """Return the first name of a chain of keys and items."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return {node.id} if isinstance(node, ast.Name) else set()
 
 
 class Scope:
-    """The names of one function, or of the module, and what they hold; names of comprehensions and lambdas too."""
+    """The names of a function or the module with their types, those of comprehensions and lambdas included."""
 
     def __init__(
         self, shapes: Shapes, outer: Scope | None = None, *, changes: Changed = NOTHING_CHANGED, of_class: bool = False
     ) -> None:
-        """Begin with no names; a class's own are not known in its methods. What is changed somewhere is of no kind."""
+        """Start without names. The names of a class are unknown in its methods, and changed values have no type."""
         self._shapes = shapes
         self.of_class = of_class
         self.outer: Scope | None = outer.outer if outer is not None and outer.of_class else outer
@@ -147,7 +147,7 @@ class Scope:
         self._passed: dict[object, Type] = {}
 
     def read(self, body: Iterable[ast.AST]) -> None:
-        """Find what each name is bound to in statements; a name bound to different kinds is of no known kind."""
+        """Find the types of the names bound in statements; a name bound to different types has none."""
         nodes: list[ast.AST] = []
         for statement in body:
             _add_nodes(statement, nodes)
@@ -169,21 +169,21 @@ class Scope:
         return name in self._settled or (self.outer is not None and self.outer.knows(name))
 
     def holding(self, key: str) -> str | None:
-        """Return the name of a record that has a key."""
+        """Return the name of a record with a key, or None."""
         for name, value_type in self._settled.items():
             if value_type.kind == "record" and key in value_type.keys:
                 return name
         return None if self.outer is None else self.outer.holding(key)
 
     def of(self, node: ast.expr) -> Type:
-        """Return the kind of an expression's value."""
+        """Return the type of an expression."""
         find = _EXPRESSIONS.get(type(node))
         if find is None:
             return UNKNOWN
         return find(self, node)
 
     def item_of(self, node: ast.expr) -> Type:
-        """Return what going over an expression gives."""
+        """Return the type of the items of an iterable expression."""
         container = self.of(node)
         if container.kind in _ROWS:
             return container.item or UNKNOWN
@@ -201,15 +201,15 @@ class Scope:
             self._bind(target, self.of(node.value))
 
     def assign_one(self, node: ast.AnnAssign | ast.NamedExpr) -> None:
-        """Bind the one name of an assignment."""
+        """Bind the only name of an assignment."""
         self._bind(node.target, UNKNOWN if node.value is None else self.of(node.value))
 
     def change(self, node: ast.AugAssign) -> None:
-        """Forget what is added to."""
+        """Forget the type of a value that is added to."""
         self._bind(node.target, UNKNOWN)
 
     def delete(self, node: ast.Delete) -> None:
-        """Forget what is deleted."""
+        """Forget the type of a value with a deleted part."""
         for target in node.targets:
             self._bind(target, UNKNOWN)
 
@@ -223,7 +223,7 @@ class Scope:
             self._bind(target, self.item_of(over))
 
     def _pair(self, node: ast.Call) -> tuple[Type, Type]:
-        """Return what the two names of a loop hold, over `found.items()` or `enumerate(rows)`."""
+        """Return the types of the two names of a loop over `found.items()` or `enumerate(rows)`."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "items" and not node.args:
             container = self.of(node.func.value)
             if container.kind == "dict":
@@ -234,13 +234,13 @@ class Scope:
         return UNKNOWN, UNKNOWN
 
     def enter(self, node: ast.With | ast.AsyncWith) -> None:
-        """Bind what a context manager gives."""
+        """Bind the name of a context manager's value."""
         for item in node.items:
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, UNKNOWN)
 
     def pass_on(self, node: ast.Call) -> None:
-        """Bind the parameter of a function that goes over a list: `max(rows, key=lambda row: …)`."""
+        """Bind the parameter of a function applied to a list's items: `max(rows, key=lambda row: …)`."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in {"sorted", "max", "min"} and len(node.args) == 1:
             over, functions = node.args[0], [keyword.value for keyword in node.keywords if keyword.arg == "key"]
@@ -269,14 +269,14 @@ class Scope:
     # What expressions are ---------------------------------------------------------------------------------------------
 
     def name(self, node: ast.Name) -> Type:
-        """Return what a name holds."""
+        """Return the type of a name."""
         value_type = self._settled.get(node.id) or self._types.get(node.id)
         if value_type is None and self.outer is not None:
             return self.outer.name(node)
         return value_type or UNKNOWN
 
     def subscript(self, node: ast.Subscript) -> Type:
-        """Return an item, a slice or the value of a key."""
+        """Return the type of an item, a slice or a key's value."""
         base = self.of(node.value)
         if base.kind == "record" and isinstance(node.slice, ast.Constant):
             return self._value(base, str(node.slice.value))
@@ -287,29 +287,29 @@ class Scope:
         return base.item or UNKNOWN
 
     def attribute(self, node: ast.Attribute) -> Type:
-        """Return the value of a record's key."""
+        """Return the type of a record's attribute."""
         return self._value(self.of(node.value), node.attr)
 
     def _value(self, record: Type, key: str) -> Type:
         return UNKNOWN if key in self.changes.keys else record.keys.get(key, UNKNOWN)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Type:
-        """Return the list or set that a comprehension makes."""
+        """Return the type of a comprehension."""
         return Type("set" if isinstance(node, ast.SetComp) else "list", item=self.of(node.elt))
 
     def infer_list(self, node: ast.List | ast.Set) -> Type:
-        """Return a list of items that are of one kind, or of none that is known."""
+        """Return the type of a list, with the items' type if they have only one."""
         types = [self.of(element) for element in node.elts]
         item = types[0] if types and types.count(types[0]) == len(types) else UNKNOWN
         return Type("set" if isinstance(node, ast.Set) else "list", item=item)
 
     def constant(self, node: ast.Constant) -> Type:
-        """Return the kind of a constant."""
+        """Return the type of a constant."""
         name = type(node.value).__name__
         return Type(name) if name in SCALARS else UNKNOWN
 
     def infer_call(self, node: ast.Call) -> Type:
-        """Return what a tool returns, or a built-in that keeps the kind of what it is given."""
+        """Return the return type of a tool, or of a built-in function that keeps its argument's type."""
         if isinstance(node.func, ast.Attribute):
             return self._infer_dict_view(node.func)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -333,14 +333,14 @@ class Scope:
         return UNKNOWN
 
     def _infer_dict_view(self, node: ast.Attribute) -> Type:
-        """Return what the keys or the values of a dict are."""
+        """Return the type of a dict's keys or values."""
         container = self.of(node.value)
         if container.kind != "dict" or node.attr not in {"keys", "values"}:
             return UNKNOWN
         return Type("list", item=self.item_of(node.value) if node.attr == "keys" else container.item)
 
     def _infer_parallel(self, node: ast.Call) -> Type:
-        """Return the results' kind of `parallel(*[(tool, x) for x in xs])`."""
+        """Return the type of `parallel(*[(tool, x) for x in xs])`."""
         rows = node.args[0] if len(node.args) == 1 else None
         if isinstance(rows, ast.Starred):
             rows = rows.value
@@ -384,9 +384,9 @@ _BINDING = frozenset({*_STATEMENTS, *_BINDERS})
 
 
 def _add_nodes(node: ast.AST, nodes: list[ast.AST]) -> None:
-    """Add a statement and what is in it, but not what is in functions and classes it defines.
+    """Add a statement and its nodes, without those in functions and classes it defines.
 
-    What is assigned comes before the assignment, so that what it is made of is known by then.
+    Assigned values come before the assignment, so that their types are known.
     """
     is_assignment = isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
     if not is_assignment:

@@ -1,4 +1,4 @@
-"""What to say to a program that looked for files, a network or processes, which there are none of."""
+"""Hints for programs that need files, a network or processes, which the sandbox lacks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["name_the_lack"]
 
 _MAX_CAUSES = 20
-# What libraries say of a Python without OpenSSL.
+# Errors of libraries in a Python without OpenSSL.
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
 _NO_TEMPORARY = "No usable temporary directory"
 
 
 def name_the_lack(error: BaseException) -> str | None:
-    """Return what an error comes from, where a program has asked for what is outside; None where it has not."""
+    """Return the sandbox's limitation behind an error, or None."""
     if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
         return "there are no files in here"
     if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
@@ -31,7 +31,7 @@ def name_the_lack(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[object]:
-    """Yield an error and those that it comes from, in the ways that Python and libraries have of keeping one."""
+    """Yield an error and its causes, in the various ways in which Python and libraries keep them."""
     cause: object = error
     for _ in range(_MAX_CAUSES):
         yield cause

@@ -1,4 +1,4 @@
-"""Arguments that are passed under the names that the functions around the tools know, and Python cannot write."""
+"""Arguments passed under real parameter names that Python cannot write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_LINE = 1_000
 
 
 def spelling_hint(error: SyntaxError, shapes: Shapes) -> str | None:
-    """Say how a program spells the argument that a line passes as `from=` or `user-id=`; None where there is none."""
+    """Return the spelling of an argument that a line passes as `from=` or `user-id=`, as a hint, or None."""
     line = error.text
     if type(line) is not str:
         return None

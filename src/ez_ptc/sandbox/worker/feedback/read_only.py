@@ -1,8 +1,8 @@
-"""Whether a program does no more than read, so that it may be proposed to a model, which copies it and runs it.
+"""Whether a program only reads, so that it may be suggested to a model, which copies and runs it.
 
-It checks names, not calls: a function can be passed on, bound to another name or looked up by a string. The origin of
-every name must be known, and a program with anything that is not known to be harmless is refused. The host checks
-programs with this module as the worker does.
+The check is about names, not calls: a function can be passed on, bound to another name or looked up by a string. The
+origin of every name must be known, and anything not known to be harmless makes the program refused. The host uses this
+module too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BUILTINS = frozenset(_HARMLESS.split()) | {
 _MODULES = frozenset(
     {"asyncio", "collections", "datetime", "decimal", "itertools", "json", "math", "random", "re", "statistics", "time"}
 )
-# Ways from a module or an object to what it does not show.
+# Ways from a module or object to hidden parts of it.
 _DOORS = frozenset({"attrgetter", "builtins", "methodcaller", "modules", "sys"})
 _INSIDES = ("_", "ag_", "cr_", "f_", "gi_", "tb_")
 _ESCAPE = re.compile(r"\\[^\n]")
@@ -36,40 +36,40 @@ _Names = frozenset[str]
 
 
 class _DoesMoreError(Exception):
-    """Something in the program may be more than reading."""
+    """A part of the program may do more than read."""
 
 
 def reads_only(program: str, tools: Mapping[str, bool], taken: Collection[str] | None = None) -> bool:
-    """Return whether all that a program names is its own, a harmless built-in, or a tool that is a reader.
+    """Return whether every name in a program is its own, a harmless built-in, or a read-only tool.
 
     Args:
         program: Its text.
-        tools: Whether each granted tool is declared a reader, by its name.
-        taken: Names that something else has, as of an earlier program of a session; None where that is not known.
+        tools: Whether each granted tool is declared read-only, by name.
+        taken: Names bound to something else, such as by an earlier program of a session; None if unknown.
     """
-    # Escapes are blanked: the parser would warn on stderr of those it does not know.
+    # Escapes are blanked, because the parser would warn about unknown ones on stderr.
     blanked = _ESCAPE.sub("xx", program)
     try:
         tree = compile(blanked, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         if isinstance(tree, ast.Module):
             _Look(tree, tools, taken).block(tree.body, frozenset())
     except (_DoesMoreError, SyntaxError, ValueError, RecursionError, MemoryError):
-        # The last two are what the parser says of too deep a nesting.
+        # The parser raises the last two for too much nesting.
         return False
     return True
 
 
 class _Look:
-    """Follows the names that are bound for certain.
+    """Follows the names that are certainly bound.
 
-    Each method takes those that are bound before a node; those of statements return which are bound after it.
+    Each method takes those bound before a node; the methods for statements return those bound after it.
     """
 
     def __init__(self, tree: ast.Module, tools: Mapping[str, bool], taken: Collection[str] | None) -> None:
         self._tools = tools
         harmless = {*(_BUILTINS - tools.keys()), *(name for name, is_reader in tools.items() if is_reader)}
         if taken is not None:
-            # What is bound somewhere is this program's, or nothing yet.
+            # A name bound anywhere is the program's own, or not bound yet.
             nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
             harmless |= {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
         self._harmless = harmless.difference(taken or ())
@@ -83,7 +83,7 @@ class _Look:
         return known
 
     def plain(self, node: ast.stmt, known: _Names) -> _Names:
-        """Look at what a statement evaluates."""
+        """Check the expressions that a statement evaluates."""
         self.values(ast.iter_child_nodes(node), known)
         return known
 
@@ -108,7 +108,7 @@ class _Look:
         self.value(node.iter, known)
         self.block(node.body, known | self.bind(node.target, known))
         self.block(node.orelse, known)
-        return known  # it may have gone over nothing
+        return known  # the loop may have no iterations
 
     def repeat(self, node: ast.While, known: _Names) -> _Names:
         self.value(node.test, known)

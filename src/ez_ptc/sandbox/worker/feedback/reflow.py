@@ -1,4 +1,4 @@
-"""Programs that have all on one line, as models write them into JSON: where their statements end."""
+"""Splitting programs written on one line, as models write them into JSON, into statements."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _CONTINUING = {
     "except": {"try", "except"},
     "finally": {"try", "except", "else"},
 }
-# Characters of a program that is looked at: a longer one is not told again.
+# The maximum characters of such a program; a longer one is not repeated.
 _MAX_LENGTH = 5_000
 
 
 def unfold_statements(text: str) -> str | None:
-    """Return a program with each statement on a line of its own, where that is all that it lacks; else None."""
+    """Return a program with one statement per line, if that is all it lacks, or None."""
     import tokenize
 
     if len(text) > _MAX_LENGTH:
         return None
     plain = text
     if "\n" not in text.strip():
-        # Ends of lines may have been escaped once too often.
+        # Line ends may have been escaped once too often.
         plain = text.replace("\\n", "\n").replace('\\"', '"')
     for make in (lambda: plain, lambda: "\n".join(_lines(text)), lambda: "\n".join(_lines(plain))):
         try:
@@ -44,7 +44,7 @@ def unfold_statements(text: str) -> str | None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of a program: what follows a colon stands under it, and so does all after it in its line."""
+    """Yield the lines of a program: everything after a colon on its line is indented below it."""
     for indent, statements in _logical_lines(text):
         open_heads: list[str] = []
         for index, words in enumerate(statements):
@@ -61,7 +61,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _sums_up(statements: list[str]) -> bool:
-    """Tell whether a line ends by printing what it has worked out: what it changed, and for a loop had before it."""
+    """Return whether a line ends by printing its result: something it changed, or before a loop had."""
     heads = [index for index, statement in enumerate(statements) if statement.endswith(":")]
     if not heads or heads[-1] >= len(statements) - 2 or not statements[-1].startswith("print("):
         return False
@@ -72,7 +72,7 @@ def _sums_up(statements: list[str]) -> bool:
 
 
 def _names_changed_by(statements: list[str]) -> set[str]:
-    """Return the names that statements bind, and those of what they set a part of or call a method of."""
+    """Return the names that statements bind, and those of objects they change or call a method of."""
     names: set[str] = set()
     trees = (ast.parse(statement) for statement in statements if not statement.endswith(":"))
     for node in (node for tree in trees for node in ast.walk(tree)):
@@ -89,11 +89,11 @@ def _names_changed_by(statements: list[str]) -> set[str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each logical line: its indentation, and its statements and heads of statements."""
+    """Yield the indentation of each logical line, with its statements and block heads."""
     import io
     import tokenize
 
-    # A text has more ends of lines than a program.
+    # Text has more kinds of line ends than a program.
     lines = text.split("\n")
     tokens: list[TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -107,7 +107,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _statements(tokens: list[TokenInfo], lines: list[str]) -> Iterator[str]:
-    """Yield the parts of a logical line, cut at semicolons and behind the colons of heads."""
+    """Yield the parts of a logical line, split at semicolons and after the colons of block heads."""
     depth = lambdas = 0
     begin = 0
     for index, token in enumerate(tokens):

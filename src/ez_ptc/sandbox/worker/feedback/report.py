@@ -1,4 +1,4 @@
-"""What went wrong in a program, as text that a model can repair it from."""
+"""Errors of a program as text, from which a model can repair it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["describe", "describe_mistakes", "install", "is_clean_exit", "proposa
 _IMPORTABLE = ["the standard library"]
 _MAX_TEXT = 20_000
 _MAX_MISTAKES = 5
-# Characters of a corrected program: a longer one is not copied, and would be cut.
+# The maximum characters of a corrected program; a longer one would be cut, and is not copied.
 _MAX_PROGRAM = 5_000
 _MAX_NAME = 80
 _MAX_INT = 10**15
@@ -47,16 +47,16 @@ _MAX_HINT = 3_000
 _CORRECTED = "Run this corrected program instead, if it does what is asked:"
 _BEGUN = "Where the task does not say that value, begin like this:"
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
-# A program's own classes may answer otherwise, or not at all.
+# A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
 _EXIT_CODE = vars(SystemExit)["code"].__get__
-# The class of an exception at the beginning of a line; it may be called as it likes, but not as what we say is.
+# An exception's class at the start of a line; its name may be anything except the beginning of our own lines.
 _CLASS = re.compile(r"(?!(?:Hint|ERROR)\b)[\w.<>]+(?::|\n|\Z)")
 _CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
 
 
 def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> tuple[str, str]:
-    """Return ``(error, traceback)``: one line with a hint, and the traceback through the program's own lines."""
+    """Return ``(error, traceback)``: one line with a hint, and the traceback of the program's own lines."""
     try:
         return _error_and_trace(error, shapes, namespace)
     except MemoryError:
@@ -67,7 +67,7 @@ def describe(error: BaseException, shapes: Shapes, namespace: Mapping[str, objec
 
 
 def is_clean_exit(error: BaseException) -> bool:
-    """Return whether a program has asked for its end, and for no other exit code than 0."""
+    """Return whether a program has exited deliberately with exit code 0."""
     if not issubclass(type(error), SystemExit):
         return False
     code = _EXIT_CODE(error)
@@ -110,8 +110,11 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
 def describe_mistakes(
     mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
 ) -> tuple[str, str]:
-    """Return ``(error, text)`` of what was found before the program ran: the first mistake; some, and how to do it."""
-    # As bytes, since a text has more ends of lines than a program.
+    """Return ``(error, text)`` of mistakes found before the program ran: the first one.
+
+    And several with their hints.
+    """
+    # As bytes, because text has more kinds of line ends than a program.
     lines = text.encode().splitlines()
     errors: list[str] = []
     trace = "The program was checked and has not run: nothing was called.\n"
@@ -123,9 +126,9 @@ def describe_mistakes(
 
 
 def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
-    """Return the program with its mistakes put right, or how one may begin, as a model is told it.
+    """Return the corrected program, or its beginning, as text for a model, or None.
 
-    Nothing is proposed that may do more than read. `taken` are the names that earlier programs have bound.
+    Only a program that certainly just reads is suggested. `taken` are the names bound by earlier programs.
     """
     corrected: str | None = None
     if 0 < len(mistakes) < ENOUGH:
@@ -135,7 +138,7 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
 
 
 def _program_to_copy(introduction: str, program: str | None, shapes: Shapes, taken: Collection[str]) -> str | None:
-    """Return a program in a block for a model to copy; None where it may do more than read, or would end the block."""
+    """Return a program in a block for a model to copy; None if it may do more than read, or would end the block."""
     program = (program or "").strip()
     if not program or len(program) > _MAX_PROGRAM or "```" in program:
         return None
@@ -147,9 +150,9 @@ def _program_to_copy(introduction: str, program: str | None, shapes: Shapes, tak
 
 
 def install(packages: Sequence[str]) -> None:
-    """Let errors in threads and in logging be shown as a program's own are: its lines, and none of ours.
+    """Format errors in threads and in logging like a program's own: with its lines, without ours.
 
-    `packages` are those that programs may import.
+    `packages` are those programs may import.
     """
     _IMPORTABLE[:] = ["the standard library", *packages]
 
@@ -169,17 +172,17 @@ def install(packages: Sequence[str]) -> None:
 
 
 def _cut(text: str, most: int) -> str:
-    # On the same line: no part of what an exception says begins one.
+    # On the same line: no part of an exception's text begins one.
     if len(text) <= most:
         return text
     return f"{text[: most // 2]} [...] {text[-most // 2 :]}"
 
 
 class _Apart(traceback.TracebackException):
-    """Tells what an exception says with all its lines indented that no class begins: what else begins one is ours."""
+    """Indents all lines of an exception's text that no class name begins, because only our own text begins a line."""
 
     def format_exception_only(self, **options: Any) -> Generator[str]:
-        """Yield where a syntax error is, what the exception says, and its notes."""
+        """Yield the position of a syntax error, the exception's text, and its notes."""
         is_said = False
         for piece in super().format_exception_only(**options):
             text = indent_rest(piece)
@@ -190,7 +193,7 @@ class _Apart(traceback.TracebackException):
 
 
 def _keep_apart(exception: traceback.TracebackException) -> None:
-    """Keep apart what is not ours, and drop the frames that are not the program's: ours, and those of libraries."""
+    """Indent foreign text, and drop frames other than the program's: ours, and those of libraries."""
     pending: list[traceback.TracebackException | None] = [exception]
     while pending:
         member = pending.pop()
@@ -248,7 +251,7 @@ def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]
 
 
 def _subscript_owner(tb: TracebackType | None) -> object:
-    """Return the object whose subscript failed, where the failing line names it plainly."""
+    """Return the object whose subscript failed, if the failing line names it plainly."""
     node, frame = _failing(tb)
     if frame is None or not isinstance(node, ast.Subscript):
         return None
@@ -256,7 +259,7 @@ def _subscript_owner(tb: TracebackType | None) -> object:
 
 
 def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | None]:
-    """Return the program's expression that failed, and the frame it is in."""
+    """Return the program's failing expression and its frame."""
     last: tuple[FrameType, int] | None = None
     while tb is not None:
         if is_program(tb.tb_frame.f_code.co_filename):
@@ -271,12 +274,12 @@ def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | Non
     segment = linecache.getline(frame.f_code.co_filename, line).encode()[column:end_column].decode()
     try:
         return ast.parse(segment.strip(), mode="eval").body, frame
-    except SyntaxError:  # nothing, or a statement, as an import is one
+    except SyntaxError:  # no expression, or a statement such as an import
         return None, frame
 
 
 def _lookup(node: ast.expr, frame: FrameType) -> object:
-    """Return the value of a plain chain of names, constant subscripts; nothing is called."""
+    """Return the value of a plain chain of names and constant subscripts, without calling anything."""
     if isinstance(node, ast.Name):
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
@@ -304,7 +307,7 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
 
 
 def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
-    """Return the call that failed, and the tool, where the failing line names it plainly."""
+    """Return the failed call and its tool, if the failing line names it plainly."""
     node = _failing(error.__traceback__)[0]
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return None
@@ -315,7 +318,7 @@ def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape
 
 
 def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
-    """Return the begin of a program that reads what the failed call was given as a literal."""
+    """Return the beginning of a program that reads the value the failed call got as a literal, or None."""
     failed: tuple[ast.Call, Shape] | None = None
     if isinstance(error, ToolError):
         failed = _find_failed_call(error, shapes)
@@ -332,7 +335,7 @@ def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> 
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
-    """Say how the tool is called that refused its arguments, and where others come from than were made up."""
+    """Return the signature of the tool that refused its arguments, and sources for invented values, as a hint."""
     failed = _find_failed_call(error, shapes)
     if failed:
         tool = failed[1]
@@ -355,7 +358,7 @@ def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]
     if wanted in sys.stdlib_module_names:
         sentences.append(f"write `import {wanted}` first")
     elif near and sys.version_info < (3, 12):
-        # From 3.12 on CPython's own text has the suggestion.
+        # From 3.12 on, CPython's own text has the suggestion.
         sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
     sentences.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
     if defined:
@@ -382,7 +385,7 @@ def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]
     return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
 
 
-# The first that fits: an error of a tool is of a built-in kind too.
+# The first match counts, since a tool's error is also an instance of a built-in class.
 _HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str | None]], ...] = (
     (ToolError, _tool_hint),
     (KeyError, _key_hint),

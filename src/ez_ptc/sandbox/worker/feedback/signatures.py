@@ -1,4 +1,4 @@
-"""What the tools take and return, as far as their signatures say it, for checking a program before it runs."""
+"""The parameters and return types of tools, parsed from their signatures, for checking a program before it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..quoting import MAX_QUOTED
 
 __all__ = ["SCALARS", "UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
 
-# What is called so in two places need not be the same thing.
+# Names too common to mean the same value in two tools.
 _COMMON = frozenset(
     {"amount", "body", "count", "data", "date", "day", "description", "email", "id", "key", "kind", "label", "limit"}
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
@@ -28,19 +28,19 @@ _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
 
 Described = tuple[str, str, bool]
-"""A tool's signature and what it returns, as a model reads them, and whether it is declared a reader.
+"""A tool's signature and return type, as a model reads them, and whether it is declared read-only.
 
-What it returns is "" where that is what the signature says.
+The return type is "" if the signature says all.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What is known of a value.
+    """The inferred type of a value.
 
-    `kind` is a scalar's name, "list", "set", "dict" or "record"; "" where nothing is known. `item` is what a list or
-    the values of a dict hold, `key` the kind of a dict's keys, `keys` what a record has, `choices` the only texts and
-    numbers there may be.
+    `kind` is a scalar's name, "list", "set", "dict" or "record"; "" if unknown. `item` is the type of a list's items or
+    a dict's values, `key` the kind of a dict's keys, `keys` the types of a record's keys, `choices` the only possible
+    texts and numbers.
     """
 
     kind: str = ""
@@ -73,7 +73,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A tool's parameters and what it returns."""
+    """A tool's parameters and return type."""
 
     tool: str
     signature: str
@@ -86,26 +86,26 @@ class Shape:
 
     @property
     def required(self) -> list[Parameter]:
-        """The parameters that a call must pass, and can pass by position."""
+        """The required parameters that can be passed by position."""
         return [parameter for parameter in self.positional if parameter.is_required]
 
     @property
     def call(self) -> str:
-        """A call of it with what it needs: `track_parcel(parcel_id)`."""
+        """A call with the required arguments: `track_parcel(parcel_id)`."""
         return f"{self.tool}({', '.join(parameter.name for parameter in self.required)})"
 
 
 class Shapes(Mapping[str, Shape]):
-    """The shapes of the tools by name, each read when it is asked for; those that cannot be read are not there."""
+    """The shapes of the tools by name, each parsed on first use; tools that cannot be parsed are missing."""
 
     def __init__(self, described: Mapping[str, Described]) -> None:
-        """Take what the host says of each tool."""
+        """Take the host's description of each tool."""
         self._described = described
         self._read: dict[str, Shape | None] = {}
 
     @property
     def readers(self) -> dict[str, bool]:
-        """Whether each tool is declared a reader, also of those whose shape cannot be read."""
+        """Whether each tool is declared read-only, including those that cannot be parsed."""
         return {name: read_only for name, (_, _, read_only) in self._described.items()}
 
     def __getitem__(self, name: str) -> Shape:
@@ -123,9 +123,9 @@ class Shapes(Mapping[str, Shape]):
         return sum(1 for _ in self)
 
     def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
-        """Yield the tools whose records have what is called `key`, and what the records call it.
+        """Yield the tools whose records have a key for `key`, with its name there.
 
-        What `list_rooms` calls `number` is a `room_number`. A key that is too long for a name has none.
+        The `number` of `list_rooms` is a `room_number`. A key too long for a name has none.
         """
         if len(key) > MAX_QUOTED:
             return
@@ -139,7 +139,7 @@ class Shapes(Mapping[str, Shape]):
                     yield shape, record_key
 
     def sources(self, tool: Shape) -> Iterator[tuple[str, Shape, str]]:
-        """Yield what a tool needs and records have: the parameter, a tool that returns it, and its name there."""
+        """Yield the required parameters found in records: the parameter, a tool that returns it, and its key there."""
         for parameter in tool.required:
             sources = ((shape, key) for shape, key in self.returning(parameter.name) if shape.tool != tool.tool)
             source = next(sources, None)
@@ -148,7 +148,7 @@ class Shapes(Mapping[str, Shape]):
 
 
 def singular(noun: str) -> str | None:
-    """Return what one of `noun` is called; None where it is no plural."""
+    """Return the singular of a noun, or None if it is not a plural."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
     if noun.endswith("s") and not noun.endswith("ss"):
@@ -157,7 +157,7 @@ def singular(noun: str) -> str | None:
 
 
 def read_shape(tool: str, described: Described) -> Shape | None:
-    """Return the shape of the tool of that name, or None where its signature is no Python of one line."""
+    """Return the shape of a tool, or None if its signature is not one line of Python."""
     signature, returned, read_only = described
     try:
         head = ast.parse(f"def {signature}: ...").body[0]
@@ -193,7 +193,7 @@ def read_shape(tool: str, described: Described) -> Shape | None:
 
 
 def _type(node: ast.expr | None, tool: str) -> Type:
-    """Return what an annotation, or the notation of a result, says."""
+    """Return the type of an annotation, or of a return type's notation."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _union(node, tool)
     if isinstance(node, ast.Name):
@@ -213,7 +213,8 @@ def _type(node: ast.expr | None, tool: str) -> Type:
 
 
 def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
-    if not isinstance(node.value, ast.Name):
+    is_empty = isinstance(node.slice, ast.Tuple) and not node.slice.elts  # tuple[()]
+    if is_empty or not isinstance(node.value, ast.Name):
         return UNKNOWN
     inside = [node.slice]
     if isinstance(node.slice, ast.Tuple):
@@ -226,7 +227,7 @@ def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
     container = _KINDS.get(node.value.id)
     if container == "dict":
         return Type("dict", item=_type(inside[-1], tool), tool=tool, key=_type(inside[0], tool).kind)
-    # The places of a tuple may differ.
+    # The items of a tuple may have different types.
     if container == "list" and node.value.id == "tuple" and not isinstance(inside[-1], ast.Constant):
         return Type("list", tool=tool)
     if container in {"list", "set"}:

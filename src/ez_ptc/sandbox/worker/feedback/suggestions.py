@@ -1,4 +1,4 @@
-"""Where something that is not there can be had: another tool, a row of a list, the loops that read it."""
+"""Suggestions for missing values: another tool, a row of a list, or loops that read it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "words",
 ]
 
-# What a name says of asking, besides what it asks for.
+# Verbs of getters, to be removed from names.
 _VERBS = frozenset({"all", "fetch", "find", "get", "list", "lookup", "read", "search"})
 _IDENTITIES = ("_id", "_code", "_key", "_number")
 _SIGNS = {"gte": ">=", "lte": "<=", "gt": ">", "lt": "<", "after": ">", "before": "<", "min": ">=", "max": "<="}
@@ -41,13 +41,13 @@ _MAX_LOOPS = 3
 
 
 def names_effect(node: ast.AST, shapes: Shapes) -> bool:
-    """Return whether a tool that is not declared a reader is in an expression: then no hint has it in a call."""
+    """Return whether an expression names a tool not declared read-only, so that no hint may call it."""
     readers = shapes.readers
     return any(isinstance(item, ast.Name) and readers.get(item.id) is False for item in ast.walk(node))
 
 
 def where_else(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[list[str], str | None]:
-    """Say which tools return what a record has not; and what to write to get it from the first, or None."""
+    """Return the tools that return a key missing in a record, as sentences, and an expression for it, or None."""
     sentences: list[str] = []
     replacement: str | None = None
     for shape, record_key in shapes.returning(key):
@@ -69,7 +69,7 @@ def where_else(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[l
 
 
 def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | None:
-    """Return what reads a key of the tool's record that a record at hand refers to."""
+    """Return an expression for a key of the tool's record that a record in scope refers to."""
     needed = _one_needed(shape)
     if needed is not None and needed.name in record.keys and _reads_one(shape):
         return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
@@ -84,7 +84,10 @@ def _noun(shape: Shape) -> str:
 
 
 def _search_expression(shape: Shape, key: str | None, identity: str, value: str) -> str | None:
-    """Return what reads a key of the one row that has a value; a whole row where `key` is None; None if it cannot."""
+    """Return an expression for a key of the only row with a value, or for the row if `key` is None.
+
+    None if impossible.
+    """
     if not _is_plain(value):
         return None
     row = _free(value)
@@ -95,23 +98,23 @@ def _search_expression(shape: Shape, key: str | None, identity: str, value: str)
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether an expression may be evaluated for each of many rows: it calls nothing."""
+    """Return whether an expression may be evaluated for many rows, since it calls nothing."""
     return all(isinstance(node, _PLAIN) for node in ast.walk(ast.parse(text, mode="eval").body))
 
 
 def _free(*texts: str, first: str = "item") -> str:
-    """Return a name for a row that is in none of some expressions."""
+    """Return a variable name for a row that does not occur in some expressions."""
     names = {node.id for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     return next(name for name in (first, *_ROWS) if name not in names or name == _ROWS[-1])
 
 
 def words(name: str) -> set[str]:
-    """Return what a name says, without the verb of what reads."""
+    """Return the words of a name, without a getter's verb."""
     return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
 
 
 def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
-    """Return the call that gives all of what a name in the plural says; None if there is none, or a name like it."""
+    """Return the call for all items of a plural name; None without one, or if a similar name is bound."""
     noun = singular(name)
     if not noun or any(match != noun for match in difflib.get_close_matches(name, bound, cutoff=0.6)):
         return None
@@ -127,7 +130,7 @@ def _reads_all(tool: Shape) -> bool:
 
 
 def list_of(name: str, shapes: Shapes) -> str | None:
-    """Return how to get the list that a tool of this name would return: one by one, by what another list has."""
+    """Return an expression for the list that a tool with this name would return, item by item from another list."""
     for tool in shapes.values():
         if tool.read_only and words(tool.tool) == words(name) and len(tool.positional) == 1:
             for parameter, shape, key in shapes.sources(tool):
@@ -138,7 +141,7 @@ def list_of(name: str, shapes: Shapes) -> str | None:
 
 
 def suggest_lookup_by_value(key: str, text: str, value_type: Type, shapes: Shapes) -> str | None:
-    """Return how to look a key up by a value that is itself no record; None where no tool, or more than one, does."""
+    """Return an expression that looks up a key by a scalar value; None unless exactly one tool can."""
     lookups: list[str | None] = []
     for shape, record_key in shapes.returning(key):
         needed, record = _one_needed(shape), shape.returns.record
@@ -154,7 +157,7 @@ def suggest_lookup_by_value(key: str, text: str, value_type: Type, shapes: Shape
 
 
 def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
-    """Return how to get what a call of nothing asks for by its name, as `get_customer_id(parcel_id)` does."""
+    """Return a replacement for a call of an undefined getter such as `get_customer_id(parcel_id)`, or None."""
     if len(call.args) != 1 or call.keywords or not isinstance(call.func, ast.Name):
         return None
     verb, _, wanted = call.func.id.partition("_")
@@ -180,7 +183,7 @@ def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
 
 
 def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str | None:
-    """Return the rows of a call that meet what it was given by names that the tool does not take."""
+    """Return a comprehension that filters a call's rows by arguments the tool does not have, or None."""
     extra = {str(keyword.arg): keyword.value for keyword in call.keywords if keyword.arg not in tool.named}
     record = tool.returns.item
     if not tool.read_only or tool.returns.kind != "list" or record is None or not record.keys:
@@ -205,7 +208,7 @@ def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str | None:
 
 
 def _parse_filter_name(name: str) -> tuple[str, str]:
-    """Return the key and the sign that a filter's name says: `price__lt`, `min_price`."""
+    """Return the key and operator of a filter's name: `price__lt`, `min_price`."""
     begin, _, rest = name.partition("_")
     key, _, end = name.rpartition("_")
     if begin in {"min", "max"}:
@@ -216,12 +219,12 @@ def _parse_filter_name(name: str) -> tuple[str, str]:
 
 
 def identity(record: Type) -> str | None:
-    """Return the key that tells a record from others of its kind."""
+    """Return the key that identifies a record among others of its type, or None."""
     return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), None)
 
 
 def fetching(text: str, shapes: Shapes) -> str:
-    """Return the calls that get all there is of what a program speaks of, a line each; of all where it names none."""
+    """Return calls for everything the program mentions, one per line; for everything if it mentions nothing."""
     readers = [shape for shape in shapes.values() if _reads_all(shape)]
     named = [shape for shape in readers if _noun(shape) in text]
     lines: list[str] = []
@@ -234,9 +237,9 @@ def fetching(text: str, shapes: Shapes) -> str:
 
 
 def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str | None:
-    """Return the loops that get what a failed call was given as a literal, and the call in them; None if none can.
+    """Return loops that get the value a failed call got as a literal, with the call inside; None if impossible.
 
-    `known` is what to write for values that are there, by the names of parameters.
+    `known` has expressions for available values, by parameter name.
     """
     if not tool.read_only:
         return None
@@ -266,7 +269,7 @@ def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
 
 
 def name_of(node: ast.expr) -> str | None:
-    """Return what a value is called: the name it has, or the key it is read by."""
+    """Return the name of a value: its variable, or the key it is read by."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     if isinstance(node, ast.Name):
@@ -277,7 +280,7 @@ def name_of(node: ast.expr) -> str | None:
 
 
 def _one_needed(tool: Shape) -> Parameter | None:
-    """Return the one argument that a tool needs."""
+    """Return the only required parameter of a tool, or None."""
     required = tool.required
     if len(required) != 1:
         return None
@@ -300,7 +303,7 @@ def _row_of(shape: Shape) -> str:
 
 
 def _loops(shape: Shape, shapes: Shapes, known: Mapping[str, str]) -> list[str]:
-    """Return the heads of the loops that end in one over what a tool returns; none where it takes too much for that."""
+    """Return the heads of nested loops, the last one over a tool's result; none if it needs too much."""
     loops: list[str] = []
     while len(loops) < _MAX_LOOPS:
         needed = [parameter.name for parameter in shape.required]

@@ -1,4 +1,4 @@
-"""A value as Python writes it, for a model to read where the value itself cannot be returned: bounded."""
+"""The `repr` of a value that cannot be returned, as bounded text for a model."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _NO_LIBRARIES = ("__main__", "builtins")
 
 
 def safe_value_text(value: object) -> str:
-    """Return the `repr` of a value without addresses in memory, cut to 2,000 characters.
+    """Return the `repr` of a value without memory addresses, cut to 2,000 characters.
 
-    It is on one line, as names in it may be foreign; of a library's own class it may have further ones, indented: a
-    table does. What is in a container of Python's own is cut before it is written. Any other value's own code runs: it
-    may raise anything, and take its time.
+    It is on one line, since names in it may be foreign; a library's own class, such as a table, may have further lines,
+    indented. Items in Python's containers are cut before they are written. Any other value's own code runs, which may
+    raise anything and take time.
     """
     writer = reprlib.Repr()
     for name in _ITEMS:
         setattr(writer, name, _MAX_ITEMS)
     writer.maxlevel, writer.maxstring, writer.maxother = _MAX_LEVELS, _MAX_STRING, _MAX_TEXT
     text = _ADDRESS.sub("", str.__str__(writer.repr(value)))
-    if type(value).__repr__ is object.__repr__:  # a name, and nothing else
+    if type(value).__repr__ is object.__repr__:  # only a name
         return on_one_line(text, _MAX_STRING)
     module = cast("object", type(value).__module__)
     is_of_library = isinstance(module, str) and module.partition(".")[0] not in _NO_LIBRARIES
