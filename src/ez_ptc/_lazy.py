@@ -43,6 +43,7 @@ def install_lazy_importer(namespace: dict[str, Any]) -> bool:
     """
     try:
         with open(namespace["__file__"], encoding="utf-8") as file:  # noqa: PTH123 - pathlib is slow to import
+            # Words instead of a parser: importing `ast` would take longer than this whole package.
             words = [line.split() for line in file]
     except (OSError, UnicodeDecodeError):
         return False

@@ -48,6 +48,7 @@ def error_for_status(
     if status in _REFUSED:
         return AuthenticationError(f"{message}; is {key_variable} right?")
     if status == _TOO_MANY:
+        # The caller decides whether to wait that long.
         return RateLimitError(message, retry_after=retry_after)
     return ProviderError(message)
 

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUP", "KEYS", "choose"]
 
+# The entry points with which other packages add providers.
+# Functions called with a model's name, or without arguments.
 GROUP: Final = "ez_ptc.providers"
-"""The entry points with which other packages add providers.
-
-Functions called with a model's name, or without arguments.
-"""
 
 _OURS: Final[Mapping[str, str]] = {
     "anthropic": "ez_ptc.providers.anthropic:AnthropicProvider",

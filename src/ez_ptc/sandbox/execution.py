@@ -69,11 +69,13 @@ class Limits:
         """Validate the limits. Raises ValueError."""
         for name in ("timeout", "approval_timeout"):
             value = getattr(self, name)
+            # `not >` refuses NaN too.
             if type(value) not in {int, float} or not value > 0:
                 message = f"Limits.{name} must be a positive number, got {safe_repr(value)}"
                 raise ValueError(message)
         for name in _POSITIVE_INTEGERS:
             value = getattr(self, name)
+            # Exact types, since True is an int.
             if type(value) is not int or not value > 0:
                 message = f"Limits.{name} must be a positive int, got {safe_repr(value)}"
                 raise ValueError(message)

@@ -65,6 +65,7 @@ class ToolChannel:
             listeners = self.listeners
         else:
             listeners = (*self.listeners, listener)
+        # `replace` makes an object without the cached `_tools`, which depend on the settings.
         return replace(self, settings=CallSettings(context, approve).over(self.settings), listeners=listeners)
 
     @lazy

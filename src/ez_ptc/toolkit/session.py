@@ -46,6 +46,7 @@ class Session:
             SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
                 or was closed while the program ran.
         """
+        # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
         return self._programs.execute(code, self._channel, self._limits.with_timeout(timeout))

@@ -99,6 +99,7 @@ class Toolkit:
             limits = self.limits
         else:
             limits = replace(self.limits, timeout=self.timeout)
+        # Into the instance's dict, because a frozen dataclass refuses assignment.
         vars(self).update(
             tools=tuple(registry),
             timeout=limits.timeout,

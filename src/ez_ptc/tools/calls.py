@@ -1,6 +1,4 @@
-"""Running a tool: every call, of whatever origin, goes through this module.
-
-Theory of operation. A call has four steps, always in this order:
+"""Running a tool: every call, of whatever origin, goes through this module, in four steps.
 
 1. Its arguments are checked and converted.
 2. If the tool requires approval, the approver sees exactly what will run, and may refuse or change it.
@@ -232,6 +230,7 @@ async def _ainvoke(
     settings: CallSettings,
     life: CallLife,
 ) -> "tuple[Callable[[], object], BoundCall]":
+    # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
     if tool.requires_approval:

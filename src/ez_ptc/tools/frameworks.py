@@ -58,6 +58,7 @@ def passed_arguments(signature: inspect.Signature) -> _Selector:
         if args and len(args) <= len(positional) and values.keys().isdisjoint(positional[: len(args)]):
             args, values = (), {**dict(zip(positional, args, strict=False)), **values}
         if defaults:
+            # By identity: a caller may pass an equal value deliberately.
             values = {name: value for name, value in values.items() if value is not defaults.get(name, defaults)}
         if extra_name in values and isinstance(values[extra_name] or {}, dict):
             extra = cast("dict[str, object]", values.pop(extra_name) or {})

@@ -41,6 +41,7 @@ def tools_from(
     if isinstance(thing, type):
         message = f"tools_from takes an object, got the class {thing.__name__}: make one, as in {thing.__name__}(...)"
         raise SchemaError(message)
+    # Of the type, so that no property of the object is computed.
     names = list(dict.fromkeys(_public_methods(type(thing))))
     for name in (*(include or ()), *exclude):
         if name not in names:

@@ -72,6 +72,7 @@ class ToolRegistry:
         registered = tool
         if not self._settings.is_empty:
             registered = tool.changed(settings=self._settings.over(tool.settings))
+        # One atomic step, so two threads cannot register different tools under one name.
         if self._tools.setdefault(tool.name, registered).definition is not tool.definition:
             message = f"two tools are called {tool.name!r}: give one another name, @ez_tool(name=...)"
             raise DuplicateToolError(message)

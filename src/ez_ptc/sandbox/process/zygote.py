@@ -150,6 +150,7 @@ class ZygoteProcess:
             message = encode(BootFailed(f"nothing was heard of it in {_BOOT_SECONDS:g} s{loading}"))
         match decode(message):
             case Booted(facts):
+                # Only the boot has a time limit; a zygote may idle indefinitely.
                 self._control.settimeout(None)
                 _close_stderr(self._process)
                 return judge(facts)

@@ -70,6 +70,7 @@ def parameter_spellings(names: Collection[str]) -> dict[str, str]:
     used = set(names).difference(unwritable)
     counts: dict[str, int] = {}
     spellings: dict[str, str] = {}
+    # Sorted, so that a spelling does not depend on the order of the names.
     for name in sorted(unwritable):
         spelling = base = _identifier(name)
         while spelling in used:
