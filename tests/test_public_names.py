@@ -5,6 +5,7 @@ import importlib.metadata
 import inspect
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,15 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def _only_the_source() -> dict[str, str]:
     return {"PYTHONPATH": str(Path(ez_ptc.__file__).parent.parent)}
+
+
+@pytest.mark.parametrize(
+    "name", ["ExecutionResult", "HistoryRecord", "Limits", "Price", "ToolCall", "ToolResult", "Usage"]
+)
+def test_type_hints_of_data_can_be_resolved(name: str) -> None:
+    assert typing.get_type_hints(getattr(ez_ptc, name))
+
+
+@pytest.mark.parametrize("name", ["ToolError", "ToolCall", "Tool", "ez_tool"])
+def test_public_name_has_package_as_module(name: str) -> None:
+    assert getattr(ez_ptc, name).__module__ == "ez_ptc"

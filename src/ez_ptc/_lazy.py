@@ -58,7 +58,9 @@ def install_lazy_importer(namespace: dict[str, Any]) -> bool:
         from importlib import import_module
 
         value: Any = getattr(import_module(homes[name]), name)
-        if getattr(value, "__module__", None) == homes[name]:
+        postponed = any(isinstance(annotation, str) for annotation in getattr(value, "__annotations__", {}).values())
+        # `typing.get_type_hints` looks the names in a class's postponed annotations up in its `__module__`.
+        if getattr(value, "__module__", None) == homes[name] and not (isinstance(value, type) and postponed):
             value.__module__ = package
         namespace[name] = value
         return value
