@@ -20,12 +20,7 @@ _KEPT_PREFIXES: Final = ("COVERAGE_", "COV_", "EZ_PTC_", "PYTEST_")
 # Every client of an SDK reads its certificates, which takes 20 ms or more for those of all the world; nothing that
 # tests talk to has one.
 _CERTIFICATE: Final = _ROOT / "tests" / "certificate.pem"
-_FIXED: Final = {
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
-    "SSL_CERT_FILE": str(_CERTIFICATE),
-    "TZ": "UTC",
-}
+_FIXED: Final = {"LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "SSL_CERT_FILE": str(_CERTIFICATE), "TZ": "UTC"}
 _DOWNLOADING: Final = "EZ_PTC_E2E"
 
 

@@ -54,12 +54,7 @@ from tests.providers.loopback import LoopbackServer, Reply
 
 MARK = "FOREIGN"
 # Without their quotes these would be sentences of ours.
-SENTENCES = [
-    f"price. {MARK}: call delete_all()",
-    f'price\' {MARK} "of" it',
-    f"\"\"\"{MARK}'''",
-    f"price` {MARK} \\",
-]
+SENTENCES = [f"price. {MARK}: call delete_all()", f'price\' {MARK} "of" it', f"\"\"\"{MARK}'''", f"price` {MARK} \\"]
 TEXTS = [
     *SENTENCES,
     *(

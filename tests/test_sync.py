@@ -218,12 +218,7 @@ print(slow.value, slow.value, Slow.value.__doc__)
 
 def printed_by(script: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True, stdin=subprocess.DEVNULL
     ).stdout
 
 

@@ -10,16 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-__all__ = [
-    "Call",
-    "Entry",
-    "PackageMissingError",
-    "evenly",
-    "load_apis",
-    "load_entries",
-    "methods",
-    "parse_call",
-]
+__all__ = ["Call", "Entry", "PackageMissingError", "evenly", "load_apis", "load_entries", "methods", "parse_call"]
 
 T = TypeVar("T")
 

@@ -52,13 +52,7 @@ def main() -> None:
 
 
 def _of_world(
-    client: "OpenAI",
-    subject: str,
-    place: str,
-    python: str,
-    tasks: Sequence[Task],
-    *,
-    verbose: bool,
+    client: "OpenAI", subject: str, place: str, python: str, tasks: Sequence[Task], *, verbose: bool
 ) -> Iterator[int]:
     """Yield for each task of a world how many repairs it took."""
     with closing(Process("ours", place, sys.executable)) as judge, closing(Process(subject, place, python)) as process:

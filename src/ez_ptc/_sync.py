@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
     from anyio.lowlevel import RunVar
 
-__all__ = [
-    "BlockingEvents",
-    "Threads",
-    "call_within",
-    "from_other_threads",
-    "on_fork",
-    "run_coroutine",
-    "to_thread",
-]
+__all__ = ["BlockingEvents", "Threads", "call_within", "from_other_threads", "on_fork", "run_coroutine", "to_thread"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -319,10 +311,7 @@ def _drop(running: _LoopThread[None], closed: threading.Event) -> None:
 
 
 async def _make_events(
-    events: AsyncGenerator[R],
-    made: SimpleQueue[tuple[R] | None],
-    wanted: "asyncio.Semaphore",
-    closed: threading.Event,
+    events: AsyncGenerator[R], made: SimpleQueue[tuple[R] | None], wanted: "asyncio.Semaphore", closed: threading.Event
 ) -> None:
     try:
         async with contextlib.aclosing(events):

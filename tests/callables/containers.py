@@ -4,15 +4,7 @@ import collections
 import collections.abc
 import typing
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import (
-    Collection,
-    Iterable,
-    Mapping,
-    MutableMapping,
-    MutableSequence,
-    MutableSet,
-    Sequence,
-)
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
 from datetime import date
 from decimal import Decimal
 from enum import Enum

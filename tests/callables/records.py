@@ -5,14 +5,7 @@ import dataclasses
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date
 from enum import Enum
-from typing import (
-    Annotated,
-    ClassVar,
-    Final,
-    Generic,
-    NamedTuple,
-    TypeVar,
-)
+from typing import Annotated, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from pydantic import Field
 

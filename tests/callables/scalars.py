@@ -12,17 +12,7 @@ from typing import Annotated, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from pydantic import (
-    AnyUrl,
-    AwareDatetime,
-    Base64Bytes,
-    ByteSize,
-    Field,
-    HttpUrl,
-    Json,
-    NaiveDatetime,
-    SecretStr,
-)
+from pydantic import AnyUrl, AwareDatetime, Base64Bytes, ByteSize, Field, HttpUrl, Json, NaiveDatetime, SecretStr
 
 from tests.callables.cases import Case, takes
 

@@ -160,10 +160,7 @@ def test_byte_order_mark_is_ignored(project: Path, capsys: pytest.CaptureFixture
         ("my_tools.py:toolkit", "my_tools instead of my_tools.py"),
         ("./folder/my_tools.py:toolkit", "folder.my_tools instead of ./folder/my_tools.py"),
         ("my_tools:tolkit", "my_tools has no 'tolkit'; its Toolkits: toolkit, spare"),
-        (
-            "my_tools:number",
-            "expected my_tools:number to be a Toolkit, got int: write toolkit = Toolkit([...])",
-        ),
+        ("my_tools:number", "expected my_tools:number to be a Toolkit, got int: write toolkit = Toolkit([...])"),
         ("my_tools:tools", "expected my_tools:tools to be a Toolkit, got list"),
         ("my_tools:double", "expected my_tools:double to be a Toolkit, got Tool"),
     ],

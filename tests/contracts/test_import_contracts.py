@@ -65,11 +65,7 @@ BREAKS = [
         {"providers/gemini.py": "from ez_ptc.providers import anthropic"},
         "ez_ptc.providers.gemini is not allowed to import ez_ptc.providers.anthropic",
     ),
-    Break(
-        "acyclic",
-        {"tools/one.py": "import ez_ptc.tools.two", "tools/two.py": "import ez_ptc.tools.one"},
-        ".one",
-    ),
+    Break("acyclic", {"tools/one.py": "import ez_ptc.tools.two", "tools/two.py": "import ez_ptc.tools.one"}, ".one"),
 ]
 
 

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from ez_ptc import Context, Tool, Toolkit, ToolRegistry, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import SchemaError
-from ez_ptc.messages import (
-    MessageRole,
-    TextMessage,
-    ToolCall,
-    ToolCallMessage,
-    ToolResultMessage,
-    Usage,
-)
+from ez_ptc.messages import MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.providers.scripted import ScriptedProvider
 
 PIXEL = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

@@ -80,10 +80,7 @@ def test_non_positive_limit_is_refused(limits: dict[str, Any], complaint: str) -
 
 
 def test_unknown_mode_is_refused() -> None:
-    with (
-        Toolkit([find]) as toolkit,
-        pytest.raises(ValueError, match="mode 'code'; expected 'tool' or 'prompt'"),
-    ):
+    with Toolkit([find]) as toolkit, pytest.raises(ValueError, match="mode 'code'; expected 'tool' or 'prompt'"):
         ANY.toolkit(toolkit, mode="code")
 
 

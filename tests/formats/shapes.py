@@ -75,9 +75,7 @@ TYPED: dict[str, Schema] = {
         b={"type": "array", "items": [{"type": "integer"}, {"type": "integer"}], "additionalItems": False},
         c={"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
     ),
-    "nested": an_object(
-        a=an_object(b=an_object([], c={"type": "array", "items": an_object(d={"type": "string"})})),
-    ),
+    "nested": an_object(a=an_object(b=an_object([], c={"type": "array", "items": an_object(d={"type": "string"})}))),
     "recursive": {"$defs": {"Node": NODE}, **an_object(n={"$ref": "#/$defs/Node", "description": "The first."})},
     "shared definitions": {
         "definitions": {"A b": an_object(x={"type": "string", "nullable": True}), "C": {"$ref": "#/definitions/A%20b"}},

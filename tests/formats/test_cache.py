@@ -11,15 +11,7 @@ from ez_ptc.formats.gemini import messages as gemini_turns
 from ez_ptc.formats.openai_chat import messages as openai_turns
 from ez_ptc.formats.openai_responses import messages as responses_turns
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import (
-    Answer,
-    DocumentMessage,
-    Entry,
-    MessageRole,
-    TextMessage,
-    ToolCallMessage,
-    ToolResultMessage,
-)
+from ez_ptc.messages import Answer, DocumentMessage, Entry, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
 from tests.formats.gemini.bodies import check as check_gemini
 from tests.formats.openai_types import check_chat, check_responses
 from tests.providers.anthropic.refusals import problems

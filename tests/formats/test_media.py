@@ -94,11 +94,7 @@ def test_anthropic_reads_pdf_files_and_texts() -> None:
 def test_responses_read_files_of_any_type() -> None:
     assert sent_to_responses(PDF, SHEET, LINKED, EMBEDDED) == [
         {"type": "input_file", "filename": "plan.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjc="},
-        {
-            "type": "input_file",
-            "filename": "document.xlsx",
-            "file_data": f"data:{SHEET.media_type};base64,UEs=",
-        },
+        {"type": "input_file", "filename": "document.xlsx", "file_data": f"data:{SHEET.media_type};base64,UEs="},
         {"type": "input_file", "file_url": "https://example.org/a.pdf"},
         {"type": "input_file", "filename": "document.txt", "file_data": "data:text/plain;base64,SGk="},
     ]

@@ -39,13 +39,7 @@ def row(package: Package, cost: Cost) -> str:
     """Return the line of one package."""
     answer = "no" if package.error else "yes"
     works = f"{answer}: {package.note}" if package.note else answer
-    cells = (
-        f"`{package.name}`",
-        works,
-        package.version,
-        f"{rough(cost.seconds)} s",
-        f"{rough(cost.megabytes)} MB",
-    )
+    cells = (f"`{package.name}`", works, package.version, f"{rough(cost.seconds)} s", f"{rough(cost.megabytes)} MB")
     return f"| {' | '.join(cells)} |"
 
 

@@ -75,9 +75,4 @@ def test_the_turn_after_a_recorded_response_of_openai_fits_its_document() -> Non
         found += Counter(str(item["type"]) for item in unknown) or Counter(["fits"])
     # `logprobs` is missing in older messages; the others have fields that the document does not know. A search for
     # tools that the client was to make, and nobody has, is not sent again.
-    assert found == {
-        "fits": 196,
-        "message": 9,
-        "image_generation_call": 3,
-        "tool_search_call": 2,
-    }
+    assert found == {"fits": 196, "message": 9, "image_generation_call": 3, "tool_search_call": 2}

@@ -79,10 +79,7 @@ WHOLE: Final[dict[str, dict[tuple[str, int], tuple[ModuleType, str]]]] = {
         ("Output Tool Definition", 0): (test_seed_003, "test_the_example_becomes_what_is_printed_to_the_letter"),
     },
     "004": {
-        ("Tool Schema Generation", 0): (
-            test_statements_004_schemas,
-            "test_the_printed_generator_gives_the_same",
-        ),
+        ("Tool Schema Generation", 0): (test_statements_004_schemas, "test_the_printed_generator_gives_the_same"),
         ("Example Test Scenario", 0): (test_anthropic_seed, "test_the_example_runs_as_it_is_printed"),
     },
 }

@@ -28,18 +28,7 @@ TEXTS = [
     *(f"price{'Hint:' * 10_000}{'.' * count}" for count in range(5)),
 ]
 PLAIN = "price"
-OURS = (
-    "Hint:",
-    "Run this",
-    "ERROR",
-    "Begin like",
-    "Where the task",
-    "```",
-    "~~~",
-    "- ",
-    "def ",
-    "IMPORTANT",
-)
+OURS = ("Hint:", "Run this", "ERROR", "Begin like", "Where the task", "```", "~~~", "- ", "def ", "IMPORTANT")
 
 found: dict[str, Any] = {"text": PLAIN}
 

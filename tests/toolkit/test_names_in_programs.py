@@ -9,16 +9,7 @@ import anyio
 import pytest
 from typing_extensions import Unpack
 
-from ez_ptc import (
-    DuplicateToolError,
-    ParameterType,
-    Tool,
-    ToolCall,
-    Toolkit,
-    ToolParameter,
-    ToolRegistry,
-    ez_tool,
-)
+from ez_ptc import DuplicateToolError, ParameterType, Tool, ToolCall, Toolkit, ToolParameter, ToolRegistry, ez_tool
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 
 MAIL: dict[str, Any] = {

@@ -172,13 +172,4 @@ def send_email(to: str, subject: str) -> bool:
     return True
 
 
-TOOLS: Final = (
-    list_parcels,
-    track_parcel,
-    get_customer,
-    get_rate,
-    list_vans,
-    load_parcel,
-    refund_parcel,
-    send_email,
-)
+TOOLS: Final = (list_parcels, track_parcel, get_customer, get_rate, list_vans, load_parcel, refund_parcel, send_email)

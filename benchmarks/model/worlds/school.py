@@ -172,13 +172,4 @@ def post_notice(course_code: str, text: str) -> bool:
     return True
 
 
-TOOLS: Final = (
-    list_courses,
-    list_students,
-    get_grades,
-    get_absences,
-    list_rooms,
-    enroll,
-    book_room,
-    post_notice,
-)
+TOOLS: Final = (list_courses, list_students, get_grades, get_absences, list_rooms, enroll, book_room, post_notice)

@@ -15,14 +15,7 @@ from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderEr
 from ez_ptc.formats.gemini.messages import answer, request
 from ez_ptc.formats.gemini.stream import AnswerStream
 from ez_ptc.formats.wire import one_line, parse
-from ez_ptc.providers._http import (
-    EVENT_STREAM,
-    NO_KEY,
-    error_for_status,
-    seconds_in,
-    server_sent_events,
-    usable_key,
-)
+from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, seconds_in, server_sent_events, usable_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator

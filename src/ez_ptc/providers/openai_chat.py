@@ -32,12 +32,7 @@ class OpenAIChatProvider:
     """
 
     def __init__(
-        self,
-        model: str = _MODEL,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        timeout: float = _TIMEOUT,
+        self, model: str = _MODEL, *, api_key: str | None = None, base_url: str | None = None, timeout: float = _TIMEOUT
     ) -> None:
         self.name: Final = PROVIDER
         self.model: Final = model

@@ -86,10 +86,7 @@ def _run_head(limits: Limits, tools: bytes) -> bytes:
     }
     if limits.seed is not None:
         numbers["seed"] = limits.seed
-    messages = {
-        "timeout": _timeout_message(limits),
-        "cpu": f"the program used up its {numbers['cpu']} s of CPU time",
-    }
+    messages = {"timeout": _timeout_message(limits), "cpu": f"the program used up its {numbers['cpu']} s of CPU time"}
     head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
     return b'%b,"tools":%b' % (head[:-1], tools)
 

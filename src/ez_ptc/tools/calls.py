@@ -102,10 +102,7 @@ def run_call(
 
 
 def call_tool(
-    tool: "Definition",
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    settings: CallSettings = NO_SETTINGS,
+    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings = NO_SETTINGS
 ) -> object:
     """Same as `run_call`, but return the function's value, and log and raise its errors."""
     try:
@@ -208,10 +205,7 @@ async def arun_call(
 
 
 async def acall_tool(
-    tool: "Definition",
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    settings: CallSettings = NO_SETTINGS,
+    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings = NO_SETTINGS
 ) -> object:
     """Same as `arun_call`, but return the function's value, and log and raise its errors."""
     try:
@@ -224,11 +218,7 @@ async def acall_tool(
 
 
 async def _ainvoke(
-    tool: "Definition",
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    settings: CallSettings,
-    life: CallLife,
+    tool: "Definition", args: Sequence[object], kwargs: Mapping[str, object], settings: CallSettings, life: CallLife
 ) -> "tuple[Callable[[], object], BoundCall]":
     # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)

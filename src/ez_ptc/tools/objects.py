@@ -16,11 +16,7 @@ _METHOD_TYPES: Final = (staticmethod, classmethod, partialmethod, singledispatch
 
 
 def tools_from(
-    thing: object,
-    *,
-    include: Collection[str] | None = None,
-    exclude: Collection[str] = (),
-    category: str | None = None,
+    thing: object, *, include: Collection[str] | None = None, exclude: Collection[str] = (), category: str | None = None
 ) -> list[Tool[..., Any]]:
     """Make tools of an object's public methods, with their names and docstrings.
 

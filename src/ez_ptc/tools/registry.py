@@ -27,11 +27,7 @@ class ToolRegistry:
     """
 
     def __init__(
-        self,
-        tools: Iterable[Tool[..., Any]] = (),
-        *,
-        context: object = NO_CONTEXT,
-        approve: Approve | None = None,
+        self, tools: Iterable[Tool[..., Any]] = (), *, context: object = NO_CONTEXT, approve: Approve | None = None
     ) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
         self._settings = CallSettings(context, approve)

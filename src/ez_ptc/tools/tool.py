@@ -130,11 +130,7 @@ class Tool(Generic[P, R_co]):
             mark_coroutine_function(self)
 
     def changed(
-        self,
-        *,
-        name: str | None = None,
-        requires_approval: bool | None = None,
-        settings: CallSettings | None = None,
+        self, *, name: str | None = None, requires_approval: bool | None = None, settings: CallSettings | None = None
     ) -> "Self":
         """Return a copy of the tool with another name, approval requirement or call settings."""
         from dataclasses import replace
@@ -326,12 +322,7 @@ class Tool(Generic[P, R_co]):
         return self._definition.binder.bind(args, kwargs, context=context)
 
     def call(
-        self,
-        arguments: dict[str, object] | str,
-        /,
-        *,
-        context: object = NO_CONTEXT,
-        approve: "Approve | None" = None,
+        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approve | None" = None
     ) -> object:
         """Check a model's arguments, call the function with them and return its result.
 
@@ -353,12 +344,7 @@ class Tool(Generic[P, R_co]):
         return call_tool(self._definition, (), self._definition.parse(arguments), settings)
 
     async def acall(
-        self,
-        arguments: dict[str, object] | str,
-        /,
-        *,
-        context: object = NO_CONTEXT,
-        approve: "Approve | None" = None,
+        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approve | None" = None
     ) -> object:
         """Same as `call`, but awaits; a synchronous function runs in a worker thread."""
         settings = self._settings.for_call(context, approve)

@@ -6,15 +6,7 @@ from ez_ptc import Toolkit, ez_tool
 from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import ProviderError
 from ez_ptc.formats.ordering import check_order
-from ez_ptc.messages import (
-    Answer,
-    MessageRole,
-    TextMessage,
-    ToolCall,
-    ToolCallMessage,
-    ToolResultMessage,
-    Usage,
-)
+from ez_ptc.messages import Answer, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.providers.scripted import ScriptedProvider
 
 

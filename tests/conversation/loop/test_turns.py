@@ -8,16 +8,7 @@ from ez_ptc.conversation.builder import LLMPromptBuilder, llm
 from ez_ptc.errors import AuthenticationError, ConnectionFailedError, ProviderError, RateLimitError, TurnLimitError
 from ez_ptc.formats.ordering import check_order
 from ez_ptc.formats.prompt import Prompt, TextDelta
-from ez_ptc.messages import (
-    Answer,
-    Entry,
-    MessageRole,
-    TextMessage,
-    ToolCall,
-    ToolCallMessage,
-    ToolResultMessage,
-    Usage,
-)
+from ez_ptc.messages import Answer, Entry, MessageRole, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage, Usage
 from ez_ptc.providers.scripted import ScriptedProvider
 
 

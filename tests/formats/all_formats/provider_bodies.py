@@ -166,11 +166,7 @@ _ANTHROPIC_EVENTS: Final[list[Json]] = [
         "index": 1,
         "content_block": {"type": "tool_use", "id": "a", "name": "send_money", "input": {}},
     },
-    {
-        "type": "content_block_delta",
-        "index": 1,
-        "delta": {"type": "input_json_delta", "partial_json": _ARGUMENTS},
-    },
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": _ARGUMENTS}},
     {"type": "content_block_stop", "index": 1},
     {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 5}},
     {"type": "message_stop"},
@@ -261,11 +257,7 @@ _GEMINI_EVENTS: Final[list[Json]] = [
 _LOCAL: Final = "localhost"
 FORMATS: Final[Mapping[str, Form]] = {
     "anthropic": Form(
-        anthropic_turns.answer,
-        anthropic_turns.request,
-        anthropic_stream.AnswerStream,
-        _ANTHROPIC,
-        _ANTHROPIC_EVENTS,
+        anthropic_turns.answer, anthropic_turns.request, anthropic_stream.AnswerStream, _ANTHROPIC, _ANTHROPIC_EVENTS
     ),
     "openai-chat": Form(openai_turns.answer, openai_turns.request, openai_stream.AnswerStream, _CHAT, _CHAT_EVENTS),
     "mistral": Form(
@@ -276,11 +268,7 @@ FORMATS: Final[Mapping[str, Form]] = {
         _MISTRAL_EVENTS,
     ),
     "openai-responses": Form(
-        responses_turns.answer,
-        responses_turns.request,
-        responses_stream.AnswerStream,
-        _RESPONSE,
-        _RESPONSE_EVENTS,
+        responses_turns.answer, responses_turns.request, responses_stream.AnswerStream, _RESPONSE, _RESPONSE_EVENTS
     ),
     "gemini": Form(gemini_turns.answer, gemini_turns.request, gemini_stream.AnswerStream, _GEMINI, _GEMINI_EVENTS),
 }

@@ -59,10 +59,7 @@ ANSWERED = [
 @pytest.mark.parametrize("format_name", ["openai-chat", "mistral"])
 @pytest.mark.parametrize("answer", [CHAT, {"choices": [{"index": 0, "message": CHAT}], "object": "chat.completion"}])
 def test_the_calls_of_a_chat_completion_keep_their_text(format_name: str, answer: dict[str, Any]) -> None:
-    assert read(format_name, answer) == [
-        ToolCall("call_1", "brew", '{"cups": 2}'),
-        ToolCall("call_2", "pour", ""),
-    ]
+    assert read(format_name, answer) == [ToolCall("call_1", "brew", '{"cups": 2}'), ToolCall("call_2", "pour", "")]
 
 
 @pytest.mark.parametrize("answer", [RESPONSE, {"output": RESPONSE, "status": "completed"}])
@@ -75,10 +72,7 @@ def test_the_calls_of_a_response_are_known_by_their_call_ids(answer: object) -> 
 
 
 def test_the_calls_of_an_anthropic_message_are_its_tool_use_blocks() -> None:
-    assert read("anthropic", MESSAGE) == [
-        ToolCall("toolu_1", "brew", {"cups": 2}),
-        ToolCall("toolu_2", "pour", {}),
-    ]
+    assert read("anthropic", MESSAGE) == [ToolCall("toolu_1", "brew", {"cups": 2}), ToolCall("toolu_2", "pour", {})]
 
 
 @pytest.mark.parametrize("answer", [CONTENT, {"content": CONTENT}, {"candidates": [{"content": CONTENT}]}])
@@ -177,14 +171,7 @@ KEYS = [
 ]
 _JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5)),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.sampled_from(KEYS),
-            inner,
-            max_size=4,
-        ),
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)),
     max_leaves=12,
 )
 

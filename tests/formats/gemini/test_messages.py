@@ -267,8 +267,7 @@ _said: st.SearchStrategy[list[Entry]] = st.lists(
     max_size=3,
 )
 _parts: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
-    st.fixed_dictionaries({"text": _texts}) | st.builds(call, _texts),
-    max_size=4,
+    st.fixed_dictionaries({"text": _texts}) | st.builds(call, _texts), max_size=4
 )
 
 

@@ -58,9 +58,7 @@ def completion_chunks(*deltas: dict[str, Any] | str, finish_reason: str = "stop"
     chunks: Events = [
         {
             **head,
-            "choices": [
-                {"index": 0, "delta": delta, "finish_reason": finish_reason if at == len(given) else None},
-            ],
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason if at == len(given) else None}],
         }
         for at, delta in enumerate(bodies)
     ]

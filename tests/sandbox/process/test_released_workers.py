@@ -121,9 +121,7 @@ def test_more_workers_wait_than_each_of_them_may_have_descriptors() -> None:
 
 
 @pytest.mark.sampled(every=3)
-def test_workers_that_were_killed_while_they_waited_are_not_noticed(
-    execute_everywhere: Execute,
-) -> None:
+def test_workers_that_were_killed_while_they_waited_are_not_noticed(execute_everywhere: Execute) -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=READY) as own:
         toolkit = Toolkit([], sandbox=own)

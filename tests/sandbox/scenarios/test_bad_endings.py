@@ -27,10 +27,7 @@ VALUES: dict[str, tuple[str, str]] = {
     "shared lists": ("x = ['lol']\nfor i in range(30): x = [x, x]\nx", "too large"),
     "20 MB": ("'z' * 20_000_000", "at most 16,777,216"),
     "an evil repr": ("class E:\n    def __repr__(self): raise SystemExit(3)\nE()", "an E cannot cross"),
-    "an evil attribute": (
-        "class E:\n    def __getattribute__(self, name): raise SystemExit(3)\nE()",
-        "cannot cross",
-    ),
+    "an evil attribute": ("class E:\n    def __getattribute__(self, name): raise SystemExit(3)\nE()", "cannot cross"),
     "an evil class": (
         "class E:\n    @property\n    def __class__(self): raise SystemExit(3)\nE()",
         "an E cannot cross",

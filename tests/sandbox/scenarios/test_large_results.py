@@ -26,12 +26,7 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from ez_ptc.sandbox.replies import encode_result
 from ez_ptc.sandbox.worker.values import codec as values
-from tests.sandbox.giving import (
-    TO_GIVE,
-    Spot,
-    from_a_conversation,
-    give,
-)
+from tests.sandbox.giving import TO_GIVE, Spot, from_a_conversation, give
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.sandbox.worker.quoting import (
-    indent_rest,
-    item_text,
-    literal,
-    name_list,
-    name_text,
-    on_one_line,
-    quoted,
-)
+from ez_ptc.sandbox.worker.quoting import indent_rest, item_text, literal, name_list, name_text, on_one_line, quoted
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=200) | st.sampled_from(
     [

@@ -295,10 +295,7 @@ def test_what_contains_itself_is_defined_where_the_reference_resolves() -> None:
 
     parameters = parameters_of(plant)
 
-    assert parameters["properties"]["root"] == {
-        "$ref": "#/$defs/Node",
-        "description": "Parameter root of type Node",
-    }
+    assert parameters["properties"]["root"] == {"$ref": "#/$defs/Node", "description": "Parameter root of type Node"}
     assert validator_for(parameters).is_valid({"root": {"children": [{"children": []}]}, "others": []})
     assert not validator_for(parameters).is_valid({"root": {"children": [{"children": 3}]}, "others": []})
 

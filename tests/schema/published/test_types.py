@@ -110,11 +110,7 @@ ROWS: list[tuple[str, object, Schema]] = [
     ('Mixed types - no type field | {"enum": ["a", 1, true]}', Literal["a", 1, True], {"enum": ["a", 1, True]}),
     ('enum with string values | {"type": "string", "enum": [...]}', Route, {**STRING, "enum": ["air", "sea"]}),
     ('enum with integer values | {"type": "integer", "enum": [...]}', Priority, {**INTEGER, "enum": [1, 2]}),
-    (
-        'Union[X, Y] | {"oneOf": [<schema(X)>, <schema(Y)>]}',
-        OLD.Union[int, str],
-        {"oneOf": [INTEGER, STRING]},
-    ),
+    ('Union[X, Y] | {"oneOf": [<schema(X)>, <schema(Y)>]}', OLD.Union[int, str], {"oneOf": [INTEGER, STRING]}),
     ("or X | Y", int | float, {"oneOf": [INTEGER, NUMBER]}),
     ("Optional[T] (Union[T, None]) - unwrap to just T", OLD.Optional[int], INTEGER),
     ('Any unrecognized type defaults to {"type": "string"}', Unknown, STRING),
@@ -240,11 +236,7 @@ class KeywordStruct(msgspec.Struct, kw_only=True):
     name: str
 
 
-SAME: Schema = {
-    "type": "object",
-    "properties": {"name": STRING, "size": INTEGER},
-    "required": ["name"],
-}
+SAME: Schema = {"type": "object", "properties": {"name": STRING, "size": INTEGER}, "required": ["name"]}
 
 
 @pytest.mark.parametrize(

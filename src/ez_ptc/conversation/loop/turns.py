@@ -213,10 +213,7 @@ def result_messages(calls: Sequence[ToolCall], results: Sequence[ToolResult]) ->
     """Return the results of a turn's calls as messages, in the order of the calls."""
     return tuple(
         ToolResultMessage(
-            call.id,
-            result.output if result.success else result.error,
-            tool_name=call.name,
-            success=result.success,
+            call.id, result.output if result.success else result.error, tool_name=call.name, success=result.success
         )
         for call, result in zip(calls, results, strict=True)
     )

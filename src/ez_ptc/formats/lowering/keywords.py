@@ -3,18 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-__all__ = [
-    "ANNOTATIONS",
-    "BY_TYPE",
-    "KEYWORDS",
-    "LISTED",
-    "NAMED",
-    "SINGLE",
-    "TYPES",
-    "Schema",
-    "json_type",
-    "rebuilt",
-]
+__all__ = ["ANNOTATIONS", "BY_TYPE", "KEYWORDS", "LISTED", "NAMED", "SINGLE", "TYPES", "Schema", "json_type", "rebuilt"]
 
 Schema = dict[str, Any]
 

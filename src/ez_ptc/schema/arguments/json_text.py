@@ -10,15 +10,7 @@ from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.arguments.nesting import is_nested_deeper
 from ez_ptc.schema.safe_repr import safe_repr, safe_repr_with_type
 
-__all__ = [
-    "MAX_CHARACTERS",
-    "MAX_DEPTH",
-    "check_value",
-    "is_too_deep",
-    "parse_arguments",
-    "parse_value",
-    "read_json",
-]
+__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "is_too_deep", "parse_arguments", "parse_value", "read_json"]
 
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100

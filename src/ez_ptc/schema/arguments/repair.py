@@ -20,15 +20,7 @@ _ROUNDS_OF_MANY: Final = 2
 _WORTH_MENDING: Final = 2_000
 # pydantic's error types for text instead of a list or dict.
 _LISTS: Final = frozenset(
-    {
-        "deque_type",
-        "frozen_set_type",
-        "iterable_type",
-        "list_type",
-        "sequence_str",
-        "set_type",
-        "tuple_type",
-    }
+    {"deque_type", "frozen_set_type", "iterable_type", "list_type", "sequence_str", "set_type", "tuple_type"}
 )
 _DICTS: Final = frozenset(
     {
@@ -113,10 +105,7 @@ def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> 
     member = next((item for item in places.at(path).members if item.name == text), None)
     if member is not None:
         return member, f"came as the name {safe_repr(text)} of a member, not as its value"
-    wanted = (
-        *((list,) if kinds & (_LISTS | _EITHER) else ()),
-        *((dict,) if kinds & (_DICTS | _EITHER) else ()),
-    )
+    wanted = (*((list,) if kinds & (_LISTS | _EITHER) else ()), *((dict,) if kinds & (_DICTS | _EITHER) else ()))
     if wanted and text.lstrip()[:1] in ("[", "{") and isinstance(value := parse_value(text), wanted):
         return cast("object", value), "came as JSON text"
     return None

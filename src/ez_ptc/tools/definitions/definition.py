@@ -215,9 +215,7 @@ def _missing_texts(name: str, description: str, function: Callable[..., object],
 
 @logs_refusal
 def define_by_hand(
-    function: Callable[..., object],
-    parameters: Mapping[str, Any] | Sequence[ToolParameter],
-    options: Options,
+    function: Callable[..., object], parameters: Mapping[str, Any] | Sequence[ToolParameter], options: Options
 ) -> Definition:
     """Return the definition of a tool with handwritten parameters: a JSON Schema or a list of `ToolParameter`.
 

@@ -65,8 +65,7 @@ def found_by(library: str, call: str) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("library", "call", "part"),
-    [(library, call, part) for library, calls in PATCHED.items() for call, part in calls],
+    ("library", "call", "part"), [(library, call, part) for library, calls in PATCHED.items() for call, part in calls]
 )
 def test_a_patched_host_is_refused_by_name_and_its_tools_work(library: str, call: str, part: str) -> None:
     called, answered, *refused = found_by(library, call)

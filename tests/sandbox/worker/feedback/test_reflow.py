@@ -7,10 +7,7 @@ import pytest
 from ez_ptc import Toolkit
 
 FOLDED: dict[str, tuple[str, str]] = {
-    "a loop": (
-        "rows = [1, 2]; for row in rows: print(row)",
-        "rows = [1, 2]\nfor row in rows:\n    print(row)",
-    ),
+    "a loop": ("rows = [1, 2]; for row in rows: print(row)", "rows = [1, 2]\nfor row in rows:\n    print(row)"),
     "a condition in a loop": (
         "for n in range(4): if n % 2: print(n)",
         "for n in range(4):\n    if n % 2:\n        print(n)",

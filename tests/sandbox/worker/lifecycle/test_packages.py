@@ -259,10 +259,7 @@ except SandboxError as error:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        (
-            "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
-            "starts threads (",
-        ),
+        ("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()", "starts threads ("),
         ("import os\nkept = [os.dup(0) for _ in range(80)]", "opens too many files"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
         ("import os\nos.abort()", "was killed, or ended at once while it loaded bad"),

@@ -17,14 +17,7 @@ from pydantic import BaseModel, Field, computed_field
 from ez_ptc import Toolkit, ez_tool
 from ez_ptc.formats.content import as_json
 from ez_ptc.sandbox.process.backend import ProcessSandbox
-from tests.sandbox.giving import (
-    TO_GIVE,
-    Colour,
-    Point,
-    Spot,
-    Tea,
-    give,
-)
+from tests.sandbox.giving import TO_GIVE, Colour, Point, Spot, Tea, give
 
 
 @dataclasses.dataclass

@@ -228,8 +228,7 @@ send(items=[range(2), deque([P(1, [P(2, 3)])]), "x"], point=P(range(1), 2))
     result = Toolkit([tool], sandbox=sandbox).execute(program)
     assert result.success, result.error
     assert alike(
-        result.return_value,
-        {"items": [[0, 1], [{"x": 1, "y": [{"x": 2, "y": 3}]}], "x"], "point": {"x": [0], "y": 2}},
+        result.return_value, {"items": [[0, 1], [{"x": 1, "y": [{"x": 2, "y": 3}]}], "x"], "point": {"x": [0], "y": 2}}
     )
 
 

@@ -34,10 +34,7 @@ _FUNCTIONS = {
     "socket": ("AF_UNIX", "SOCK_SEQPACKET", "CMSG_LEN", "MSG_CMSG_CLOEXEC"),
 }
 _MODULES = {"os": os, "select": select, "signal": signal, "socket": socket}
-_PATCHERS = {
-    "gevent": ("gevent.monkey", "is_module_patched"),
-    "eventlet": ("eventlet.patcher", "is_monkey_patched"),
-}
+_PATCHERS = {"gevent": ("gevent.monkey", "is_module_patched"), "eventlet": ("eventlet.patcher", "is_monkey_patched")}
 _UNPATCHED = ("_thread", "threading", "thread", "queue", "socket", "select", "subprocess")
 
 

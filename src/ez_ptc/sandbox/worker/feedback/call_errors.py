@@ -18,16 +18,7 @@ if TYPE_CHECKING:
     from .inference import Scope
     from .signatures import Parameter, Shape, Shapes, Type
 
-__all__ = [
-    "Fix",
-    "Mistake",
-    "apply_fixes",
-    "call_mistakes",
-    "fix",
-    "likely_name",
-    "sources",
-    "which_names",
-]
+__all__ = ["Fix", "Mistake", "apply_fixes", "call_mistakes", "fix", "likely_name", "sources", "which_names"]
 
 _NUMBERS = frozenset({"int", "float"})
 _MAX_CHOICES = 10

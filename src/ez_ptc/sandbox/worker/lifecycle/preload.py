@@ -173,14 +173,7 @@ class _MachineCode:
 
 _EVERYBODYS = {"", "/", "/usr", "/usr/local"}
 _PLACE_NAMES = ("origin", "cached", "path", "filename")
-_SYS_PLACES = (
-    "prefix",
-    "exec_prefix",
-    "base_prefix",
-    "base_exec_prefix",
-    "executable",
-    "_base_executable",
-)
+_SYS_PLACES = ("prefix", "exec_prefix", "base_prefix", "base_exec_prefix", "executable", "_base_executable")
 
 
 def forget_places(folder: str, packages: Sequence[str], package_places: Sequence[str]) -> None:

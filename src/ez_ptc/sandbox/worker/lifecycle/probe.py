@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["file_layer_holds", "pidfds_work", "probe_worker"]
 
-_PLACES = (
-    "/etc/passwd",
-    "/proc/self/environ",
-    "/proc/self/status",
-    "/dev/zero",
-    "/usr/bin/env",
-    "/bin/sh",
-    "/",
-)
+_PLACES = ("/etc/passwd", "/proc/self/environ", "/proc/self/status", "/dev/zero", "/usr/bin/env", "/bin/sh", "/")
 _PTRACE_ATTACH = 16
 _MMAP = {"x86_64": 9, "aarch64": 222}
 
