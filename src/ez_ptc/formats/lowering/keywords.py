@@ -1,97 +1,88 @@
 """JSON Schema's keywords, grouped by their inner schemas and by their subjects."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
-__all__ = ["ANNOTATIONS", "BY_TYPE", "KEYWORDS", "LISTED", "NAMED", "SINGLE", "TYPES", "Schema", "json_type", "rebuilt"]
+__all__ = [
+    "ANNOTATIONS",
+    "BY_TYPE",
+    "KEYWORDS",
+    "LISTED",
+    "NAMED",
+    "NUMBERS",
+    "SINGLE",
+    "TYPES",
+    "Schema",
+    "any_of",
+    "join_path",
+    "json_type",
+    "rebuilt",
+]
 
 Schema = dict[str, Any]
 
 NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 SINGLE: Final = frozenset(
-    {
-        "additionalProperties",
-        "contains",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
+    {"contains", "items", "unevaluatedItems"}
+    | {"additionalProperties", "propertyNames", "unevaluatedProperties"}
+    | {"else", "if", "not", "then"}
 )
 ANNOTATIONS: Final = frozenset({"default", "deprecated", "description", "examples", "readOnly", "writeOnly"})
-_NUMBERS: Final = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
+NUMBERS: Final = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
 _STRINGS: Final = frozenset({"contentEncoding", "contentMediaType", "format", "maxLength", "minLength", "pattern"})
 _ARRAYS: Final = frozenset(
-    {
-        "contains",
-        "items",
-        "maxContains",
-        "maxItems",
-        "minContains",
-        "minItems",
-        "prefixItems",
-        "unevaluatedItems",
-        "uniqueItems",
-    }
+    {"contains", "items", "prefixItems", "unevaluatedItems"}
+    | {"maxContains", "maxItems", "minContains", "minItems", "uniqueItems"}
 )
 _OBJECTS: Final = frozenset(
-    {
-        "additionalProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "maxProperties",
-        "minProperties",
-        "patternProperties",
-        "properties",
-        "propertyNames",
-        "required",
-        "unevaluatedProperties",
-    }
+    {"additionalProperties", "patternProperties", "properties", "propertyNames", "unevaluatedProperties"}
+    | {"dependentRequired", "dependentSchemas", "maxProperties", "minProperties", "required"}
 )
 BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "object": _OBJECTS,
     "array": _ARRAYS,
     "string": _STRINGS,
-    "integer": _NUMBERS | {"format"},
-    "number": _NUMBERS | {"format"},
+    "integer": NUMBERS | {"format"},
+    "number": NUMBERS | {"format"},
     "boolean": frozenset(),
     "null": frozenset(),
 }
 TYPES: Final = frozenset(BY_TYPE)
-KEYWORDS: Final[frozenset[str]] = (
-    NAMED
-    | LISTED
-    | SINGLE
-    | ANNOTATIONS
-    | frozenset[str]().union(*BY_TYPE.values())
-    | {"$ref", "const", "enum", "type"}
+KEYWORDS: Final[frozenset[str]] = NAMED.union(
+    LISTED, SINGLE, ANNOTATIONS, *BY_TYPE.values(), {"$ref", "const", "enum", "type"}
 )
 
 
 def rebuilt(schema: Mapping[str, Any], change: Callable[[Schema], Schema]) -> Schema:
     """Return a schema with `change` applied to every schema in it, innermost first, itself last."""
-    return change({key: _inner(key, value, change) for key, value in schema.items()})
+    copy: Schema = {}
+    for key, value in schema.items():
+        if key in NAMED and isinstance(value, dict):
+            copy[key] = {name: _inner(item, change) for name, item in cast("dict[str, object]", value).items()}
+        elif key in LISTED and isinstance(value, list):
+            copy[key] = [_inner(item, change) for item in cast("list[object]", value)]
+        elif key in SINGLE:
+            copy[key] = _inner(value, change)
+        else:
+            copy[key] = value
+    return change(copy)
 
 
-def _inner(key: str, value: object, change: Callable[[Schema], Schema]) -> object:
-    if key in NAMED and isinstance(value, dict):
-        return {name: _one(item, change) for name, item in cast("dict[str, object]", value).items()}
-    if key in LISTED and isinstance(value, list):
-        return [_one(item, change) for item in cast("list[object]", value)]
-    if key in SINGLE:
-        return _one(value, change)
-    return value
-
-
-def _one(schema: object, change: Callable[[Schema], Schema]) -> object:
+def _inner(schema: object, change: Callable[[Schema], Schema]) -> object:
     if isinstance(schema, dict):
         return rebuilt(cast("Schema", schema), change)
     return schema
+
+
+def any_of(schemas: Sequence[Schema]) -> Schema:
+    """Return the union of schemas, the schema itself if there is only one."""
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def join_path(path: str, name: str) -> str:
+    """Return the path of a property, for an error message."""
+    return f"{path}.{name}" if path else name
 
 
 def json_type(value: object) -> str | None:
@@ -100,5 +91,6 @@ def json_type(value: object) -> str | None:
         return "boolean"
     if value is None:
         return "null"
-    kinds: Mapping[type, str] = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return next((name for cls, name in kinds.items() if isinstance(value, cls)), None)
+    # By instance, as subclasses such as an IntEnum are encoded like their base.
+    names: Mapping[type, str] = {int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return next((name for cls, name in names.items() if isinstance(value, cls)), None)

@@ -32,7 +32,25 @@ def check_limits(tool: str, schema: Mapping[str, Any], *, recursive: bool) -> No
     for enum in enums:
         if len(enum) > _LONG_ENUM:
             _at_most(tool, sum(len(str(value)) for value in enum), _ENUM_CHARACTERS, "characters in one enum")
-    _Levels(tool, schema.get("$defs", {}), recursive=recursive).of(cast("Schema", schema), (), 0)
+
+    # Levels of objects are counted depth first, following each $ref.
+    definitions: dict[str, Schema] = schema.get("$defs", {})
+    deepest: dict[str, int] = {}
+    waiting: list[tuple[Mapping[str, Any], tuple[str, ...], int]] = [(schema, (), 0)]
+    while waiting:
+        subschema, inside, level = waiting.pop()
+        level += subschema.get("type") == "object"
+        _at_most(tool, level, _LEVELS, "levels of objects in each other")
+        waiting += [(item, inside, level) for item in reversed([*_inner(subschema)])]
+        name = subschema.get("$ref", "").removeprefix(PREFIX)
+        if name in inside and not recursive:
+            _refuse(
+                tool, f"its schema contains itself ($ref to {safe_repr(name)}), and strict mode takes none that does"
+            )
+        # A definition is visited again only at a new depth, else the time could grow exponentially.
+        if name and name not in inside and deepest.get(name, -1) < level:
+            deepest[name] = level
+            waiting.append((definitions[name], (*inside, name), level))
 
 
 def check_unions(tool: str, schema: Mapping[str, Any], *, unions: int, optional: int) -> None:
@@ -71,32 +89,3 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Schema]:
         subschema = waiting.pop()
         yield subschema
         waiting.extend(_inner(subschema))
-
-
-class _Levels:
-    """Counts the levels of objects, each definition once for each new depth."""
-
-    def __init__(self, tool: str, definitions: Mapping[str, Schema], *, recursive: bool) -> None:
-        self._tool = tool
-        self._definitions = definitions
-        self._recursive = recursive
-        self._deepest: dict[str, int] = {}
-
-    def of(self, schema: Schema, inside: tuple[str, ...], level: int) -> None:
-        if "$ref" in schema:
-            self._definition(schema["$ref"].removeprefix(PREFIX), inside, level)
-        level += schema.get("type") == "object"
-        _at_most(self._tool, level, _LEVELS, "levels of objects in each other")
-        for item in _inner(schema):
-            self.of(item, inside, level)
-
-    def _definition(self, name: str, inside: tuple[str, ...], level: int) -> None:
-        if name in inside:
-            if not self._recursive:
-                _refuse(
-                    self._tool,
-                    f"its schema contains itself ($ref to {safe_repr(name)}), and strict mode takes none that does",
-                )
-        elif self._deepest.get(name, -1) < level:
-            self._deepest[name] = level
-            self.of(self._definitions[name], (*inside, name), level)

@@ -1,6 +1,6 @@
 """Merging schemas that hold at once: those of an `allOf`, and a `$ref` with its sibling keywords."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from ez_ptc.formats.lowering.keywords import Schema
@@ -9,10 +9,12 @@ from ez_ptc.formats.lowering.sentences import sentences, with_sentences
 
 __all__ = ["flatten", "merge", "types_of"]
 
+# The larger of two values is the stricter one.
 _LARGER: Final = frozenset(
     {"exclusiveMinimum", "minContains", "minItems", "minLength", "minProperties", "minimum", "uniqueItems"}
 )
 _SMALLER: Final = frozenset({"exclusiveMaximum", "maxItems", "maxLength", "maxProperties", "maximum"})
+# These constrain nothing, so that one value is enough.
 _FIRST: Final = frozenset({"default", "deprecated", "examples", "readOnly", "writeOnly"})
 
 
@@ -21,13 +23,11 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
 
     Constraints that cannot be merged move into the description: the result may allow more than the schema, never less.
     """
-    seen = set() if seen is None else seen
+    if seen is None:
+        seen = set()
     flat = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
     schemas: list[Schema] = [*schema.get("allOf", ())]
-    name = None
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix(PREFIX)
-    if name is not None and name not in seen:
+    if "$ref" in schema and (name := schema["$ref"].removeprefix(PREFIX)) not in seen:
         seen.add(name)
         schemas.insert(0, definitions[name])
     for subschema in schemas:
@@ -37,19 +37,26 @@ def flatten(schema: Mapping[str, Any], definitions: Mapping[str, Schema], seen: 
 
 def merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
     """Return the conjunction of two schemas, as far as one schema can express it; `one` wins otherwise."""
-    one, other = _with_enum(one, other)
+    one, other = _without_const(one), _without_const(other)
     both = dict(one)
     lost: Schema = {}
     for key, value in other.items():
         if key not in both:
             both[key] = value
+        elif key == "description":
+            if value not in both[key]:
+                both[key] += f" {value}"
+        elif key == "enum":
+            # By type as well, since True and 1 are equal in Python.
+            shared = [item for item in both[key] if any(item == same and type(item) is type(same) for same in value)]
+            both[key] = shared or both[key]
+        elif key == "required":
+            both[key] = list(dict.fromkeys([*both[key], *value]))
         elif key in _COMBINED:
             both[key] = _COMBINED[key](both[key], value)
         elif both[key] != value and key not in _FIRST:
             lost[key] = value
-    if lost:
-        return with_sentences(both, sentences(lost))
-    return both
+    return with_sentences(both, sentences(lost))
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str]:
@@ -60,67 +67,45 @@ def types_of(schema: Mapping[str, Any]) -> list[str]:
     return declared
 
 
-def _with_enum(*schemas: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if all("const" not in schema for schema in schemas):
-        return schemas[0], schemas[1]
-    one, other = (
-        {**_without_const(schema), "enum": [schema["const"]]} if "const" in schema else schema for schema in schemas
-    )
-    return one, other
-
-
-def _without_const(schema: Mapping[str, Any]) -> Schema:
-    return {key: value for key, value in schema.items() if key != "const"}
+def _without_const(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema with an `enum` of one value instead of a `const`."""
+    if "const" not in schema:
+        return schema
+    return {**{key: value for key, value in schema.items() if key != "const"}, "enum": [schema["const"]]}
 
 
 def _both_types(one: str | list[str], other: str | list[str]) -> str | list[str]:
     first, second = types_of({"type": one}), types_of({"type": other})
     shared = [item for item in first if item in second or (item == "integer" and "number" in second)]
+    # An integer is a number, whichever of the two schemas says so.
     if "number" in first and "integer" in second and "integer" not in shared:
         shared.append("integer")
-    return one if not shared else shared[0] if len(shared) == 1 else shared
+    if len(shared) == 1:
+        return shared[0]
+    return shared or one
 
 
-def _both_enums(one: list[object], other: list[object]) -> list[object]:
-    return [item for item in one if any(item == value and type(item) is type(value) for value in other)] or one
-
-
-def _both_properties(one: Mapping[str, Schema], other: Mapping[str, Schema]) -> dict[str, Schema]:
+def _both_properties(one: Mapping[str, Schema], other: Mapping[str, Schema]) -> dict[str, bool | Schema]:
     shared = {name: _both(one[name], item) for name, item in other.items() if name in one}
     return {**one, **other, **shared}
 
 
-def _both(one: Schema, other: Schema) -> Schema:
-    if one == other:
+def _both(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: FBT001 - a keyword's value may be a flag
+    if one is False or other is False:
+        return False
+    if one is True or one == other:
+        return other
+    if other is True:
         return one
     return {"allOf": [one, other]}
-
-
-def _both_additional(one: bool | Schema, other: bool | Schema) -> bool | Schema:  # noqa: FBT001 - a keyword's value may be a flag
-    if isinstance(one, bool) or isinstance(other, bool):
-        return False if one is False or other is False else other if one is True else one
-    return _both(one, other)
-
-
-def _both_texts(one: str, other: str) -> str:
-    if other in one:
-        return one
-    return f"{one} {other}"
-
-
-def _union(one: Iterable[str], other: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
 
 
 _COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     **dict.fromkeys(_LARGER, cast("Callable[[Any, Any], Any]", max)),
     **dict.fromkeys(_SMALLER, cast("Callable[[Any, Any], Any]", min)),
-    "additionalProperties": _both_additional,
-    "description": _both_texts,
-    "enum": _both_enums,
+    "additionalProperties": _both,
     "items": _both,
     "patternProperties": _both_properties,
     "properties": _both_properties,
-    "required": _union,
     "type": _both_types,
 }

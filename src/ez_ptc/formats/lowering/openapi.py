@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import Schema
+from ez_ptc.formats.lowering.keywords import Schema, any_of
 from ez_ptc.formats.lowering.plain import Plain
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import sentences, with_sentences
@@ -16,20 +16,12 @@ _STRUCTURE: Final = frozenset(
     {"additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "type"}
 )
 _KEYWORDS: Final = frozenset(
-    {
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "pattern",
-    }
+    {"maximum", "minimum", "pattern"}
+    | {"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"}
 )
 _FORMATS: Final = frozenset({"date-time", "double", "float", "int32", "int64"})
-_LARGEST: Final = 2_000
+# Inlined definitions can multiply.
+_MAX_SCHEMAS: Final = 2_000
 
 
 class _CannotSayError(Exception):
@@ -44,84 +36,62 @@ def as_openapi(tool: str, schema: Mapping[str, Any]) -> Schema | None:
     type.
     """
     body = {key: value for key, value in schema.items() if key != "$defs"}
-    definitions: dict[str, Schema] = schema.get("$defs", {})
-    writer = _Writer(Plain(tool, definitions), definitions)
+    if not body["properties"] and body.get("additionalProperties", False) is False:
+        return {"type": "object"}
+    plain = Plain(tool, schema.get("$defs", {}))
     try:
-        return writer.root(body)
+        return _Writer(plain).convert(plain.of(body, ""), ())
     except (_CannotSayError, SchemaError, RecursionError):
         return None
 
 
 class _Writer:
-    def __init__(self, plain: Plain, definitions: Mapping[str, Schema]) -> None:
+    def __init__(self, plain: Plain) -> None:
         self._plain = plain
-        self._definitions = definitions
-        self._made = 0
+        self._count = 0
 
-    def root(self, schema: Schema) -> Schema:
-        if not schema["properties"] and schema.get("additionalProperties", False) is False:
-            return {"type": "object"}
-        return self._convert(self._plain.of(schema, ""), ())
-
-    def _convert(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        self._made += 1
-        if self._made > _LARGEST:
+    def convert(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        self._count += 1
+        # Neither a value of any type can be expressed, nor an object without named keys.
+        is_open = plain.keys().isdisjoint(("$ref", "anyOf", "type")) or plain.get("properties") == {}
+        if is_open or self._count > _MAX_SCHEMAS:
             raise _CannotSayError
         if "$ref" in plain:
-            return self._inline_reference(plain, inside)
+            name = plain["$ref"].removeprefix(PREFIX)
+            if name in inside:
+                raise _CannotSayError
+            target = self._plain.definition(name)
+            inlined = {**target, **{key: value for key, value in plain.items() if key != "$ref"}}
+            return self.convert(with_sentences(inlined, target.get("description", "")), (*inside, name))
         if "anyOf" in plain:
             return self._union(plain, inside)
-        if "type" not in plain:
-            raise _CannotSayError
-        return self._convert_typed(plain, inside)
-
-    def _inline_reference(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        name = plain["$ref"].removeprefix(PREFIX)
-        if name in inside:
-            raise _CannotSayError
-        target = self._plain.of(self._definitions[name], name)
-        notes = {key: value for key, value in plain.items() if key != "$ref"}
-        inlined = with_sentences({**target, **notes}, target.get("description", ""))
-        return self._convert(inlined, (*inside, name))
-
-    def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        members = [self._convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
-        nullable = len(members) < len(plain["anyOf"])
-        flat: list[Schema] = []
-        for item in members:
-            flat += [alternative for alternative in item.get("anyOf", [item]) if alternative not in flat]
-        if not flat:
+        if plain["type"] == "null":
             return _null(plain)
-        first = _describe({**flat[0]}, plain, flat[0].get("description", ""))
-        branches = [first, *flat[1:]]
-        if nullable:
-            branches = [{**branch, "nullable": True} for branch in branches]
-        # Siblings of anyOf are not allowed, so the union's description moves to its first member.
-        if len(branches) == 1:
-            return branches[0]
-        return {"anyOf": branches}
-
-    def _convert_typed(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        type_ = plain["type"]
-        if type_ == "null":
-            return _null(plain)
-        converted = _describe(
-            {"type": type_, **{key: plain[key] for key in plain if _takes(key, plain[key])}}, plain, ""
-        )
+        kept = {key: value for key, value in plain.items() if _takes(key, value)}
+        converted = _describe({"type": plain["type"], **kept}, plain)
         if texts := _texts(plain):
             converted["enum"] = texts
-        if type_ == "array":
-            converted["items"] = self._convert(plain["items"], inside)
-        if type_ == "object":
-            return {**converted, **self._object(plain, inside)}
+        if plain["type"] == "array":
+            converted["items"] = self.convert(plain["items"], inside)
+        if plain["type"] == "object":
+            properties: dict[str, Schema] = plain["properties"]
+            converted["properties"] = {name: self.convert(item, inside) for name, item in properties.items()}
+            if plain["required"]:
+                converted["required"] = plain["required"]
         return converted
 
-    def _object(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
-        properties: dict[str, Schema] = plain["properties"]
-        if not properties:
-            raise _CannotSayError
-        converted = {name: self._convert(property_, inside) for name, property_ in properties.items()}
-        return {"properties": converted, **({"required": plain["required"]} if plain["required"] else {})}
+    def _union(self, plain: Schema, inside: tuple[str, ...]) -> Schema:
+        members = [self.convert(item, inside) for item in plain["anyOf"] if item.get("type") != "null"]
+        branches: list[Schema] = []
+        for item in members:
+            branches += [branch for branch in item.get("anyOf", [item]) if branch not in branches]
+        if not branches:
+            return _null(plain)
+        # Siblings of anyOf are not allowed, so the union's description moves to its first member.
+        branches[0] = _describe(branches[0], plain, branches[0].get("description", ""))
+        if len(members) < len(plain["anyOf"]):
+            branches = [{**branch, "nullable": True} for branch in branches]
+        return any_of(branches)
 
 
 def _takes(key: str, value: Any) -> bool:  # noqa: ANN401 - a keyword's value is any JSON
@@ -142,10 +112,10 @@ def _texts(plain: Schema) -> list[object]:
     return []
 
 
-def _describe(made: Schema, plain: Schema, own: str) -> Schema:
+def _describe(typed: Schema, plain: Schema, *texts: str) -> Schema:
     """Return a schema with the description of `plain`, and a sentence for each unsupported keyword."""
-    untold = {key: value for key, value in plain.items() if key not in _STRUCTURE and not _takes(key, value)}
-    if "enum" in plain and len(_texts(plain)) < len(plain["enum"]):
-        untold["enum"] = plain["enum"]
-    bare = {key: value for key, value in made.items() if key != "description"}
-    return with_sentences(bare, plain.get("description", ""), sentences(untold) if untold else "", own)
+    lost = {key: value for key, value in plain.items() if key not in _STRUCTURE and not _takes(key, value)}
+    if "enum" in plain and not _texts(plain):
+        lost["enum"] = plain["enum"]
+    bare = {key: value for key, value in typed.items() if key != "description"}
+    return with_sentences(bare, plain.get("description", ""), sentences(lost), *texts)

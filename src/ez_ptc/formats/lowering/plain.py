@@ -1,10 +1,10 @@
 """JSON Schema as a tree of plain schemas: each is a type, a union, a reference, or anything."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, json_type
+from ez_ptc.formats.lowering.keywords import ANNOTATIONS, BY_TYPE, TYPES, Schema, join_path, json_type
 from ez_ptc.formats.lowering.merging import flatten, types_of
 from ez_ptc.formats.lowering.references import PREFIX
 from ez_ptc.formats.lowering.sentences import sentences, with_sentences
@@ -12,20 +12,14 @@ from ez_ptc.schema.safe_repr import safe_names, safe_repr
 
 __all__ = ["Plain"]
 
-_LARGEST: Final = 20_000
-_DEEPEST: Final = 40
+# Schemas merged from $ref and allOf can multiply, and nest without end.
+_MAX_SCHEMAS: Final = 20_000
+_MAX_DEPTH: Final = 40
 _UNSAID: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "additionalItems"})
 _STRUCTURE: Final = frozenset({"items", "prefixItems", "properties", "required", "additionalProperties"})
 _FURTHER: Final = frozenset(
-    {
-        "contains",
-        "dependentRequired",
-        "dependentSchemas",
-        "maxContains",
-        "minContains",
-        "patternProperties",
-        "propertyNames",
-    }
+    {"contains", "maxContains", "minContains"}
+    | {"dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"}
 )
 _ANY_TYPE: Final = frozenset({"else", "if", "not", "then"})
 
@@ -41,147 +35,133 @@ class Plain:
     def __init__(self, tool: str, definitions: Mapping[str, Schema]) -> None:
         self._tool = tool
         self._definitions = definitions
-        self._made = 0
+        self._count = 0
+
+    def definition(self, name: str) -> Schema:
+        """Return a definition as a plain schema. Raises as `of` does."""
+        return self.of(self._definitions[name], name)
 
     def of(self, schema: Mapping[str, Any], path: str, inside: frozenset[str] = frozenset()) -> Schema:
         """Return a plain schema; `inside` names the definitions it was inlined from.
 
         Raises `SchemaError` if it grows excessively.
         """
-        self._made += 1
-        if self._made > _LARGEST:
-            self._refuse(path)
-        alone = _reference(schema)
-        if alone is not None:
-            return alone
+        self._count += 1
+        if self._count > _MAX_SCHEMAS:
+            message = (
+                f"{self._tool}: parameter {safe_repr(path)}: written out without $ref and allOf its schema has more "
+                f"than {_MAX_SCHEMAS} parts: describe the tool with a smaller schema, or use strict=False"
+            )
+            raise SchemaError(message)
+        notes, bare = _split_notes(schema)
+        alone = bare["allOf"][0] if bare.keys() == {"allOf"} and len(bare["allOf"]) == 1 else bare
+        if alone.keys() == {"$ref"}:
+            return {**alone, **notes}
         written_out: set[str] = set()
         flat = flatten(schema, self._definitions, written_out)
-        if (again := self._again(written_out, inside)) is not None:
-            return _only_reference(again, schema)
+        # A definition that would be inlined within itself, or too deeply, stays a reference.
+        kept = written_out if len(inside) >= _MAX_DEPTH else written_out & inside
+        if kept:
+            rest = {key: value for key, value in bare.items() if key != "$ref"}
+            return {"$ref": PREFIX + min(kept), **with_sentences(notes, sentences(rest))}
         inside |= written_out
         if "anyOf" in flat or "oneOf" in flat:
             return self._union(flat, path, inside)
-        kinds = _types(flat)
-        if len(kinds) == 1:
-            return self._convert_typed(flat, kinds[0], path, inside)
-        notes = {key: flat[key] for key in ANNOTATIONS if key in flat}
-        if not kinds:
-            return with_sentences(notes, *_leftover(flat, _ANY_TYPE))
-        without = {key: value for key, value in flat.items() if key not in ANNOTATIONS}
-        return _one_of_many([self._convert_typed(without, kind, path, inside) for kind in kinds], notes)
-
-    def _again(self, written_out: set[str], inside: frozenset[str]) -> str | None:
-        """Return the name of a definition that would be inlined within itself, or too deeply, or None."""
-        repeated = written_out
-        if len(inside) < _DEEPEST:
-            repeated = written_out & inside
-        if repeated:
-            return min(repeated)
-        return None
+        types = _types(flat)
+        if len(types) == 1:
+            return self._convert_typed(flat, types[0], path, inside)
+        notes, bare = _split_notes(flat)
+        if not types:
+            return with_sentences(notes, _leftover(flat, _ANY_TYPE))
+        return _one_of_many([self._convert_typed(bare, type_, path, inside) for type_ in types], notes)
 
     def _union(self, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         keyword = "anyOf" if "anyOf" in schema else "oneOf"
-        base = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key not in (keyword, "oneOf")}
-        notes = {key: schema[key] for key in ANNOTATIONS if key in schema}
+        notes, bare = _split_notes(schema)
+        base = {key: value for key, value in bare.items() if key not in (keyword, "oneOf")}
         if keyword == "anyOf" and "oneOf" in schema:
             notes = with_sentences(notes, sentences({"oneOf": schema["oneOf"]}))
         branches: list[Schema] = schema[keyword]
-        if base and all(item.keys() <= {"description", "required"} for item in branches):
-            wanted = "; or ".join(", ".join(item.get("required", ())) for item in branches)
+        # Branches that only require keys become a sentence instead of copies of the whole object.
+        if base and all(branch.keys() <= {"description", "required"} for branch in branches):
+            wanted = "; or ".join(", ".join(branch.get("required", ())) for branch in branches)
             return self.of({**base, **with_sentences(notes, f"At least one of: {wanted}.")}, path, inside)
-        if not base:
-            return _one_of_many([self.of(item, path, inside) for item in branches], notes)
-        whole = [flatten(item, self._definitions) for item in branches]
-        agreeing = [
-            {"allOf": [base, branch]} for branch, flat in zip(branches, whole, strict=True) if _agree(base, flat)
-        ]
-        return _one_of_many([self.of(item, path, inside) for item in agreeing or [base]], notes)
+        if base:
+            base_types = {*types_of(base)}
+            # A branch whose types contradict those beside the union can never match.
+            agreeing: list[Schema] = []
+            for branch in branches:
+                types = {*types_of(flatten(branch, self._definitions))}
+                can_agree = not base_types or not types or base_types & types
+                if can_agree or {"integer", "number"} <= base_types | types:
+                    agreeing.append({"allOf": [base, branch]})
+            branches = agreeing or [base]
+        return _one_of_many([self.of(branch, path, inside) for branch in branches], notes)
 
-    def _convert_typed(self, schema: Schema, kind: str, path: str, inside: frozenset[str]) -> Schema:
-        kept = (BY_TYPE[kind] - _FURTHER - _STRUCTURE - _UNSAID) | ANNOTATIONS
-        typed: Schema = {"type": kind, **{key: value for key, value in schema.items() if key in kept}}
+    def _convert_typed(self, schema: Schema, type_: str, path: str, inside: frozenset[str]) -> Schema:
+        kept = (BY_TYPE[type_] - _FURTHER - _STRUCTURE - _UNSAID) | ANNOTATIONS
+        typed: Schema = {"type": type_, **{key: value for key, value in schema.items() if key in kept}}
         values = _values(schema)
         if values is not None:
-            of_kind = [item for item in values if _is_of(kind, item)]
-            if kind in ("object", "array"):
-                typed = with_sentences(typed, sentences({"enum": of_kind}))
-            elif of_kind and kind != "null":
-                typed["enum"] = of_kind
-        typed = with_sentences(typed, *_leftover(schema, (_FURTHER & BY_TYPE[kind]) | _ANY_TYPE))
-        if kind == "array":
-            return self._array(typed, schema, path, inside)
-        if kind == "object":
+            of_type = [value for value in values if _is_of(type_, value)]
+            if type_ in ("object", "array"):
+                typed = with_sentences(typed, sentences({"enum": of_type}))
+            elif of_type and type_ != "null":
+                typed["enum"] = of_type
+        typed = with_sentences(typed, _leftover(schema, (_FURTHER & BY_TYPE[type_]) | _ANY_TYPE))
+        if type_ == "object":
             return self._object(typed, schema, path, inside)
+        if type_ == "array":
+            prefix: list[Schema] = schema.get("prefixItems", [])
+            # Only one schema can be given for all items, so the order becomes a sentence.
+            items = [self.of(item, f"{path}[{at}]", inside) for at, item in enumerate(prefix)]
+            order = ", ".join(map(_brief, items))
+            if not prefix or "maxItems" not in schema or schema["maxItems"] > len(prefix):
+                items.append(self.of(schema.get("items", {}), f"{path}[]", inside))
+            if not prefix:
+                return {**typed, "items": items[0]}
+            return with_sentences({**typed, "items": _one_of_many(items, {})}, f"The items in order: {order}.")
         return typed
-
-    def _array(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
-        prefix: list[Schema] = schema.get("prefixItems", [])
-        if not prefix:
-            return {**typed, "items": self.of(schema.get("items", {}), f"{path}[]", inside)}
-        item_schemas = [self.of(part, f"{path}[{at}]", inside) for at, part in enumerate(prefix)]
-        closed = "maxItems" in schema and schema["maxItems"] <= len(prefix)
-        if closed:
-            rest = []
-        else:
-            rest = [self.of(schema.get("items", {}), f"{path}[]", inside)]
-        order = ", ".join(_brief(part) for part in item_schemas)
-        return with_sentences(
-            {**typed, "items": _one_of_many([*item_schemas, *rest], {})}, f"The items in order: {order}."
-        )
 
     def _object(self, typed: Schema, schema: Schema, path: str, inside: frozenset[str]) -> Schema:
         properties: dict[str, Schema] = schema.get("properties", {})
         required: Sequence[str] = schema.get("required", ())
+        patterns: dict[str, Schema] = schema.get("patternProperties", {})
         typed["properties"] = {
-            name: self.of(property_, f"{path}.{name}" if path else name, inside)
-            for name, property_ in properties.items()
+            name: self.of(property_, join_path(path, name), inside) for name, property_ in properties.items()
         }
         typed["required"] = [name for name in required if name in properties]
-        typed["additionalProperties"] = _additional(schema)
+        typed["additionalProperties"] = schema.get("additionalProperties", True)
+        if len(patterns) == 1:
+            [typed["additionalProperties"]] = patterns.values()
+        elif patterns:
+            typed["additionalProperties"] = True
         if missing := [name for name in required if name not in properties]:
             return with_sentences(typed, f"These keys are required too: {safe_names(missing)}.")
         return typed
 
-    def _refuse(self, path: str) -> NoReturn:
-        message = (
-            f"{self._tool}: parameter {safe_repr(path)}: written out without $ref and allOf its schema has more than "
-            f"{_LARGEST} parts: describe the tool with a smaller schema, or use strict=False"
-        )
-        raise SchemaError(message)
 
-
-def _reference(schema: Mapping[str, Any]) -> Schema | None:
-    beside = schema.keys() - ANNOTATIONS
+def _split_notes(schema: Mapping[str, Any]) -> tuple[Schema, Schema]:
+    """Return a schema's annotations, and its other keywords."""
     notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
-    if beside == {"allOf"} and len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"}:
-        return {**schema["allOf"][0], **notes}
-    if beside == {"$ref"}:
-        return {"$ref": schema["$ref"], **notes}
-    return None
-
-
-def _only_reference(name: str, schema: Mapping[str, Any]) -> Schema:
-    notes = {key: value for key, value in schema.items() if key in ANNOTATIONS}
-    rest = {key: value for key, value in schema.items() if key not in ANNOTATIONS and key != "$ref"}
-    return {"$ref": PREFIX + name, **with_sentences(notes, sentences(rest) if rest else "")}
+    return notes, {key: value for key, value in schema.items() if key not in ANNOTATIONS}
 
 
 def _types(schema: Schema) -> list[str]:
     values = _values(schema)
     listed = types_of(schema)
+    if values is not None and listed:
+        return [type_ for type_ in listed if any(_is_of(type_, value) for value in values)] or listed
     if values is not None:
-        types = list(dict.fromkeys(kind for value in values if (kind := json_type(value))))
-        if not listed:
-            return _without_integer(types)
-        return [kind for kind in listed if any(_is_of(kind, value) for value in values)] or listed
-    if listed:
-        return _without_integer(listed)
-    implied = [kind for kind in TYPES if kind != "integer" and schema.keys() & (BY_TYPE[kind] - {"format"})]
-    return implied if len(implied) == 1 else ["string"] if "format" in schema and not implied else []
-
-
-def _without_integer(kinds: list[str]) -> list[str]:
-    return [kind for kind in kinds if kind != "integer" or "number" not in kinds]
+        listed = list(dict.fromkeys(type_ for value in values if (type_ := json_type(value))))
+    if values is not None or listed:
+        return [type_ for type_ in listed if type_ != "integer" or "number" not in listed]
+    implied = [type_ for type_ in TYPES if type_ != "integer" and schema.keys() & (BY_TYPE[type_] - {"format"})]
+    if not implied and "format" in schema:
+        return ["string"]
+    if len(implied) > 1:
+        return []
+    return implied
 
 
 def _values(schema: Mapping[str, Any]) -> list[object] | None:
@@ -190,32 +170,14 @@ def _values(schema: Mapping[str, Any]) -> list[object] | None:
     return schema.get("enum")
 
 
-def _is_of(kind: str, value: object) -> bool:
-    type_ = json_type(value)
-    return type_ == kind or (kind == "number" and type_ == "integer")
+def _is_of(type_: str, value: object) -> bool:
+    value_type = json_type(value)
+    return value_type == type_ or (type_ == "number" and value_type == "integer")
 
 
-def _agree(base: Schema, branch: Schema) -> bool:
-    first, second = types_of(base), types_of(branch)
-    return (
-        not first or not second or any(item in second for item in first) or {"integer", "number"} <= {*first, *second}
-    )
-
-
-def _additional(schema: Schema) -> object:
-    patterns: dict[str, Schema] = schema.get("patternProperties", {})
-    if patterns:
-        if len(patterns) == 1:
-            return next(iter(patterns.values()))
-        return True
-    return schema.get("additionalProperties", True)
-
-
-def _leftover(schema: Schema, keywords: frozenset[str]) -> list[str]:
-    leftover = {key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}}
-    if leftover:
-        return [sentences(leftover)]
-    return []
+def _leftover(schema: Schema, keywords: frozenset[str]) -> str:
+    """Return the sentences for these keywords of a schema."""
+    return sentences({key: schema[key] for key in schema if key in keywords and schema[key] != {"type": "string"}})
 
 
 def _one_of_many(branches: Sequence[Schema], notes: Schema) -> Schema:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ez_ptc.formats.lowering.keywords import Schema, rebuilt
+from ez_ptc.formats.lowering.keywords import Schema, any_of, rebuilt
 from ez_ptc.formats.lowering.merging import types_of
 from ez_ptc.formats.lowering.roots import with_object_root
 
@@ -15,29 +15,29 @@ def portable(tool: str, schema: Mapping[str, Any]) -> Schema:
 
     Raises `SchemaError` if it is not the schema of an object.
     """
-    return rebuilt(with_object_root(tool, schema), _with_items)
+
+    def add_items(schema: Schema) -> Schema:
+        if "array" not in types_of(schema) or "items" in schema:
+            return schema
+        prefix: list[Schema] = schema.get("prefixItems", [])
+        # Without `maxItems`, further items may be anything.
+        if not prefix or len(prefix) != schema.get("maxItems"):
+            return {**schema, "items": {}}
+        unique = [item for at, item in enumerate(prefix) if item not in prefix[:at]]
+        return {**schema, "items": any_of(unique)}
+
+    return rebuilt(with_object_root(tool, schema), add_items)
 
 
 def without_one_of(schema: Schema) -> Schema:
     """Return a schema with `anyOf` instead of `oneOf`."""
-    return rebuilt(schema, _with_any_of)
 
+    def replace_one_of(schema: Schema) -> Schema:
+        if "oneOf" not in schema:
+            return schema
+        rest = {key: value for key, value in schema.items() if key != "oneOf"}
+        if "anyOf" in rest:  # both hold
+            return {**rest, "allOf": [*rest.get("allOf", ()), {"anyOf": schema["oneOf"]}]}
+        return {**rest, "anyOf": schema["oneOf"]}
 
-def _with_items(schema: Schema) -> Schema:
-    if "array" not in types_of(schema) or "items" in schema:
-        return schema
-    prefix: list[Schema] = schema.get("prefixItems", [])
-    if not prefix or len(prefix) != schema.get("maxItems"):
-        return {**schema, "items": {}}
-    kinds = [item for at, item in enumerate(prefix) if item not in prefix[:at]]
-    return {**schema, "items": kinds[0] if len(kinds) == 1 else {"anyOf": kinds}}
-
-
-def _with_any_of(schema: Schema) -> Schema:
-    if "oneOf" not in schema:
-        return schema
-    branches = schema["oneOf"]
-    rest = {key: value for key, value in schema.items() if key != "oneOf"}
-    if "anyOf" in rest:
-        return {**rest, "allOf": [*rest.get("allOf", ()), {"anyOf": branches}]}
-    return {**rest, "anyOf": branches}
+    return rebuilt(schema, replace_one_of)

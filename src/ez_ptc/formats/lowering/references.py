@@ -14,7 +14,7 @@ PREFIX: Final = "#/$defs/"
 
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _PERCENT: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
-_LONGEST_NAME: Final = 60
+_MAX_NAME_LENGTH: Final = 60
 _NOTHING: Final = object()
 
 
@@ -25,7 +25,7 @@ class References:
         self._tool = tool
         self._root = root
         self._schemas_with_id: dict[str, object] | None = None
-        self._names: dict[int, str] = {}
+        self._names: dict[int, str] = {}  # by the target's identity: references in two spellings share it
         self._taken: set[str] = set()
         self._waiting: deque[tuple[str, object]] = deque()
 
@@ -33,10 +33,21 @@ class References:
         """Return a reference into `$defs`. Raises `SchemaError` if it has no target."""
         if not isinstance(ref, str):
             self._refuse(path, f"a $ref is text, got {safe_repr(ref)}")
-        target = self._target(ref, path)
+        target, visited = self._resolve(ref, path), {ref}
+        while (further := _only_reference(target)) is not None:
+            if further in visited:
+                self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
+            visited.add(further)
+            target = self._resolve(further, path)
         name = self._names.get(id(target))
         if name is None:
-            name = self._names[id(target)] = self._free_name(ref)
+            last = _UNUSUAL.sub("_", _decode_percent(ref).rpartition("/")[2].lstrip("#"))[:_MAX_NAME_LENGTH] or "root"
+            name, count = last, 1
+            while name in self._taken:
+                count += 1
+                name = f"{last}_{count}"
+            self._taken.add(name)
+            self._names[id(target)] = name
             self._waiting.append((name, target))
         return PREFIX + name
 
@@ -46,22 +57,17 @@ class References:
             return self._waiting.popleft()
         return None
 
-    def _target(self, ref: str, path: str) -> object:
-        target, visited = self._resolve(ref, path), {ref}
-        while (further := _only_reference(target)) is not None:
-            if further in visited:
-                self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
-            visited.add(further)
-            target = self._resolve(further, path)
-        return target
-
     def _resolve(self, ref: str, path: str) -> object:
         document, _, fragment = ref.partition("#")
-        start: object = self._identifier(document, ref, path) if document else self._root
+        start: object = self._root
+        if document:
+            start = self._identifier(document, ref, path)
         if fragment and not fragment.startswith("/"):
             return self._identifier(f"#{fragment}", ref, path)
-        for segment in fragment[1:].split("/") if fragment else ():
-            keys = [_unescape(item) for item in (segment, _decode_percent(segment))]
+        for segment in fragment.split("/")[1:]:
+            # Some generators escape the names in a reference, others do not.
+            spellings = (segment, _decode_percent(segment))
+            keys = [spelling.replace("~1", "/").replace("~0", "~") for spelling in spellings]
             children = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
             if not children:
                 self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")
@@ -75,47 +81,33 @@ class References:
             self._refuse(path, f"{safe_repr(ref)} leads out of the schema: put what it refers to into its $defs")
         return self._schemas_with_id[name]
 
-    def _free_name(self, ref: str) -> str:
-        last = _UNUSUAL.sub("_", _decode_percent(ref).rpartition("/")[2].lstrip("#"))[:_LONGEST_NAME] or "root"
-        name, count = last, 1
-        while name in self._taken:
-            count += 1
-            name = f"{last}_{count}"
-        self._taken.add(name)
-        return name
-
     def _refuse(self, path: str, problem: str) -> NoReturn:
         message = f"{self._tool}: its schema at {safe_repr(path)}: {problem}"
         raise SchemaError(message)
 
 
-def _only_reference(part: object) -> str | None:
-    if not isinstance(part, Mapping):
+def _only_reference(schema: object) -> str | None:
+    if not isinstance(schema, Mapping):
         return None
-    fields = cast("Mapping[str, object]", part)
+    fields = cast("Mapping[str, object]", schema)
     ref = fields.get("$ref")
     if len(fields) == 1 and isinstance(ref, str):
         return ref
     return None
 
 
-def _child(part: object, key: str) -> object:
-    if isinstance(part, Mapping):
-        return cast("Mapping[str, object]", part).get(key, _NOTHING)
-    items = cast("list[object]", part) if isinstance(part, list) else []
-    if key.isascii() and key.isdecimal() and int(key) < len(items):
-        return items[int(key)]
+def _child(schema: object, key: str) -> object:
+    if isinstance(schema, Mapping):
+        return cast("Mapping[str, object]", schema).get(key, _NOTHING)
+    if isinstance(schema, list) and key.isascii() and key.isdecimal():
+        items = cast("list[object]", schema)
+        return items[int(key)] if int(key) < len(items) else _NOTHING
     return _NOTHING
 
 
-def _unescape(segment: str) -> str:
-    return segment.replace("~1", "/").replace("~0", "~")
-
-
 def _decode_percent(text: str) -> str:
-    return _PERCENT.sub(lambda found: bytes([int(found[1], 16)]), text.encode(errors="replace")).decode(
-        errors="replace"
-    )
+    decoded = _PERCENT.sub(lambda match: bytes([int(match[1], 16)]), text.encode(errors="replace"))
+    return decoded.decode(errors="replace")
 
 
 def _schemas_with_id(root: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

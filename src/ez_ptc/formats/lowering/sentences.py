@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 __all__ = ["sentences", "with_sentences", "without_surrogates"]
 
-_LONGEST: Final = 600
+_MAX_LENGTH: Final = 600
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TEXTS: Final[Mapping[str, str]] = {
     "default": "Default: {}.",
@@ -41,19 +41,28 @@ _WORDS: Final = frozenset({"format", "pattern", "contentEncoding", "contentMedia
 
 def sentences(keywords: Mapping[str, Any]) -> str:
     """Return keywords and their values as sentences, or as JSON if there is none for a keyword."""
-    known = [_TEXTS[key].format(_value(key, value)) for key, value in keywords.items() if key in _TEXTS]
-    flags = [_FLAGS[key] for key, value in keywords.items() if key in _FLAGS and value is True]
-    rest = {key: value for key, value in keywords.items() if key not in _TEXTS and key not in _FLAGS}
-    further = [f"Further rules, as JSON Schema: {_json(rest)}"] if rest else []
-    return " ".join([*known, *flags, *further])
+    texts: list[str] = []
+    for key, value in keywords.items():
+        if key not in _TEXTS:
+            continue
+        if key in _WORDS and isinstance(value, str):
+            text = value
+        elif key in _LISTS and isinstance(value, list):
+            text = _cut(", ".join(map(_json, cast("list[object]", value))))
+        else:
+            text = _json(value)
+        texts.append(_TEXTS[key].format(text))
+    texts += [_FLAGS[key] for key, value in keywords.items() if key in _FLAGS and value is True]
+    if rest := {key: value for key, value in keywords.items() if key not in _TEXTS and key not in _FLAGS}:
+        texts.append(f"Further rules, as JSON Schema: {_json(rest)}")
+    return " ".join(texts)
 
 
 def with_sentences(schema: Mapping[str, Any], *texts: str) -> dict[str, Any]:
     """Return a schema with texts added to its description, each once."""
-    given = schema.get("description")
-    description = ""
-    if isinstance(given, str):
-        description = given
+    description = schema.get("description")
+    if not isinstance(description, str):
+        description = ""
     for text in texts:
         if text and text not in description:
             description = f"{description} {text}" if description else text
@@ -67,23 +76,11 @@ def without_surrogates(text: str) -> str:
     return _SURROGATE.sub("�", text)
 
 
-def _value(key: str, value: object) -> str:
-    if key in _WORDS and isinstance(value, str):
-        return value
-    if key in _LISTS and isinstance(value, list):
-        return _cut(", ".join(_all_json(cast("list[object]", value))))
-    return _json(value)
-
-
-def _all_json(values: Iterable[object]) -> Iterable[str]:
-    return map(_json, values)
-
-
 def _json(value: object) -> str:
     return _cut(json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str))
 
 
 def _cut(text: str) -> str:
-    if len(text) <= _LONGEST:
+    if len(text) <= _MAX_LENGTH:
         return text
-    return f"{text[: _LONGEST - 1]}…"
+    return f"{text[: _MAX_LENGTH - 1]}…"
