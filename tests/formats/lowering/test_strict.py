@@ -36,6 +36,16 @@ def test_every_property_is_required_and_what_was_optional_may_be_null() -> None:
     }
 
 
+def test_annotations_of_a_union_keep_their_order() -> None:
+    union = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+
+    first = properties(an_object(a={**union, "default": "x", "examples": ["y"]}))
+    second = properties(an_object(a={**union, "examples": ["y"], "default": "x"}))
+
+    assert first["a"]["description"] == 'Default: "x". For example: "y".'
+    assert second["a"]["description"] == 'For example: "y". Default: "x".'
+
+
 def test_what_may_be_null_already_gets_no_second_null() -> None:
     union = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 
