@@ -1,9 +1,8 @@
 """A tool's result as JSON and as text for a model, and text that can be sent."""
 
-import base64
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -29,6 +28,7 @@ from ez_ptc.formats.media import (
     Media,
     ResultPart,
     Unsupported,
+    base64_of,
     content_of_result,
     part_text,
     parts_of_result,
@@ -106,7 +106,7 @@ def result_parts(output: object) -> tuple[ResultPart, ...] | None:
     parts = parts_of_result(output)
     if parts is None:
         return None
-    return tuple(map(_result_part, parts))
+    return tuple(part if isinstance(part, MediaMessage | TextMessage) else TextMessage(as_text(part)) for part in parts)
 
 
 def result_content(
@@ -178,12 +178,6 @@ def _cut(text: str, most: int) -> str:
     return text[: max(most - len(sentence), 0)] + sentence
 
 
-def _result_part(part: object) -> ResultPart:
-    if isinstance(part, MediaMessage | TextMessage):
-        return part
-    return TextMessage(as_text(part))
-
-
 def _text_of_part(part: ResultPart) -> str:
     if isinstance(part, MediaMessage):
         return part_text(part)
@@ -201,14 +195,14 @@ def _check_parts(parts: tuple[object, ...], most: int) -> tuple[ResultPart, ...]
         raise NotEncodableError(message)
     bounded: list[ResultPart] = []
     for part in parts:
-        if isinstance(part, MediaMessage | TextMessage):
-            made = part
-        else:
-            made = TextMessage(_text(to_json_types(part)))
-        if isinstance(made, TextMessage) and len(made.text) > most:
-            made = replace(made, text=_cut(made.text, most))
-        most -= len(made.text) if isinstance(made, TextMessage) else 0
-        bounded.append(made)
+        if isinstance(part, MediaMessage):
+            bounded.append(part)
+            continue
+        text_message = part if isinstance(part, TextMessage) else TextMessage(_text(to_json_types(part)))
+        if len(text_message.text) > most:
+            text_message = replace(text_message, text=_cut(text_message.text, most))
+        most -= len(text_message.text)
+        bounded.append(text_message)
     return tuple(bounded)
 
 
@@ -231,15 +225,21 @@ class _Encoder:
         if cls is int or cls is float:
             return self._number(value)
         if cls is dict:
-            return self._object(value, depth)
+            self._spend(len(value) + 1, depth)
+            if not _has_good_keys(value):
+                value = distinct_keys(value, self.key)
+            self._spend_text(sum(map(len, value)))
+            deeper = depth + 1
+            return {key: self.value(item, deeper) for key, item in value.items()}
         if cls in _ARRAYS:
-            return self._array(value, depth)
+            items = [*value]
+            self._spend(len(items) + 1, depth)
+            deeper = depth + 1
+            return [self.value(item, deeper) for item in items]
         return self._other(value, depth)
 
     def key(self, key: object) -> str:
         if type(key) is str:
-            if key.isascii():
-                return key
             return without_surrogates(key)
         plain = self.value(key, 0)
         if isinstance(plain, str):
@@ -273,7 +273,9 @@ class _Encoder:
         if type(value) is float:
             if math.isfinite(value):
                 return value
-            return _no_number(value)
+            if math.isnan(value):
+                return "NaN"
+            return "Infinity" if value > 0 else "-Infinity"
         if -_WIDE_INT < value < _WIDE_INT:
             return value
         # Python refuses to write integers of more than a few thousand digits, and no model reads one.
@@ -283,34 +285,12 @@ class _Encoder:
             return value
         return f"<an integer of {bits} bits>"
 
-    def _array(self, items: Iterable[object], depth: int) -> list[object]:
-        values = [*items]
-        self._spend(len(values) + 1, depth)
-        deeper = depth + 1
-        return [self.value(item, deeper) for item in values]
-
-    def _object(self, items: dict[Any, object], depth: int) -> dict[str, object]:
-        self._spend(len(items) + 1, depth)
-        if not _has_good_keys(items):
-            items = cast("dict[Any, object]", distinct_keys(items, self.key))
-        self._spend_text(sum(map(len, items)))
-        deeper = depth + 1
-        return {key: self.value(item, deeper) for key, item in items.items()}
-
 
 def _has_good_keys(items: dict[Any, object]) -> bool:
     """Return whether all keys are text that can be sent."""
     return set(map(type, items)) <= {str} and (
         (joined := "".join(items)).isascii() or without_surrogates(joined) == joined
     )
-
-
-def _no_number(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _base64(value: bytes | bytearray) -> str:
-    return base64.b64encode(value).decode("ascii")
 
 
 def _as_pydantic_writes(value: object) -> str:
@@ -320,8 +300,8 @@ def _as_pydantic_writes(value: object) -> str:
 
 
 _TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
-    bytes: _base64,
-    bytearray: _base64,
+    bytes: base64_of,
+    bytearray: base64_of,
     Decimal: str,
     UUID: str,
     date: date.isoformat,

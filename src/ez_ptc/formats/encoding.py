@@ -24,7 +24,6 @@ __all__ = [
     "NotEncodableError",
     "TooManyError",
     "distinct_keys",
-    "object_text",
     "plain_value",
     "undeliverable",
 ]
@@ -76,10 +75,10 @@ def plain_value(value: object, most: int = MAX_ELEMENTS, known: Collection[type]
             raise
         except Exception:  # noqa: BLE001 - foreign code: an object may raise anything when it is looked into
             break
-    return object_text(value)
+    return _object_text(value)
 
 
-def object_text(value: object) -> str:
+def _object_text(value: object) -> str:
     """Return an object's text without the memory address that Python writes into some."""
     try:
         return _ADDRESS.sub("", str.__str__(str(value)))
@@ -97,19 +96,15 @@ def distinct_keys(items: Mapping[Any, object], plain: Callable[[object], Hashabl
     for key, value in items.items():
         name = plain(key)
         if type(key) is not str or name != key:
-            name = _free_name(name, type(plain_value(key)).__name__, used_keys)
+            text = name if isinstance(name, str) else safe_repr(name)
+            type_name = type(plain_value(key)).__name__
+            number = 1
+            while name in used_keys:
+                name = f"{text} ({type_name})" if number == 1 else f"{text} ({type_name} {number})"
+                number += 1
         used_keys.add(name)
         distinct[name] = value
     return distinct
-
-
-def _free_name(name: Hashable, kind: str, taken: set[Hashable]) -> Hashable:
-    text = name if isinstance(name, str) else safe_repr(name)
-    free, number = name, 1
-    while free in taken:
-        free = f"{text} ({kind})" if number == 1 else f"{text} ({kind} {number})"
-        number += 1
-    return free
 
 
 def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
@@ -125,8 +120,8 @@ def _simplify(value: Any, most: int) -> object:  # noqa: ANN401 - any object
         from pydantic_core import to_jsonable_python
 
         if issubclass(cls, type | Iterator):
-            return object_text(value)
-        return to_jsonable_python(value, fallback=object_text)
+            return _object_text(value)
+        return to_jsonable_python(value, fallback=_object_text)
     return plain
 
 
@@ -184,7 +179,16 @@ class _Measure:
         self._left = self._most = most
 
     def take(self, value: object, depth: int) -> None:
-        items = _items(value)
+        cls = type(value)
+        items: Sequence[object] = ()
+        if cls is dict:
+            items = [*cast("dict[object, object]", value).values()]
+        elif cls in _CONTAINERS:
+            items = [*cast("Iterable[object]", value)]
+        elif hasattr(cls, "__pydantic_serializer__") or hasattr(cls, "__dataclass_fields__"):
+            fields: dict[str, object] = getattr(value, "__dict__", {})
+            extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
+            items = [*fields.values(), *extra.values()]
         self._left -= len(items) + 1
         if self._left < 0:
             message = f"the value is too large: it has more than {self._most:,} elements"
@@ -194,16 +198,3 @@ class _Measure:
         for item in items:
             if type(item) not in _SCALARS:
                 self.take(item, depth + 1)
-
-
-def _items(value: object) -> Sequence[object]:
-    cls = type(value)
-    if cls is dict:
-        return [*cast("dict[object, object]", value).values()]
-    if cls in _CONTAINERS:
-        return [*cast("Iterable[object]", value)]
-    if hasattr(cls, "__pydantic_serializer__") or hasattr(cls, "__dataclass_fields__"):
-        fields: dict[str, object] = getattr(value, "__dict__", {})
-        extra: dict[str, object] = getattr(value, "__pydantic_extra__", None) or {}
-        return [*fields.values(), *extra.values()]
-    return ()

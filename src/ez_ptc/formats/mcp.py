@@ -47,28 +47,28 @@ def calls(answer: Mapping[str, Any], names: Names | None = None) -> list[ToolCal
     """
     request = JsonObject(answer, "request")
     params = request.object("params")
-    identifier = None if params is None else request.fields.get("id")
-    call_id = "call-0" if identifier is None else str(identifier)
+    call_id = "call-0"
+    if params is not None and request.fields.get("id") is not None:
+        call_id = str(request.fields["id"])
     return [tool_call(params or request, call_id, "arguments", names)]
 
 
 def results(answered: Sequence[tuple[ToolCall, ToolResult]], names: Names | None = None) -> list[dict[str, Any]]:
     """Return one `CallToolResult` for each result; `names` is unused, since the results name no tool."""
     del names
-    return [_call_tool_result(call.name, result) for call, result in answered]
-
-
-def _call_tool_result(tool: str, result: ToolResult) -> dict[str, Any]:
-    sent = deliverable_result(tool, result)
-    if not sent.success:
-        return {"content": [_text_part(error_text(sent))], "isError": True}
-    if (elements := result_parts(sent.output)) is not None:
-        return {"content": content_of_result(elements, _text_part, _media_part), "isError": False}
-    answer: dict[str, Any] = {"content": [_text_part(as_text(sent.output))], "isError": False}
-    structured = to_json_types(result.output)
-    if isinstance(structured, dict):
-        answer["structuredContent"] = structured
-    return answer
+    answers: list[dict[str, Any]] = []
+    for call, result in answered:
+        sent = deliverable_result(call.name, result)
+        if not sent.success:
+            answers.append({"content": [_text_part(error_text(sent))], "isError": True})
+        elif (parts := result_parts(sent.output)) is not None:
+            answers.append({"content": content_of_result(parts, _text_part, _media_part), "isError": False})
+        else:
+            answers.append({"content": [_text_part(as_text(sent.output))], "isError": False})
+            structured = to_json_types(result.output)
+            if isinstance(structured, dict):
+                answers[-1]["structuredContent"] = structured
+    return answers
 
 
 def _text_part(text: str) -> dict[str, Any]:

@@ -29,7 +29,6 @@ __all__ = [
     "part_text",
     "parts_of_result",
     "require",
-    "type_and_size",
 ]
 
 # The maximum bytes of all media of one result: no provider accepts a larger request.
@@ -63,7 +62,7 @@ class Unsupported:
     @classmethod
     def of(cls, provider: str, media: MediaMessage, where: str = "") -> "Unsupported":
         """Return that a provider does not support such media at all, or not in this position."""
-        return cls(f"{provider} does not take {media.PHRASE} ({type_and_size(media)}){where}")
+        return cls(f"{provider} does not take {media.PHRASE} ({_type_and_size(media)}){where}")
 
 
 def require(made: Media | Unsupported) -> Media:
@@ -82,11 +81,10 @@ def content_of_result(
     for part in parts:
         if isinstance(part, TextMessage) and not part.text.strip():
             continue  # Anthropic rejects empty texts
-        if isinstance(part, MediaMessage):
-            converted = media(part)
-        else:
-            converted = text(part.text)
-        content.append(text(_omission_text(converted)) if isinstance(converted, Unsupported) else converted)
+        converted = media(part) if isinstance(part, MediaMessage) else text(part.text)
+        if isinstance(converted, Unsupported):
+            converted = text(f"[Left out here: {converted.reason}.]")
+        content.append(converted)
     return content
 
 
@@ -104,16 +102,18 @@ def parts_of_result(output: object) -> tuple[object, ...] | None:
 
 def part_text(media: MediaMessage) -> str:
     """Return a note that represents media where only text is possible."""
-    return f"[{media.KIND}: {type_and_size(media)}]"
+    return f"[{media.KIND}: {_type_and_size(media)}]"
 
 
-def type_and_size(media: MediaMessage) -> str:
+def _type_and_size(media: MediaMessage) -> str:
     """Return the type and size of media, or its type and URL."""
     media_type = safe_line(media.media_type)
     if media.data is not None:
         return f"{media_type}, {len(media.data):,} bytes"
     url = media.url or ""
-    return f"{media_type}, {safe_repr(url[: url.find(',') + 1] if url.startswith('data:') else url)}"
+    if url.startswith("data:"):
+        url = url[: url.find(",") + 1]
+    return f"{media_type}, {safe_repr(url)}"
 
 
 def base64_of(data: bytes) -> str:
@@ -150,7 +150,3 @@ def file_name(document: DocumentMessage) -> str:
     """Return the file name of a document, for a provider that requires one."""
     subtype = document.media_type.rpartition("/")[2]
     return document.name or f"document.{_SUFFIXES.get(subtype, subtype)}"
-
-
-def _omission_text(unsupported: Unsupported) -> str:
-    return f"[Left out here: {unsupported.reason}.]"

@@ -44,7 +44,12 @@ def check_order(entries: Iterable[Entry]) -> None:
             continue
         if waiting:
             _refuse(f"{position} comes before the results of {_list_calls(waiting)}")
-        waiting = _calls_of(entry, position)
+        if isinstance(entry, ToolCallMessage):
+            _refuse(f"{position} is a call by itself: put it into an Answer, as a model's answers come")
+        calls = entry.calls if isinstance(entry, Answer) else ()
+        waiting = {call.id: call.name for call in calls}
+        if len(waiting) < len(calls):
+            _refuse(f"{position} has two calls of one id")
         is_asked = is_asked or (isinstance(entry, Message) and entry.role is MessageRole.USER)
     if waiting:
         _refuse(f"it ends before the results of {_list_calls(waiting)}")
@@ -102,17 +107,6 @@ def refuse_previous_response(provider: str, options: Mapping[str, object]) -> No
             f"whole conversation, or choose the provider 'openai'"
         )
         raise ProviderError(message)
-
-
-def _calls_of(entry: Entry, where: str) -> dict[str, str]:
-    """Return the calls of an entry, by their ids."""
-    if isinstance(entry, ToolCallMessage):
-        _refuse(f"{where} is a call by itself: put it into an Answer, as a model's answers come")
-    calls = entry.calls if isinstance(entry, Answer) else ()
-    waiting = {call.id: call.name for call in calls}
-    if len(waiting) < len(calls):
-        _refuse(f"{where} has two calls of one id")
-    return waiting
 
 
 def _list_calls(waiting: dict[str, str]) -> str:

@@ -18,9 +18,9 @@ class Prompt:
         model: The provider's name of the model.
         entries: The conversation so far. System texts before the model's first answer are its instructions; later ones
             keep their position.
-        tools: The tools the model may call. tool_choice: "auto", "none", "required", or the name of the tool to call. A
-        conversation sends a required call once,
-            and then "auto".
+        tools: The tools the model may call.
+        tool_choice: "auto", "none", "required", or the name of the tool to call. A conversation sends a required call
+            once, and then "auto".
         strict: Whether the provider should enforce the schemas of tools that do not say themselves.
         max_tokens: The maximum tokens of the answer, or None for the provider's default.
         temperature: The sampling temperature, or None for the provider's default.

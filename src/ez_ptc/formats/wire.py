@@ -74,15 +74,11 @@ def json_problem(value: object) -> str | None:
 
 
 def _scalar_problem(value: object) -> str | None:
-    if isinstance(value, int):
-        if value.bit_length() > _MAX_BITS:
-            return f"an integer of {value.bit_length()} bits"
-        return None
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return None
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, float) and not math.isfinite(value):
         return f"the number {value}"
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, int | float | str):
         return None
     return safe_repr(value)
 
@@ -159,11 +155,7 @@ class TextPieces:
 
 
 def _character(pair: re.Match[str]) -> str:
-    return pair[0].encode("utf-16-le", errors="surrogatepass").decode("utf-16-le")
-
-
-def _no_number(name: str) -> None:
-    del name
+    return pair[0].encode("utf-16", errors="surrogatepass").decode("utf-16")
 
 
 def _finite(text: str) -> float | None:
@@ -173,4 +165,4 @@ def _finite(text: str) -> float | None:
     return None
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+_DECODER: Final = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)

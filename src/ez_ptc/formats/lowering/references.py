@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn, cast
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.safe_repr import safe_repr
 
-__all__ = ["PREFIX", "References"]
+__all__ = ["PREFIX", "References", "refuse"]
 
 PREFIX: Final = "#/$defs/"
 
@@ -19,7 +19,11 @@ _NOTHING: Final = object()
 
 
 class References:
-    """The references of one document, each into `$defs`, and the queue of their unread targets."""
+    """The references of one document, each into `$defs`.
+
+    Attributes:
+        waiting: The names and schemas of the definitions that are not upgraded yet.
+    """
 
     def __init__(self, tool: str, root: Mapping[str, Any]) -> None:
         self._tool = tool
@@ -27,16 +31,16 @@ class References:
         self._schemas_with_id: dict[str, object] | None = None
         self._names: dict[int, str] = {}  # by the target's identity: references in two spellings share it
         self._taken: set[str] = set()
-        self._waiting: deque[tuple[str, object]] = deque()
+        self.waiting: deque[tuple[str, object]] = deque()
 
     def renamed(self, ref: object, path: str) -> str:
         """Return a reference into `$defs`. Raises `SchemaError` if it has no target."""
         if not isinstance(ref, str):
-            self._refuse(path, f"a $ref is text, got {safe_repr(ref)}")
+            refuse(self._tool, path, f"a $ref is text, got {safe_repr(ref)}")
         target, visited = self._resolve(ref, path), {ref}
         while (further := _only_reference(target)) is not None:
             if further in visited:
-                self._refuse(path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
+                refuse(self._tool, path, f"{safe_repr(ref)} leads back to itself: write what it stands for")
             visited.add(further)
             target = self._resolve(further, path)
         name = self._names.get(id(target))
@@ -48,14 +52,8 @@ class References:
                 name = f"{last}_{count}"
             self._taken.add(name)
             self._names[id(target)] = name
-            self._waiting.append((name, target))
+            self.waiting.append((name, target))
         return PREFIX + name
-
-    def next(self) -> tuple[str, object] | None:
-        """Return the name and schema of the next unread definition, or None."""
-        if self._waiting:
-            return self._waiting.popleft()
-        return None
 
     def _resolve(self, ref: str, path: str) -> object:
         document, _, fragment = ref.partition("#")
@@ -70,7 +68,9 @@ class References:
             keys = [spelling.replace("~1", "/").replace("~0", "~") for spelling in spellings]
             children = [child for key in keys if (child := _child(start, key)) is not _NOTHING]
             if not children:
-                self._refuse(path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs")
+                refuse(
+                    self._tool, path, f"{safe_repr(ref)} leads nowhere: put what it refers to into the schema's $defs"
+                )
             start = children[0]
         return start
 
@@ -78,12 +78,15 @@ class References:
         if self._schemas_with_id is None:
             self._schemas_with_id = dict(_schemas_with_id(self._root))
         if name not in self._schemas_with_id:
-            self._refuse(path, f"{safe_repr(ref)} leads out of the schema: put what it refers to into its $defs")
+            refuse(self._tool, path, f"{safe_repr(ref)} leads out of the schema: put what it refers to into its $defs")
         return self._schemas_with_id[name]
 
-    def _refuse(self, path: str, problem: str) -> NoReturn:
-        message = f"{self._tool}: its schema at {safe_repr(path)}: {problem}"
-        raise SchemaError(message)
+
+def refuse(tool: str, path: str, problem: str) -> NoReturn:
+    """Raise SchemaError for a problem of a tool's schema at a path, which is empty at the root."""
+    position = f" at {safe_repr(path)}" if path else ""
+    message = f"{tool}: its schema{position}: {problem}"
+    raise SchemaError(message)
 
 
 def _only_reference(schema: object) -> str | None:

@@ -111,8 +111,7 @@ class _Strict:
 
     def _convert(self, plain: Schema, path: str, *, nullable: bool = False) -> Schema:
         lost = {key: value for key, value in plain.items() if key not in _STRUCTURE and not self._takes(key, value)}
-        own = {key: value for key, value in plain.items() if key == "description"}
-        description = with_sentences(own, sentences(lost))
+        description = with_sentences({key: plain[key] for key in plain if key == "description"}, sentences(lost))
         if "anyOf" in plain:
             branches = [self._convert(branch, path) for branch in plain["anyOf"]]
         elif "$ref" in plain:

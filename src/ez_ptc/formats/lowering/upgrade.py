@@ -3,11 +3,10 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
-from ez_ptc.errors import SchemaError
 from ez_ptc.formats.lowering.keywords import KEYWORDS, LISTED, NAMED, NUMBERS, SINGLE, TYPES, Schema, join_path
-from ez_ptc.formats.lowering.references import References
+from ez_ptc.formats.lowering.references import References, refuse
 from ez_ptc.formats.lowering.sentences import without_surrogates
 from ez_ptc.schema.safe_repr import safe_repr
 
@@ -45,8 +44,8 @@ class _Upgrade:
     def document(self) -> Schema:
         body = self._schema(self._root, "", 0)
         definitions: dict[str, Schema] = {}
-        while (waiting := self._references.next()) is not None:
-            name, target = waiting
+        while self._references.waiting:
+            name, target = self._references.waiting.popleft()
             definitions[name] = self._schema(target, f"$defs.{name}", 0)
         if definitions:
             body["$defs"] = definitions
@@ -59,10 +58,10 @@ class _Upgrade:
             return {"not": {}}
         if not isinstance(schema, Mapping):
             problem = f"{safe_repr(schema)} is not a JSON Schema: write an object such as {{'type': 'string'}}"
-            self._refuse(path, problem)
+            refuse(self._tool, path, problem)
         if depth > MAX_DEPTH:
             problem = f"it is nested more than {MAX_DEPTH} levels deep: describe the tool with a flatter schema"
-            self._refuse(path, problem)
+            refuse(self._tool, path, problem)
         modern = {str(key): value for key, value in cast("Mapping[str, Any]", schema).items()}
         _modernize_constraints(modern)
         _modernize_references_and_examples(modern)
@@ -84,10 +83,10 @@ class _Upgrade:
             return self._type(value, path)
         if key in NAMED:
             if not isinstance(value, Mapping):
-                self._refuse(path, f"expected an object of schemas there, got {safe_repr(value)}")
+                refuse(self._tool, path, f"expected an object of schemas there, got {safe_repr(value)}")
             schemas = cast("Mapping[object, object]", value)
             if without_surrogates(joined := "".join(map(str, schemas))) != joined:
-                self._refuse(path, "a name contains a lone surrogate: give it another name")
+                refuse(self._tool, path, "a name contains a lone surrogate: give it another name")
             return {
                 str(name): self._schema(schema, f"{path}.{name}", depth)
                 for name, schema in schemas.items()
@@ -102,7 +101,7 @@ class _Upgrade:
 
     def _list(self, value: object, path: str) -> list[object]:
         if not isinstance(value, list | tuple):
-            self._refuse(path, f"a list is wanted there, got {safe_repr(value)}")
+            refuse(self._tool, path, f"a list is wanted there, got {safe_repr(value)}")
         return list(cast("list[object]", value))
 
     def _type(self, value: object, path: str) -> object:
@@ -110,7 +109,7 @@ class _Upgrade:
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
             if not isinstance(item, str) or item.lower() not in TYPES:
                 problem = f"{safe_repr(item)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}"
-                self._refuse(path, problem)
+                refuse(self._tool, path, problem)
             if item.lower() not in types:
                 types.append(item.lower())
         if len(types) == 1:
@@ -121,7 +120,11 @@ class _Upgrade:
         if key in ("enum", "examples"):
             values = self._list(value, path)
             if key == "enum" and not all(map(_is_json, values)):
-                self._refuse(path, f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers")
+                refuse(
+                    self._tool,
+                    path,
+                    f"{safe_repr(values)} has values that JSON has no form for: list strings or numbers",
+                )
             # By their JSON text, since True, 1 and 1.0 are equal in Python.
             unique = {json.dumps(item, sort_keys=True): _copy_json(item) for item in values if _is_json(item)}
             return list(unique.values()) or _DROPPED
@@ -136,11 +139,6 @@ class _Upgrade:
         if is_free and _is_json(value):
             return _copy_json(cast("object", value))
         return _DROPPED
-
-    def _refuse(self, path: str, problem: str) -> NoReturn:
-        subject = f"its schema at {safe_repr(path)}" if path else "its schema"
-        message = f"{self._tool}: {subject}: {problem}"
-        raise SchemaError(message)
 
 
 def _is_flag(key: str, value: object) -> bool:

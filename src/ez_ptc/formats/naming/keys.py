@@ -12,7 +12,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 
 __all__ = ["KeyRules", "Keys", "keys_of"]
 
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
 
 
@@ -60,22 +60,22 @@ class Keys:
         for keyword in ("properties", "dependentSchemas", "dependentRequired"):
             if keyword in done:
                 done[keyword] = {self.sent.get(key, key): item for key, item in done[keyword].items()}
-        if "properties" in done:
-            original = {name: key for key, name in self.sent.items()}
-            done["properties"] = {
-                name: with_sentences(item, f"Called {safe_repr(original[name])}.") if name in original else item
-                for name, item in done["properties"].items()
-            }
+        properties = done.get("properties", {})
+        for key, name in self.sent.items():
+            if name in properties:
+                properties[name] = with_sentences(properties[name], f"Called {safe_repr(key)}.")
         if "dependentRequired" in done:
             done["dependentRequired"] = {name: self._all(item) for name, item in done["dependentRequired"].items()}
-        return {**done, "required": self._all(done["required"])} if "required" in done else done
+        if "required" in done:
+            done["required"] = self._all(done["required"])
+        return done
 
     def _all(self, keys: Sequence[str]) -> list[str]:
         return [self.sent.get(key, key) for key in keys]
 
     def _rename_value(self, value: object, schemas: Sequence[Schema], names: Mapping[str, str], depth: int) -> object:
         """Rename the keys of a value that are properties in these schemas; keys of free data stay."""
-        if depth > _DEEPEST or (depth and not self.everywhere):
+        if depth > _MAX_DEPTH or (depth and not self.everywhere):
             return value
         alternatives = [part for schema in schemas for part in _parts(schema, self.schema.get("$defs", {}))]
         if isinstance(value, list):
@@ -91,6 +91,7 @@ class Keys:
                 known.setdefault(key, []).append(property_)
                 known.setdefault(self.sent.get(key, key), []).append(property_)
         renamed = {key: names[key] for key in fields if key in known and names.get(key) in known}
+        # A value may have the provider's name as a key already.
         renamed = {key: name for key, name in renamed.items() if name not in fields}
         return {
             renamed.get(key, key): self._rename_value(field, known.get(key, []), names, depth + 1)
@@ -100,6 +101,7 @@ class Keys:
 
 def keys_of(schema: Schema, rules: KeyRules) -> Keys:
     """Return the provider's keys of an object's schema."""
+    # The keys in order, as the first of two that become alike keeps the plain name.
     keys_found: dict[str, None] = dict.fromkeys(schema["properties"])
 
     def note(part: Schema) -> Schema:
@@ -111,17 +113,16 @@ def keys_of(schema: Schema, rules: KeyRules) -> Keys:
     used = {key for key in keys_found if rules.names.allow(key)}
     sent: dict[str, str] = {}
     for at, key in enumerate(keys_found):
-        if key not in used:
-            sent[key] = _free(fit_name(key, rules.names) or f"parameter_{at + 1}", {*used, *sent.values()}, rules.names)
+        if rules.names.allow(key):
+            continue
+        near = name = fit_name(key, rules.names) or f"parameter_{at + 1}"
+        count = 1
+        while near in used:
+            count += 1
+            near = f"{name[: rules.names.longest - len(str(count)) - 1]}_{count}"
+        sent[key] = near
+        used.add(near)
     return Keys(schema, sent, rules.everywhere)
-
-
-def _free(name: str, taken: set[str], rules: NameRules) -> str:
-    near, count = name, 1
-    while near in taken:
-        count += 1
-        near = f"{name[: rules.longest - len(str(count)) - 1]}_{count}"
-    return near
 
 
 def _parts(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:

@@ -78,18 +78,16 @@ def names_of(tools: Iterable[Describable], rules: NameRules, *, keys: KeyRules |
             )
             raise SchemaError(message)
         if near in received:
-            raise DuplicateToolError(_collision(received[near], tool.name, near))
+            first, second = safe_repr(received[near]), safe_repr(tool.name)
+            message = (
+                f"the tools {first} and {second} are both called {safe_repr(near)} at this provider, which takes few "
+                "characters: give one another name, @ez_tool(name=...)"
+            )
+            if first == second:
+                message = f"two tools are called {first}: give one another name, @ez_tool(name=...)"
+            raise DuplicateToolError(message)
         received[near] = tool.name
         sent[tool.name] = near
         if keys is not None and (tool_keys := keys_of(with_object_root(tool.name, tool.parameters), keys)).sent:
             known[tool.name] = tool_keys
     return Names(sent, received, known, rules)
-
-
-def _collision(first: str, second: str, near: str) -> str:
-    if first == second:
-        return f"two tools are called {safe_repr(first)}: give one another name, @ez_tool(name=...)"
-    return (
-        f"the tools {safe_repr(first)} and {safe_repr(second)} are both called {safe_repr(near)} at this provider, "
-        "which takes few characters: give one another name, @ez_tool(name=...)"
-    )

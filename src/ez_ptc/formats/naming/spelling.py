@@ -42,7 +42,8 @@ def fit_name(name: str, rules: NameRules) -> str:
     near = re.sub(f"[^{rules.characters}]", "_", bare)
     if not re.search("[A-Za-z0-9]", near):
         return ""
-    near = near if re.match(f"[{rules.first}]", near) else f"_{near}"
+    if not re.match(f"[{rules.first}]", near):
+        near = f"_{near}"
     if len(near) <= rules.longest:
         return near
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:_HASH_DIGITS]

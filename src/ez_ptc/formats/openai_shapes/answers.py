@@ -34,10 +34,9 @@ def raise_reported_error(error: object) -> NoReturn:
         RateLimitError: There were too many requests.
         ProviderError: Any other error.
     """
+    fields: Mapping[str, object] = {"message": error}
     if isinstance(error, Mapping):
         fields = cast("Mapping[str, object]", error)
-    else:
-        fields = {"message": error}
     reason = fields.get("message")
     code = fields.get("code") or fields.get("type")
     if not isinstance(reason, str) or not reason:
@@ -45,6 +44,7 @@ def raise_reported_error(error: object) -> NoReturn:
     message = f"the provider returned an error: {one_line(reason)}"
     if isinstance(code, str | int):
         message += f" ({one_line(code)})"
+    # Servers other than OpenAI's have either as the reason, and some an HTTP status.
     codes = {str(fields.get(key)) for key in ("code", "type")}
     if codes & _AUTHENTICATION:
         raise AuthenticationError(message)
@@ -57,4 +57,6 @@ def _count(counts: object, key: str) -> int:
     if not isinstance(counts, Mapping):
         return 0
     value = cast("Mapping[str, object]", counts).get(key)
-    return value if is_count(value) else 0
+    if is_count(value):
+        return value
+    return 0

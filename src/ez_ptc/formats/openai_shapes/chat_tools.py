@@ -40,9 +40,7 @@ def read_calls(answer: Mapping[str, Any], names: Names | None, id_at: Callable[[
     message: JsonObject | None = JsonObject(answer, "answer")
     choices = message.objects("choices")
     if "choices" in message.fields:
-        message = None
-        if choices:
-            message = choices[0].object("message")
+        message = choices[0].object("message") if choices else None
     if message is None:
         return []
     calls: list[ToolCall] = []

@@ -45,7 +45,7 @@ def arguments_text(arguments: Mapping[str, Any] | str) -> str:
     if not arguments.strip():
         return "{}"
     try:
-        read_json(arguments, parse_constant=_refuse_constant)
+        read_json(arguments, parse_constant=int)  # `int` takes no constant: NaN and Infinity raise ValueError
     except (ValueError, RecursionError):
         return json.dumps({_NOT_JSON: arguments}, ensure_ascii=False)
     return arguments
@@ -102,8 +102,15 @@ def limit_fields(prompt: Prompt, max_tokens_key: str) -> dict[str, Any]:
 
 def with_options(body: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request with `options` added: objects and lists in both are merged, other fields replaced."""
-    merged = {key: _merge_field(body.get(key), value) for key, value in options.items()}
-    return encodable_body({**body, **merged})
+    merged = {**body, **options}
+    for key in body.keys() & options.keys():
+        present, value = body[key], options[key]
+        if isinstance(present, Mapping) and isinstance(value, Mapping):
+            merged[key] = {**cast("Mapping[str, object]", present), **cast("Mapping[str, object]", value)}
+        elif isinstance(present, list) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            elements, added = cast("list[object]", present), cast("Sequence[object]", value)
+            merged[key] = [*elements, *(element for element in added if element not in elements)]
+    return encodable_body(merged)
 
 
 def refuse_message(message: Message) -> NoReturn:
@@ -111,16 +118,3 @@ def refuse_message(message: Message) -> NoReturn:
     name, role = type(message).__name__, message.role.value
     problem = f"OpenAI does not accept {name} from the {role}: send it as the user, or as text"
     raise ProviderError(problem)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _merge_field(present: object, value: object) -> object:
-    if isinstance(present, Mapping) and isinstance(value, Mapping):
-        return {**cast("Mapping[str, object]", present), **cast("Mapping[str, object]", value)}
-    if isinstance(present, list) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        elements = cast("list[object]", present)
-        return [*elements, *(element for element in cast("Sequence[object]", value) if element not in elements)]
-    return value
