@@ -85,7 +85,6 @@ MISTAKEN: dict[str, str] = {
     "a made up id": "print(get_user(user_id))",
     "lines in one": "users = list_users(); for u in users: print(u['name'])",
     "a file": "open('users.json')",
-    "a set of rows": "s = set()\nfor u in list_users():\n    s.add(u)\nprint(len(s))",
 }
 ANSWERED = {name: code for name, code in MISTAKEN.items() if name != "a key from another tool"}
 
@@ -95,7 +94,53 @@ def test_a_program_over_declared_readers_is_answered_with_another(declared: Tool
     assert proposed(declared, program)
 
 
-@pytest.mark.parametrize("program", MISTAKEN.values(), ids=MISTAKEN.keys())
+FORCED: dict[str, tuple[str, str]] = {
+    "an import of tools": ("from tools import delete_user\ndelete_user(1)", "pass\ndelete_user(1)"),
+    "a slip in a tool's name": ("delete_usr(1)", "delete_user(1)"),
+    "a slip in a name": (
+        "chosen = list_users()[0]\ndelete_user(chosn.user_id)",
+        "chosen = list_users()[0]\ndelete_user(chosen.user_id)",
+    ),
+    "the key that the parameter names": (
+        "for u in list_users():\n    delete_user(u)",
+        'for u in list_users():\n    delete_user(u["user_id"])',
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "corrected"), FORCED.values(), ids=FORCED.keys())
+def test_program_with_effects_is_corrected_where_nothing_else_can_be_meant(
+    undeclared: Toolkit, program: str, corrected: str
+) -> None:
+    assert proposed(undeclared, program) == corrected
+
+
+UNFORCED: dict[str, str] = {
+    "a key like two others": "for u in list_users():\n    delete_user(u['id'])",
+    "all rows for those that were filtered": (
+        "old = [u for u in list_users() if u['status'] == 'inactive']\nfor u in users:\n    delete_user(u['user_id'])"
+    ),
+    "a name like two others": "user_a, user_b = list_users()[:2]\ndelete_user(user_c['user_id'])",
+    "a row that another tool finds": "delete_user(get_id('Ann'))",
+    "an argument too many": "delete_user(1, True)",
+    "a slip and a mistake that is open": "delete_usr(1)\nprint(list_users()[0]['nothing'])",
+}
+
+
+@pytest.mark.parametrize("program", UNFORCED.values(), ids=UNFORCED.keys())
+def test_program_with_effects_is_not_corrected_where_more_can_be_meant(undeclared: Toolkit, program: str) -> None:
+    assert proposed(undeclared, program) is None
+
+
+def test_corrected_program_comes_with_what_was_changed(declared: Toolkit) -> None:
+    answer = told(declared, "Members = list_users()\nprint(members)")
+    assert "Changed: line 2: members -> Members\n```python" in answer
+
+
+NOT_FORCED = {name: code for name, code in MISTAKEN.items() if name not in {"a name", "a row for its id"}}
+
+
+@pytest.mark.parametrize("program", NOT_FORCED.values(), ids=NOT_FORCED.keys())
 def test_where_nothing_is_declared_no_program_is_proposed(undeclared: Toolkit, program: str) -> None:
     assert proposed(undeclared, program) is None
 
@@ -162,13 +207,10 @@ def test_no_program_that_names_what_may_have_an_effect_is_proposed(declared: Too
         "delete_user(user_id)",
         "delete_user('Ann')",
         "delete_user(list_users())",
-        "for u in list_users():\n    delete_user(u)",
-        "delete_usr(1)",
         "gone = delete_user(1)",
         "delete_user(1, name='x')",
         "u = delete_user(1)\nprint(u['Name'])",
         "delete_user(1); for u in list_users(): print(u)",
-        "from tools import delete_user\ndelete_user(1)",
         "print(delete_user(1)['zzz'])",
         "print(get_user(delete_user(1)))",
         "print(get_user([delete_user(1)]))",

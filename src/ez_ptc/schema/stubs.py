@@ -17,6 +17,7 @@ _FORMATS: Final = {
     "uuid": "UUID",
     "decimal": "Decimal",
     "binary": "bytes",
+    "path": "Path",
 }
 _CHOICES: Final = 8
 _DEPTH: Final = 8

@@ -179,18 +179,9 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "a comparison in a filter's name": ("print([p.name for p in list_people(rate__gt=10)])", "['Ben']\n"),
     "a bound in a filter's name": ("print([c.claim_id for c in list_claims(max_euros=5)])", "[7, 9]\n"),
     "a key that a tool gets": ("for p in list_people():\n    print(len(p['shifts']))", "2\n3\n"),
-    "an argument at the place of another": (
-        "for p in list_people():\n    print(get_rota(p['person_id']))",
-        "all E1\nall E2\n",
-    ),
     "a file that there is not": (
         "import json\nwith open('data.json') as file:\n    data = json.load(file)\nprint(len(data['people']))",
         "",
-    ),
-    "rows added to a set": ("s = set()\nfor p in list_people():\n    s.add(p)\nprint(len(s))", "2\n"),
-    "rows put into a set": (
-        "s = set()\nfor t in ('Lab', 'Lab'):\n    s.update(get_members(t))\nprint(len(s), list_people()[0].name)",
-        "1 Ann\n",
     ),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import inspect
 import linecache
 import logging
@@ -18,34 +17,26 @@ from ..absences import reason_of
 from ..errors import ToolError
 from ..program import EmptyProgramError, is_program
 from ..quoting import MAX_LINE, indent_rest, item_text, literal, name_list, name_text, on_one_line, quoted
-from .call_errors import apply_fixes, sources
-from .check import ENOUGH
 from .isolation_hints import name_the_lack
+from .near_names import close_matches
 from .parameter_spelling import spelling_hint
-from .read_only import reads_only
+from .proposals import BEGUN, CORRECTED, MAX_HINT, program_to_copy
 from .reflow import unfold_statements
 from .signatures import Shapes
-from .suggestions import beginning, fetching
+from .suggestions import beginning, fetching, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from types import FrameType, TracebackType
 
-    from .call_errors import Mistake
     from .signatures import Shape
 
-__all__ = ["describe", "describe_mistakes", "install", "is_clean_exit", "proposal"]
+__all__ = ["describe", "install", "is_clean_exit"]
 
 _IMPORTABLE = ["the standard library"]
 _MAX_TEXT = 20_000
-_MAX_MISTAKES = 5
-# The maximum characters of a corrected program; a longer one would be cut, and is not copied.
-_MAX_PROGRAM = 5_000
 _MAX_NAME = 80
 _MAX_INT = 10**15
-_MAX_HINT = 3_000
-_CORRECTED = "Run this corrected program instead, if it does what is asked:"
-_BEGUN = "Where the task does not say that value, begin like this:"
 _ON_LINES = "begin each statement on a line of its own, and indent what stands under another"
 # A program's own metaclass may define another `__name__`.
 _TYPE_NAME = vars(type)["__name__"].__get__
@@ -98,55 +89,13 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
         if not hint and is_program(filename):
             corrected = unfold_statements("".join(linecache.getlines(filename)))
         if corrected:
-            hint, program = _ON_LINES, _program_to_copy(_CORRECTED, corrected, shapes, namespace)
+            hint, program = _ON_LINES, program_to_copy(CORRECTED, corrected, shapes, namespace)
     line, text = _cut(line, 2_000), _cut(text, _MAX_TEXT)
     if hint:
-        hint = on_one_line(hint, _MAX_HINT)
+        hint = on_one_line(hint, MAX_HINT)
         line, text = f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
         text += program or _beginning(error, shapes, namespace) or ""
     return line, text
-
-
-def describe_mistakes(
-    mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
-) -> tuple[str, str]:
-    """Return ``(error, text)`` of mistakes found before the program ran: the first one.
-
-    And several with their hints.
-    """
-    # As bytes, because text has more kinds of line ends than a program.
-    lines = text.encode().splitlines()
-    errors: list[str] = []
-    trace = "The program was checked and has not run: nothing was called.\n"
-    for mistake in mistakes[:_MAX_MISTAKES]:
-        error = f"{on_one_line(mistake.error, MAX_LINE)}\nHint: {on_one_line(mistake.hint, _MAX_HINT)}"
-        errors.append(error)
-        trace += f"  line {mistake.line}: {on_one_line(lines[mistake.line - 1].decode().strip(), 200)}\n{error}\n"
-    return errors[0], trace + (proposal(mistakes, text, shapes, taken) or "")
-
-
-def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
-    """Return the corrected program, or its beginning, as text for a model, or None.
-
-    Only a program that certainly just reads is suggested. `taken` are the names bound by earlier programs.
-    """
-    corrected: str | None = None
-    if 0 < len(mistakes) < ENOUGH:
-        corrected = apply_fixes(text, mistakes)
-    begin = next((mistake.begin for mistake in mistakes if mistake.begin), None)
-    return _program_to_copy(_CORRECTED, corrected, shapes, taken) or _program_to_copy(_BEGUN, begin, shapes, taken)
-
-
-def _program_to_copy(introduction: str, program: str | None, shapes: Shapes, taken: Collection[str]) -> str | None:
-    """Return a program in a block for a model to copy; None if it may do more than read, or would end the block."""
-    program = (program or "").strip()
-    if not program or len(program) > _MAX_PROGRAM or "```" in program:
-        return None
-    readers = shapes.readers
-    names = {name for name in taken if name not in readers and not name.startswith("__")}
-    if reads_only(program, readers, names):
-        return f"{introduction}\n```python\n{program}\n```\n"
-    return None
 
 
 def install(packages: Sequence[str]) -> None:
@@ -300,7 +249,7 @@ def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[
     if isinstance(owner, list):
         return "this is a list: take one item of it, or loop over it"
     public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
-    near = difflib.get_close_matches(wanted[:_MAX_NAME], public, n=3, cutoff=0.6)
+    near = close_matches(wanted, public)
     if not near:
         return None
     return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
@@ -325,13 +274,13 @@ def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> 
     frame = _failing(error.__traceback__)[1]
     if frame is not None and isinstance(error, OSError) and failed is None:
         calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
-        return _program_to_copy("Begin like this instead:", calls, shapes, taken)
+        return program_to_copy("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
         return None
     values = {**frame.f_globals, **frame.f_locals}.items()
     known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
     known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
-    return _program_to_copy(_BEGUN, beginning(*failed, shapes, known), shapes, taken)
+    return program_to_copy(BEGUN, beginning(*failed, shapes, known), shapes, taken)
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
@@ -353,7 +302,7 @@ def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object
 def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
     wanted = error.name or ""
     defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
-    near = difflib.get_close_matches(wanted[:_MAX_NAME], [*shapes, *defined, *vars(builtins)], n=3, cutoff=0.6)
+    near = close_matches(wanted, [*shapes, *defined, *vars(builtins)])
     sentences: list[str] = []
     if wanted in sys.stdlib_module_names:
         sentences.append(f"write `import {wanted}` first")

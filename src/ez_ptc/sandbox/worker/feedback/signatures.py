@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ..quoting import MAX_QUOTED
+from .types import NONE, SCALARS, UNKNOWN, Type, join
 
-__all__ = ["SCALARS", "UNKNOWN", "Described", "Parameter", "Shape", "Shapes", "Type", "read_shape", "singular"]
+__all__ = ["Described", "Parameter", "Shape", "Shapes", "read_shape", "singular"]
 
 # Names too common to mean the same value in two tools.
 _COMMON = frozenset(
@@ -17,12 +19,15 @@ _COMMON = frozenset(
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
     | {"time", "title", "type", "unit", "value", "year"}
 )
-SCALARS = frozenset({"str", "int", "float", "bool"})
 _KINDS = {
-    **{name: name for name in SCALARS},
-    **dict.fromkeys(("list", "tuple", "Sequence", "Iterable", "Iterator", "Generator"), "list"),
+    **{
+        name: name
+        for name in ("str", "int", "float", "bool", "date", "datetime", "time", "timedelta", "Decimal", "bytes")
+    },
+    **dict.fromkeys(("list", "Sequence", "Iterable", "Iterator", "Generator"), "list"),
     **dict.fromkeys(("set", "frozenset"), "set"),
     **dict.fromkeys(("dict", "Mapping"), "dict"),
+    "tuple": "tuple",
 }
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
@@ -32,34 +37,6 @@ Described = tuple[str, str, bool]
 
 The return type is "" if the signature says all.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """The inferred type of a value.
-
-    `kind` is a scalar's name, "list", "set", "dict" or "record"; "" if unknown. `item` is the type of a list's items or
-    a dict's values, `key` the kind of a dict's keys, `keys` the types of a record's keys, `choices` the only possible
-    texts and numbers.
-    """
-
-    kind: str = ""
-    item: Type | None = None
-    keys: Mapping[str, Type] = field(default_factory=dict[str, "Type"])
-    choices: tuple[object, ...] = ()
-    nullable: bool = False
-    tool: str = ""
-    key: str = ""
-
-    @property
-    def record(self) -> Type:
-        """The type of a list's items, or of the value itself."""
-        if self.kind == "list" and self.item is not None:
-            return self.item
-        return self
-
-
-UNKNOWN = Type()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +106,12 @@ class Shapes(Mapping[str, Shape]):
         """
         if len(key) > MAX_QUOTED:
             return
-        for shape in self.values():
+        noun_key = key.rpartition("_")[2]
+        for name in self._described:
+            # Only what names the key is parsed.
+            if not any(key in text or noun_key in text for text in self._described[name][:2]) or name not in self:
+                continue
+            shape = self[name]
             record = shape.returns.record
             if key in record.keys:
                 yield shape, key
@@ -168,15 +150,15 @@ def read_shape(tool: str, described: Described) -> Shape | None:
         return None
     if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
         return None
-    arguments = head.args
+    arguments, parameters = head.args, _Reader("")
     positional = [*arguments.posonlyargs, *arguments.args]
     first_default = len(positional) - len(arguments.defaults)
     ordered = tuple(
-        Parameter(argument.arg, _type(argument.annotation, ""), number < first_default)
+        Parameter(argument.arg, parameters.type(argument.annotation), number < first_default)
         for number, argument in enumerate(positional)
     )
     keywords = [
-        Parameter(kwonlyarg.arg, _type(kwonlyarg.annotation, ""), default is None)
+        Parameter(kwonlyarg.arg, parameters.type(kwonlyarg.annotation), default is None)
         for kwonlyarg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
     by_name = (*ordered[len(arguments.posonlyargs) :], *keywords)
@@ -187,69 +169,75 @@ def read_shape(tool: str, described: Described) -> Shape | None:
         named={parameter.name: parameter for parameter in by_name},
         takes_more=arguments.vararg is not None,
         takes_any_name=arguments.kwarg is not None,
-        returns=_type(result or head.returns, tool),
+        returns=_return_type(tool, result, head.returns),
         read_only=read_only,
     )
 
 
-def _type(node: ast.expr | None, tool: str) -> Type:
-    """Return the type of an annotation, or of a return type's notation."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _union(node, tool)
-    if isinstance(node, ast.Name):
-        return Type(_KINDS.get(node.id, ""), tool=tool)
-    if isinstance(node, ast.Dict):
-        keys = {
-            key.id if isinstance(key, ast.Name) else str(key.value): _type(value, tool)
-            for key, value in zip(node.keys, node.values, strict=True)
-            if isinstance(key, (ast.Name, ast.Constant))
-        }
-        return Type("record", keys=keys, tool=tool)
-    if isinstance(node, ast.Constant) and type(node.value) in {str, int}:
-        return Type(type(node.value).__name__, choices=(node.value,), tool=tool)
-    if isinstance(node, ast.Subscript):
-        return _parse_subscript(node, tool)
-    return UNKNOWN
+def _return_type(tool: str, notation: ast.expr | None, annotation: ast.expr | None) -> Type:
+    annotated = _Reader(tool).type(annotation)
+    if notation is None:
+        return annotated
+    return _Reader(tool, is_notation=True).type(notation)._replace(key=annotated.key)
 
 
-def _parse_subscript(node: ast.Subscript, tool: str) -> Type:
-    is_empty = isinstance(node.slice, ast.Tuple) and not node.slice.elts  # tuple[()]
-    if is_empty or not isinstance(node.value, ast.Name):
-        return UNKNOWN
-    inside = [node.slice]
-    if isinstance(node.slice, ast.Tuple):
-        inside = node.slice.elts
-    if node.value.id == "Literal":
-        values = tuple(item.value for item in inside if isinstance(item, ast.Constant))
-        kinds = {type(value).__name__ for value in values}
-        if len(kinds) == 1:
-            return Type(kinds.pop(), choices=values, tool=tool)
-    container = _KINDS.get(node.value.id)
-    if container == "dict":
-        return Type("dict", item=_type(inside[-1], tool), tool=tool, key=_type(inside[0], tool).kind)
-    # The items of a tuple may have different types.
-    if container == "list" and node.value.id == "tuple" and not isinstance(inside[-1], ast.Constant):
-        return Type("list", tool=tool)
-    if container in {"list", "set"}:
-        return Type(container, item=_type(inside[0], tool), tool=tool)
-    return UNKNOWN
+class _Reader:
+    """Reads the types of one tool; each container in them has a site of its own."""
 
+    def __init__(self, tool: str, *, is_notation: bool = False) -> None:
+        self._tool = tool
+        self._is_notation = is_notation  # in which the keys of every dict are texts
+        self._count = 0
 
-def _union(node: ast.BinOp, tool: str) -> Type:
-    pending: list[ast.expr] = [node]
-    members: list[Type] = []
-    is_nullable = False
-    while pending:
-        member = pending.pop()
-        if isinstance(member, ast.BinOp) and isinstance(member.op, ast.BitOr):
-            pending += [member.right, member.left]
-        elif isinstance(member, ast.Constant) and member.value is None:
-            is_nullable = True
-        else:
-            members.append(_type(member, tool))
-    if len(members) == 1:
-        return replace(members[0], nullable=is_nullable, tool=tool, key="")
-    if len({member.kind for member in members}) == 1 and all(member.choices for member in members):
-        choices = tuple(choice for member in members for choice in member.choices)
-        return Type(members[0].kind, choices=choices, nullable=is_nullable, tool=tool)
-    return UNKNOWN
+    def type(self, node: ast.expr | None) -> Type:
+        """Return the type of an annotation, or of a return type's notation."""
+        result = UNKNOWN
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            result = self._union(node)
+        elif isinstance(node, ast.Name):
+            result = self._made(_KINDS.get(node.id, ""))
+        elif isinstance(node, ast.Dict):
+            keys = {
+                key.id if isinstance(key, ast.Name) else str(key.value): self.type(value)
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, (ast.Name, ast.Constant))
+            }
+            result = self._made("record", keys=keys)
+        elif isinstance(node, ast.Constant) and node.value is None:
+            result = NONE
+        elif isinstance(node, ast.Constant) and type(node.value) in {str, int}:
+            result = self._made(type(node.value).__name__, choices=(node.value,))
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if inside:  # there is none in tuple[()]
+                result = self._generic(node.value.id, inside)
+        return result
+
+    def _made(self, kind: str, **details: Any) -> Type:
+        if not kind:
+            return UNKNOWN
+        self._count += 1
+        site = None if kind in SCALARS or not self._tool else (self._tool, self._count)
+        return Type(kind, tool=self._tool, site=site, **details)
+
+    def _generic(self, name: str, inside: Sequence[ast.expr]) -> Type:
+        kind = _KINDS.get(name, "")
+        if name == "Literal":
+            values = [item.value for item in inside if isinstance(item, ast.Constant)]
+            return join(self._made(type(value).__name__, choices=(value,)) for value in values)
+        if kind == "dict":
+            key = "" if self._is_notation else self.type(inside[0]).kind
+            return self._made(kind, item=self.type(inside[-1]), key=key)
+        if kind == "tuple" and not (isinstance(inside[-1], ast.Constant) and inside[-1].value is ...):
+            return self._made(kind, parts=tuple(map(self.type, inside)))
+        return self._made(kind, item=self.type(inside[0]))
+
+    def _union(self, node: ast.expr) -> Type:
+        pending, members = [node], list[Type]()
+        while pending:
+            member = pending.pop()
+            if isinstance(member, ast.BinOp) and isinstance(member.op, ast.BitOr):
+                pending += [member.right, member.left]
+            else:
+                members.append(self.type(member))
+        return join(members)

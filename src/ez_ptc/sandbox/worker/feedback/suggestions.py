@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import keyword
 from typing import TYPE_CHECKING
 
 from ..quoting import item_text, name_text, quoted
+from .near_names import close_matches
 from .signatures import singular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from .signatures import Parameter, Shape, Shapes, Type
+    from .signatures import Parameter, Shape, Shapes
+    from .types import Type
 
 __all__ = [
     "all_of",
@@ -24,6 +25,7 @@ __all__ = [
     "list_of",
     "name_of",
     "names_effect",
+    "sources",
     "suggest_filter",
     "suggest_getter",
     "suggest_lookup_by_value",
@@ -116,7 +118,7 @@ def words(name: str) -> set[str]:
 def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
     """Return the call for all items of a plural name; None without one, or if a similar name is bound."""
     noun = singular(name)
-    if not noun or any(match != noun for match in difflib.get_close_matches(name, bound, cutoff=0.6)):
+    if not noun or any(match != noun for match in close_matches(name, bound)):
         return None
     calls = [f"{tool.tool}()" for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
     if len(calls) != 1:
@@ -216,6 +218,19 @@ def _parse_filter_name(name: str) -> tuple[str, str]:
     if end in _SIGNS:
         return key.rstrip("_"), _SIGNS[end]
     return name, "=="
+
+
+def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
+    """Yield the tools that return a value the tool needs; with an expression if that calls only read-only tools."""
+    for name, shape, key in shapes.sources(tool):
+        sentence = f"{name} is in what {shape.call} returns"
+        if shape.returns.kind != "list" or not shape.read_only:
+            yield f"{sentence}, as {quoted(key)}"
+            continue
+        use = item_text("item", key)
+        if len(tool.positional) == 1 and tool.read_only:
+            use = f"{tool.tool}({use})"
+        yield f"{sentence}: for item in {shape.call}: {use}"
 
 
 def identity(record: Type) -> str | None:

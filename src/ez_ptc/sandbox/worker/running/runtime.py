@@ -16,8 +16,9 @@ from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ToolError
-from ..feedback.check import mistakes
-from ..feedback.report import describe, describe_mistakes, is_clean_exit, proposal
+from ..feedback.check import find_mistakes
+from ..feedback.proposals import describe_mistakes, proposal
+from ..feedback.report import describe, is_clean_exit
 from ..feedback.signatures import Shapes
 from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import ast
     from types import FrameType
 
-    from ..feedback.call_errors import Mistake
+    from ..feedback.mistakes import Mistake
 
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
@@ -241,11 +242,7 @@ class Runtime:
         """Return the mistakes in the program; none for one that is too long to check."""
         if len(text) > _MOST_CHECKED:
             return []
-        try:
-            return mistakes(tree, self._shapes(), self._is_known)
-        except (RecursionError, ValueError):
-            # CPython may run a program that is nested too deeply to check or to unparse.
-            return []
+        return find_mistakes(tree, self._shapes(), self._is_known)
 
     def _is_known(self, name: str) -> bool:
         return name in self._namespace or name in vars(sys.modules["builtins"])

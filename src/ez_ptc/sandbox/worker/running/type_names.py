@@ -10,7 +10,7 @@ import re
 import typing
 from typing import TYPE_CHECKING, cast
 
-from ..feedback.inference import bound_names, every
+from ..feedback.following.names import bound_names, every
 from ..values.records import Record
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def type_names(
     used = {name for name in used if not known(name)}
     if not used:
         return {}
-    used -= {name for node in every(tree) for name in _names_bound_by(node)}
+    used -= {name for node in every(tree) for name in bound_names(node)}
     named = {word for item in told() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
     values_by_name: dict[str, object] = dict.fromkeys(used & named, Record)
     values_by_name.update((name, getattr(typing, name)) for name in used & _TYPING)
@@ -56,11 +56,3 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
             annotation = node.annotation
         if annotation is not None:
             yield annotation
-
-
-def _names_bound_by(node: ast.AST) -> Iterable[str]:
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            return ()
-        return (node.id,)
-    return bound_names(node)

@@ -1,0 +1,1 @@
+"""Following a program without running it, to know the types of its values."""

@@ -1,0 +1,332 @@
+"""Following a program without running it: the type of each value, on each way that the program can take.
+
+Statements are followed in their order. Where ways part, each is followed on its own; where they meet, a name has the
+types of all of them. A loop is followed again with the types that its end gives to its beginning, until they stay the
+same. The body of a function is followed at each call, so code without a way to it is never looked at, and a mistake is
+one on every way to its place. Rules look at each expression when its type is known.
+
+The number of steps is bounded. After that, the program is not checked: it runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..types import INT, NOTHING, STR, UNKNOWN, Type, join, members
+from .environment import Containers, Frame
+from .library import object_type
+from .names import names_bound_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from ..mistakes import Mistake
+    from ..signatures import Shapes
+    from .facts import Facts
+
+__all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule", "TooLongError"]
+
+# As many as take 20 ms.
+_MAX_STEPS = 10_000
+_MAX_PASSES = 4
+# The most mistakes, since finding suggestions takes the program's time.
+MAX_MISTAKES = 50
+_ALL = frozenset({"BaseException", "Exception"})
+Loop = dict[type[ast.stmt], list[dict[str, Type]]]
+"""The types of names where a loop is left: by `break` and by `continue`."""
+
+
+class Rule(Protocol):
+    """A rule: its name, and how it looks at a node."""
+
+    @property
+    def name(self) -> str:
+        """The name, in mistakes."""
+        ...
+
+    @property
+    def look(self) -> Callable[[Analysis, Any, str], None]:
+        """How it looks at a node."""
+        ...
+
+
+class TooLongError(Exception):
+    """The program is too long to be checked."""
+
+
+class Analysis:
+    """One look at a program."""
+
+    def __init__(self, tree: ast.Module, facts: Facts, shapes: Shapes, known: Callable[[str], bool]) -> None:
+        self.tree = tree
+        self.facts = facts
+        self.shapes = shapes
+        self.known = known
+        self.containers = Containers()
+        self.handles = facts.handles
+        self.types: dict[ast.AST, Type] = {}
+        self.mistakes: list[tuple[ast.AST, Mistake]] = []
+        self.default_types: dict[ast.expr, Type] = {}
+        self.calls: dict[ast.AST, list[tuple[object, Type]]] = {}
+        self.stack: list[ast.AST] = []  # the functions that are followed
+        self.guards: tuple[frozenset[str], ...] = ()
+        self.module_history: dict[str, Type] = {}
+        self.module = self.frame = Frame(())
+        self.loops: list[Loop] = []
+        self._silent = 0
+        self._steps = 0
+        self._used_by_functions: set[str] = set()
+
+    def run(
+        self,
+        expressions: Mapping[type, Callable[[Analysis, Any], Type]],
+        statements: Mapping[type, Callable[[Analysis, Any], bool | None]],
+        rules: Mapping[type, Sequence[Rule]],
+    ) -> list[Mistake]:
+        """Return the mistakes of the program; none if it cannot be followed to its end.
+
+        `expressions` return the types of expressions, `statements` follow a statement and return False if the program
+        never gets past it, and `rules` look at the nodes of a kind.
+
+        Raises TooLongError, and RecursionError for too much nesting.
+        """
+        self._expressions, self._statements, self._rules = expressions, statements, rules
+        bound = names_bound_in(self.tree.body)
+        for _ in range(_MAX_PASSES):
+            self.containers.start()
+            self.types.clear()
+            self.calls.clear()
+            self.mistakes.clear()
+            self.module = self.frame = Frame(bound)
+            self.module.history = self.module_history
+            self.execute(self.tree.body)
+            if not self.containers.is_stale:
+                return [mistake for _, mistake in self.mistakes]
+        return []
+
+    @property
+    def state(self) -> object:
+        """What a mistake means here: whether it is reported, and what handles it."""
+        return self.guards, bool(self._silent)
+
+    # Following -------------------------------------------------------------------------------------------------------
+
+    def of(self, node: ast.expr) -> Type:
+        """Return the type of an expression, and look at it by the rules."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise TooLongError
+        evaluate = self._expressions.get(type(node))
+        if evaluate is None:
+            return UNKNOWN
+        value = evaluate(self, node)
+        if (
+            value.site is None
+            and value.kind in {"list", "set", "dict"}
+            and isinstance(node, (ast.Call, ast.BinOp, ast.Subscript))
+        ):
+            value = value._replace(site=node)
+        self.types[node] = value
+        self.apply_rules(node)
+        return value
+
+    def apply_rules(self, node: ast.AST) -> None:
+        """Look for mistakes at a node whose parts have their types."""
+        for rule in self._rules.get(type(node), ()):
+            rule.look(self, node, rule.name)
+
+    def constant(self, node: ast.expr) -> Type:
+        """Return the type of an expression that is bound to a name; of a constant text or flag, with its value."""
+        value = self.of(node)
+        if isinstance(node, ast.Constant) and type(node.value) in {str, int, bool}:
+            return value._replace(choices=(node.value,))
+        return value
+
+    def execute(self, body: Sequence[ast.AST]) -> bool:
+        """Follow statements, and return whether the program may get past them."""
+        for statement in body:
+            self._steps += 1
+            follow = self._statements.get(type(statement))
+            if follow is not None and follow(self, statement) is False:
+                return False
+        return True
+
+    def report(self, node: ast.AST, mistake: Mistake, *, is_call: bool = False) -> None:
+        """Add a mistake, unless the program handles it; a tool's own error is handled by any handler."""
+        if self._silent or len(self.mistakes) >= MAX_MISTAKES or any(node is other for other, _ in self.mistakes):
+            return
+        error = vars(builtins).get(mistake.error.partition(":")[0], Exception)
+        handled = {name for names in self.guards for name in names}
+        if handled and (is_call or handled & {*_ALL, *(cls.__name__ for cls in error.__mro__), ""}):
+            return
+        self.mistakes.append((node, mistake))
+
+    @contextlib.contextmanager
+    def silence(self, *, silent: bool) -> Generator[None]:
+        """Report no mistakes meanwhile if `silent`."""
+        self._silent += silent
+        yield
+        self._silent -= silent
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        """Evaluate the default values of a function that is defined."""
+        for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
+            self.default_types[default] = self.constant(default)
+
+    # Names -----------------------------------------------------------------------------------------------------------
+
+    def bind(self, target: ast.expr, value: Type) -> None:
+        """Bind the names of a target, and put values into containers."""
+        if isinstance(target, ast.Name):
+            self.types[target] = value
+            self.bind_name(self.frame_of_name(target.id), target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self.types[target] = value
+            for element, part in zip(target.elts, self.unpack(target.elts, value), strict=True):
+                self.bind(element, part)
+            self.apply_rules(target)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value)
+        elif isinstance(target, ast.Subscript):
+            self._store(target, value)
+        elif isinstance(target, ast.Attribute):
+            for base in members(self.of(target.value)):
+                self.containers.add_key(base if base.kind == "record" else UNKNOWN, target.attr, value)
+
+    def unpack(self, targets: Sequence[ast.expr], value: Type) -> list[Type]:
+        """Return the types of the names that a value is unpacked into."""
+        starred = [isinstance(target, ast.Starred) for target in targets]
+        if value.kind == "tuple" and len(value.parts) == len(targets) and not any(starred):
+            return list(value.parts)
+        item = self.item_of(value)
+        if value.kind in {"record", "tuple"} or (value.kind == "union"):
+            item = UNKNOWN  # a named tuple has its values, not its keys
+        return [
+            Type("list", item=item, site=target) if is_rest else item
+            for target, is_rest in zip(targets, starred, strict=True)
+        ]
+
+    def bind_name(self, frame: Frame, name: str, value: Type) -> None:
+        """Bind a name in a frame."""
+        frame.names[name] = value
+        before = frame.history.get(name, NOTHING)
+        if value is not before:
+            after = join((before, value))
+            if after != before:
+                frame.history[name] = after
+                if frame is self.module and name in self._used_by_functions:
+                    self.containers.is_stale = True
+                if not after.kind:
+                    self.containers.leak(before, value)
+
+    def _store(self, target: ast.Subscript, value: Type) -> None:
+        """Put a value into a container."""
+        bases, index = members(self.of(target.value)), self.of(target.slice)
+        key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+        for base in bases:
+            has_keys = bool(base.keys) or base.kind == "record"
+            if isinstance(key, str) and (has_keys or not base.kind):
+                self.containers.add_key(base, key, value)
+            elif has_keys or not base.kind:
+                self.containers.open(base)
+            elif isinstance(target.slice, ast.Slice):
+                self.containers.add_item(base, self.item_of(value))
+            elif base.kind in {"list", "dict", "defaultdict", "Counter"}:
+                self.containers.add_item(base, value)
+                if base.key and index.kind != base.key:
+                    self.containers.open(base)
+
+    def lookup(self, name: str) -> Type:
+        """Return the type of a name here and now."""
+        owner, frame = self.frame.owner, self.frame
+        while frame is not None:
+            if name in frame.bound:
+                if name in self.facts.shared_names:
+                    return frame.history.get(name, UNKNOWN)
+                if frame.owner is owner:
+                    return frame.names.get(name, UNKNOWN)
+                if frame is self.module:
+                    self._used_by_functions.add(name)
+                return frame.history.get(name, UNKNOWN)
+            frame = frame.outer
+        if name in self.shapes:
+            return Type("tool", tool=name)
+        if name in self.facts.bound or not self.known(name):
+            return UNKNOWN
+        return object_type(vars(sys.modules["builtins"]).get(name, ...))
+
+    def is_in_frames(self, name: str) -> bool:
+        """Return whether a name is bound around the place that is followed."""
+        frame = self.frame
+        while frame is not None:
+            if name in frame.bound:
+                return True
+            frame = frame.outer
+        return False
+
+    def frame_of_name(self, name: str) -> Frame:
+        """Return the frame in which a statement binds a name."""
+        return self.frame_with(name) or self.frame
+
+    def frame_of_function(self) -> Frame:
+        """Return the frame of the function that is followed."""
+        frame = self.frame
+        while frame.outer is not None and frame.outer.owner is frame.owner:
+            frame = frame.outer
+        return frame
+
+    def frame_with(self, name: str) -> Frame | None:
+        """Return the frame of a name that the function which is followed may bind, or None."""
+        frame, owner = self.frame, self.frame.owner
+        if name in self.facts.shared_names:
+            owner = ...
+        while frame is not None and (frame.owner is owner or owner is ...):
+            if name in frame.bound and name not in self._declared(frame):
+                return frame
+            frame = frame.outer
+        return None
+
+    def _declared(self, frame: Frame) -> frozenset[str]:
+        if frame.owner is None:
+            return frozenset()
+        return self.facts.declared.get(getattr(frame.owner, "node", None), frozenset())
+
+    def forget(self, node: ast.AST) -> None:
+        """Forget the type of what a program asks itself."""
+        while isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
+            node = node.value
+        if isinstance(node, ast.Name) and (frame := self.frame_with(node.id)) is not None:
+            frame.names[node.id] = UNKNOWN
+
+    # Items -----------------------------------------------------------------------------------------------------------
+
+    def item_of(self, value: Type) -> Type:
+        """Return the type of the items of a value that can be iterated over."""
+        return join(self._item_of(member) for member in members(value))
+
+    def _item_of(self, value: Type) -> Type:
+        if value.kind in {"list", "set", "view", "generator"}:
+            return self.containers.item_of(value)
+        if value.kind == "tuple" and value.parts:
+            return join(value.parts)
+        if value.kind == "str":
+            return STR
+        if value.kind == "range":
+            return INT
+        if value.kind in {"dict", "defaultdict", "Counter"}:
+            return self.key_of(value)
+        return UNKNOWN  # a record may be a named tuple, which gives its values
+
+    def key_of(self, value: Type) -> Type:
+        """Return the type of a dict's keys."""
+        if self.containers.is_open(value):
+            return UNKNOWN
+        if value.keys:
+            return STR
+        if value.item is not None and value.item.kind == "nothing" and self.containers.item_of(value).kind == "nothing":
+            return NOTHING
+        return Type(value.key, tool=value.tool) if value.key else UNKNOWN

@@ -1,0 +1,350 @@
+"""The types of calls: of tools, functions of the program, built-in functions, and methods."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..types import INT, NONE, NOTHING, NUMBERS, STR, UNKNOWN, Type, join, members
+from .functions import Function, call_function
+from .library import CONSTRUCTORS, method_result, result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .analysis import Analysis
+
+__all__ = ["call"]
+
+# Functions that ask a value what it is: nothing more is known of it then.
+_ASKING = frozenset({"callable", "dir", "getattr", "hasattr", "isinstance", "issubclass", "type", "vars"})
+# Functions of libraries that change what they are given.
+_CHANGING = frozenset(
+    {"__iadd__", "__ior__", "__setitem__", "delattr", "heapify", "heappush", "heappushpop", "heapreplace", "insort"}
+    | {"insort_left", "insort_right", "setattr", "setitem", "update"}
+)
+_AWAITING = frozenset({"gather", "run", "wait_for"})
+_SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
+_COPIES = {"list": "list", "sorted": "list", "reversed": "view", "iter": "view"}
+_SETS = frozenset({"set", "frozenset"})
+_ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
+
+
+def call(run: Analysis, node: ast.Call) -> Type:
+    """Return the type of a call."""
+    function = run.of(node.func)
+    arguments = [run.constant(argument) for argument in node.args]
+    named = {str(keyword.arg): run.constant(keyword.value) for keyword in node.keywords}
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name in _ASKING:
+        for argument in node.args:
+            run.forget(argument)
+    if name in _CHANGING and function.kind != "method":
+        run.containers.open(*(argument for argument in arguments if argument.kind))
+    is_spread = any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named
+    return join(_result(run, node, callee, None if is_spread else arguments, named) for callee in members(function))
+
+
+def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] | None, named: dict[str, Type]) -> Type:
+    name = getattr(callee.value, "__name__", "")
+    is_of_asyncio = (getattr(callee.value, "__module__", None) or "").startswith("asyncio.")
+    is_parallel = isinstance(node.func, ast.Name) and node.func.id == "parallel" and "parallel" not in run.facts.bound
+    result: Type | None = None
+    if callee.kind == "tool":
+        result = run.shapes[callee.tool].returns
+    elif isinstance(callee.value, Function):
+        result = call_function(run, callee.value, arguments, named)
+    elif callee.kind == "method":
+        result = _method_call(run, node, callee, arguments or [], named)
+    elif is_parallel:
+        result = _parallel(run, node)
+    elif is_of_asyncio and name in _AWAITING:
+        result = _awaited_together(run, node, name)
+    elif callee.value is dict and not arguments:
+        result = Type("dict", item=UNKNOWN if named else NOTHING, keys=named, site=node)
+    elif arguments and callee.kind in {"function", "class"}:
+        result = _built_in_call(run, node, callee.value, arguments, named)
+    if result is not None:
+        return result
+    _pass_on(run, node, arguments, named)
+    run.containers.leak(*(arguments or ()), *named.values())
+    if callee.kind == "class":
+        return _made_by(callee.value)
+    return result_of(callee.value)
+
+
+def _parallel(run: Analysis, node: ast.Call) -> Type:
+    """Return the results of `parallel((tool, x), …)` and `parallel(*[(tool, x) for x in xs])`."""
+    calls = [run.types.get(item.value if isinstance(item, ast.Starred) else item, UNKNOWN) for item in node.args]
+    if len(calls) == 1 and calls[0].kind != "tuple":
+        calls = [run.item_of(calls[0])]
+    results: list[Type] = []
+    for item in calls:
+        tool = item.parts[0] if item.parts else UNKNOWN
+        results.append(run.shapes[tool.tool].returns if tool.kind == "tool" else UNKNOWN)
+        run.containers.leak(item)
+    return Type("list", item=join(results), site=node)
+
+
+def _awaited_together(run: Analysis, node: ast.Call, name: str) -> Type:
+    """Return what `asyncio.run`, `wait_for` and `gather` return."""
+    values = [
+        run.item_of(run.types[item.value]) if isinstance(item, ast.Starred) else run.types[item] for item in node.args
+    ]
+    results = [value.item or UNKNOWN if value.kind == "coroutine" else value for value in values]
+    if name == "gather":
+        return UNKNOWN if node.keywords else Type("list", item=join(results), site=node)
+    return results[0] if results else UNKNOWN
+
+
+def _made_by(cls: object) -> Type:
+    name = getattr(cls, "__name__", "")
+    if name in CONSTRUCTORS and getattr(cls, "__module__", "") in {"builtins", "datetime", "decimal", "uuid"}:
+        return Type(name)
+    if cls is list or cls is tuple or cls is set or cls is dict:
+        return Type(name, item=NOTHING)
+    return UNKNOWN
+
+
+def _pass_on(run: Analysis, node: ast.Call, arguments: list[Type] | None, named: dict[str, Type]) -> None:
+    """Follow the functions that are passed to something that may call them."""
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    items = [run.item_of(argument) for argument in (arguments or ())[1:]]
+    for index, value in enumerate([*(arguments or ()), *named.values()]):
+        for function in (member.value for member in members(value) if isinstance(member.value, Function)):
+            if index == 0 and name == "map" and items:
+                call_function(run, function, items, {})
+            elif index == 0 and name in _SUBMITTERS and arguments:
+                call_function(
+                    run, function, arguments[1:], {key: value for key, value in named.items() if key != "key"}
+                )
+            else:
+                with run.silence(silent=run.handles):
+                    call_function(run, function, None, {})
+
+
+def _keyed(run: Analysis, named: dict[str, Type], item: Type) -> None:
+    """Follow a function passed as `key`."""
+    function = named.get("key", UNKNOWN).value
+    if isinstance(function, Function):
+        call_function(run, function, [item], {})
+
+
+def _built_in_call(
+    run: Analysis, node: ast.Call, function: object, arguments: list[Type], named: dict[str, Type]
+) -> Type | None:
+    """Return the result of a function whose result depends on its arguments; None for another one."""
+    if getattr(function, "__module__", None) not in {"builtins", "collections", "copy"}:
+        return None
+    name: str = getattr(function, "__name__", "")
+    first = run.item_of(arguments[0])
+    if name in {"sorted", "min", "max"}:
+        _keyed(run, named, first if len(arguments) == 1 else join(arguments))
+    if name in {"min", "max", "next"}:
+        if len(arguments) > 1 and name != "next":
+            return join(arguments)
+        default = [named["default"]] if "default" in named else arguments[1:]
+        return UNKNOWN if first.kind == "nothing" else join([first, *default])
+    if name in _COPIES:
+        return Type(_COPIES[name], item=first, site=node)
+    make = _BUILT_IN.get(name)
+    return None if make is None else make(run, node, arguments, named)
+
+
+def _view_of(item: Type) -> Type:
+    return Type("view", item=item)
+
+
+def _tuple_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del node, named
+    return arguments[0] if arguments[0].kind == "tuple" else Type("tuple", item=run.item_of(arguments[0]))
+
+
+def _set_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    return Type("set", item=run.item_of(arguments[0]), site=node)
+
+
+def _dict_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    base = arguments[0]
+    if (base.keys or base.kind == "record") and not run.containers.is_open(base):
+        return Type("dict", item=UNKNOWN, keys=run.containers.keys_of(base) | named, site=node)
+    return Type("dict", site=node)
+
+
+def _enumerate(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    return _view_of(Type("tuple", parts=(INT, run.item_of(arguments[0]))))
+
+
+def _zip(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    return _view_of(Type("tuple", parts=tuple(map(run.item_of, arguments))))
+
+
+def _filter(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    item = run.item_of(arguments[-1])
+    if isinstance(arguments[0].value, Function):
+        call_function(run, arguments[0].value, [item], {})
+    return _view_of(item)
+
+
+def _map(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    items = [run.item_of(argument) for argument in arguments[1:]]
+    function = arguments[0]
+    if isinstance(function.value, Function):
+        return _view_of(call_function(run, function.value, items, {}))
+    if function.kind == "tool":
+        return _view_of(run.shapes[function.tool].returns)
+    return _view_of(_made_by(function.value) if function.kind == "class" else result_of(function.value))
+
+
+def _sum(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    values = join([run.item_of(arguments[0]), *arguments[1:], *named.values()])
+    if all(member.kind in NUMBERS for member in members(values)):
+        return join([INT, *(member for member in members(values) if member.kind == "float")])
+    return UNKNOWN
+
+
+def _abs(_run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    return arguments[0] if arguments[0].kind in {"int", "float", "timedelta"} else UNKNOWN
+
+
+def _round(_run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    if arguments[0].kind not in NUMBERS:
+        return UNKNOWN
+    return INT if len(arguments) == 1 and not named else arguments[0]
+
+
+def _defaultdict(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del named
+    factory = arguments[0]
+    item = UNKNOWN
+    if isinstance(factory.value, Function):
+        item = call_function(run, factory.value, [], {})
+    elif factory.kind == "class":
+        made = _made_by(factory.value)
+        item = made._replace(site=(node, "default")) if made.item is not None else made
+    return Type("defaultdict", item=item, site=node)
+
+
+def _counter(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+    del run, arguments, named
+    return Type("Counter", item=INT, site=node)
+
+
+_BUILT_IN: dict[str, Callable[[Analysis, ast.Call, list[Type], dict[str, Type]], Type]] = {
+    "Counter": _counter,
+    "abs": _abs,
+    "copy": lambda _run, _node, arguments, _named: arguments[0],
+    "defaultdict": _defaultdict,
+    "deepcopy": lambda _run, _node, arguments, _named: arguments[0],
+    "dict": _dict_of,
+    "enumerate": _enumerate,
+    "filter": _filter,
+    "frozenset": _set_of,
+    "map": _map,
+    "round": _round,
+    "set": _set_of,
+    "sum": _sum,
+    "tuple": _tuple_of,
+    "zip": _zip,
+}
+
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+
+def _method_call(
+    run: Analysis, node: ast.Call, callee: Type, arguments: Sequence[Type], named: dict[str, Type]
+) -> Type:
+    base, name = callee.parts[0], str(callee.value)
+    kind = base.kind
+    if kind in {"list", "set"}:
+        return _row_method(run, base, name, arguments, named)
+    if base.keys or kind == "record":
+        return _record_method(run, node, base, name, arguments, named)
+    if kind in {"dict", "defaultdict", "Counter"}:
+        return _dict_method(run, base, name, arguments)
+    return method_result(kind, name)
+
+
+def _row_method(run: Analysis, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]) -> Type:
+    """Return the result of a method of a list or set."""
+    index = _ADDING.get(name)
+    if index is not None and len(arguments) > index:
+        run.containers.add_item(base, arguments[index])
+    elif name in {"extend", "update", "symmetric_difference_update"}:
+        for argument in arguments:
+            run.containers.add_item(base, run.item_of(argument))
+    elif name == "sort":
+        _keyed(run, named, run.item_of(base))
+    elif name in {"copy", "union", "intersection", "difference"}:
+        return Type(base.kind, item=join([run.item_of(base), *map(run.item_of, arguments)]))
+    elif name == "pop":
+        item = run.item_of(base)
+        return UNKNOWN if item.kind == "nothing" else item
+    return method_result(base.kind, name)
+
+
+def _record_method(
+    run: Analysis, node: ast.Call, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]
+) -> Type:
+    """Return the result of a method of a dict whose keys are known."""
+    key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+    if name in {"get", "setdefault", "pop"} and isinstance(key, str):
+        value = run.containers.value_of(base, key)
+        default = arguments[1] if len(arguments) > 1 else NONE
+        if name == "setdefault":
+            run.containers.add_key(base, key, default)
+        if name == "get":
+            # A key that is not declared may be there nevertheless.
+            return join([value or UNKNOWN, default])
+        return value or UNKNOWN
+    if name == "update":
+        others = [argument for argument in arguments if argument.keys and not run.containers.is_open(argument)]
+        if len(others) < len(arguments) or "None" in named:
+            run.containers.open(base)
+        for keys in (named, *map(run.containers.keys_of, others)):
+            for added, value in keys.items():
+                run.containers.add_key(base, added, value)
+    elif name in {"setdefault", "__setitem__"}:
+        run.containers.open(base)
+    values = run.containers.keys_of(base).values()
+    value = UNKNOWN if run.containers.is_open(base) else join(values)
+    if name == "copy":
+        return (
+            base._replace(kind="dict", keys=run.containers.keys_of(base), site=node)
+            if not run.containers.is_open(base)
+            else UNKNOWN
+        )
+    return _view(name, STR if not run.containers.is_open(base) else UNKNOWN, value)
+
+
+def _view(name: str, key: Type, value: Type) -> Type:
+    items = {"keys": key, "values": value, "items": Type("tuple", parts=(key, value))}
+    return _view_of(items[name]) if name in items else UNKNOWN
+
+
+def _dict_method(run: Analysis, base: Type, name: str, arguments: Sequence[Type]) -> Type:
+    """Return the result of a method of a dict."""
+    value = run.containers.item_of(base)
+    if name == "update":
+        run.containers.open(base)
+    elif name == "setdefault":
+        default = arguments[1] if len(arguments) > 1 else NONE
+        run.containers.add_item(base, default)
+        return join([run.containers.item_of(base), default])
+    elif name == "get":
+        default = arguments[1] if len(arguments) > 1 else NONE
+        return join([value, default]) if value.kind != "nothing" else default
+    elif name == "copy":
+        return Type("dict", item=value, key=base.key)
+    elif name == "pop":
+        return UNKNOWN if value.kind == "nothing" else value
+    elif name == "most_common":
+        return Type("list", item=Type("tuple", parts=(UNKNOWN, INT)))
+    return _view(name, run.key_of(base), value)

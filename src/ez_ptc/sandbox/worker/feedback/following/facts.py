@@ -1,0 +1,100 @@
+"""What a program says anywhere, whatever way it takes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ...quoting import literal
+from .names import bound_names, children, every
+
+__all__ = ["Facts", "read_facts"]
+
+_GUARDS = frozenset({"suppress", "raises"})
+# With these, a program can define names that do not appear in it.
+_MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known of a program before it is followed.
+
+    `bound` has the lines at which names are bound first (not those of comprehensions and lambdas), `called` and
+    `passed` the calls by the identity of their function and arguments, `texts` all texts but keys that are read,
+    `declared` the names that a function takes from outside, `constants` texts and numbers by their names.
+    """
+
+    bound: dict[str, int] = field(default_factory=dict[str, int])
+    texts: set[str] = field(default_factory=set[str])
+    shared_names: set[str] = field(default_factory=set[str])
+    declared: dict[object, frozenset[str]] = field(default_factory=dict[object, frozenset[str]])
+    called_attributes: set[str] = field(default_factory=set[str])
+    called: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
+    passed: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
+    constants: dict[str, str] = field(default_factory=dict[str, str])
+    loops: list[ast.For | ast.comprehension] = field(default_factory=list["ast.For | ast.comprehension"])
+    handles: bool = False
+    has_exits: bool = False
+    makes_names: bool = False
+    postpones_annotations: bool = False
+
+
+def read_facts(tree: ast.Module) -> Facts:
+    """Return the facts of a program."""
+    facts = Facts()
+    read_keys: set[int] = set()
+    inner: set[int] = set()
+    for node in every(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, (ast.comprehension, ast.Lambda)):
+            inner |= {id(name) for name in every(node.target if isinstance(node, ast.comprehension) else node.args)}
+        for name in bound_names(node) if id(node) not in inner else ():
+            facts.bound[name] = min(line, facts.bound.get(name, line))
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            read_keys.add(id(node.slice))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and id(node) not in read_keys:
+                facts.texts.add(node.value)
+        elif isinstance(node, ast.Name):
+            facts.makes_names |= node.id in _MAKERS
+            facts.handles |= node.id in _GUARDS
+        elif isinstance(node, ast.Call):
+            facts.called[id(node.func)] = node
+            facts.passed |= {id(argument): node for argument in node.args}
+        elif isinstance(node, ast.Attribute):
+            facts.called_attributes.add(node.attr)
+            facts.handles |= node.attr in _GUARDS
+        else:
+            _read_statement(facts, node)
+    facts.makes_names |= "*" in facts.bound
+    facts.has_exits = not {"__exit__", "__aexit__", "contextmanager", "asynccontextmanager"}.isdisjoint(
+        {*facts.bound, *facts.called_attributes}
+    )
+    return facts
+
+
+def _read_statement(facts: Facts, node: ast.AST) -> None:
+    if isinstance(node, ast.ExceptHandler):
+        facts.handles = True
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        facts.loops.append(node)
+    elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        facts.postpones_annotations |= any(alias.name == "annotations" for alias in node.names)
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        names = {
+            name for inner in _own_nodes(node) if isinstance(inner, (ast.Global, ast.Nonlocal)) for name in inner.names
+        }
+        facts.declared[node] = frozenset(names)
+        facts.shared_names |= names
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) in {int, str}:
+        value = node.value.value
+        text = literal(value) if isinstance(value, str) else repr(value)
+        facts.constants.update((target.id, text) for target in node.targets if isinstance(target, ast.Name))
+
+
+def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
+    nodes: list[ast.AST] = [*function.body]
+    for node in nodes:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            nodes += children(node)
+    return nodes

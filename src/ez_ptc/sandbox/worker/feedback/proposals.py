@@ -1,0 +1,93 @@
+"""Mistakes as text for a model, with the corrected program where it can be told."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING
+
+from ..quoting import MAX_LINE, on_one_line
+from .check import find_mistakes
+from .following.analysis import MAX_MISTAKES
+from .mistakes import apply_suggestions, describe_changes
+from .read_only import reads_only
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from .mistakes import Mistake
+    from .signatures import Shapes
+
+__all__ = ["BEGUN", "CORRECTED", "MAX_HINT", "describe_mistakes", "program_to_copy", "proposal"]
+
+_MAX_MISTAKES = 5
+# The maximum characters of a corrected program; a longer one would be cut, and is not copied.
+_MAX_PROGRAM = 5_000
+MAX_HINT = 3_000
+CORRECTED = "Run this corrected program instead, if it does what is asked:"
+BEGUN = "Where the task does not say that value, begin like this:"
+
+
+def describe_mistakes(
+    mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()
+) -> tuple[str, str]:
+    """Return ``(error, text)`` of mistakes found before the program ran: the first one.
+
+    And several with their hints.
+    """
+    # As bytes, because text has more kinds of line ends than a program.
+    lines = text.encode().splitlines()
+    errors: list[str] = []
+    trace = "The program was checked and has not run: nothing was called.\n"
+    for mistake in mistakes[:_MAX_MISTAKES]:
+        error = on_one_line(mistake.error, MAX_LINE)
+        if mistake.hint:
+            error += f"\nHint: {on_one_line(mistake.hint, MAX_HINT)}"
+        errors.append(error)
+        trace += f"  line {mistake.line}: {on_one_line(lines[mistake.line - 1].decode().strip(), 200)}\n{error}\n"
+    return errors[0], trace + (proposal(mistakes, text, shapes, taken) or "")
+
+
+def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Collection[str] = ()) -> str | None:
+    """Return the corrected program, or its beginning, as text for a model, or None.
+
+    A program that may do more than read is corrected only where nothing else can be meant. `taken` are the names bound
+    by earlier programs.
+    """
+    corrected: str | None = None
+    if 0 < len(mistakes) < MAX_MISTAKES:
+        corrected = apply_suggestions(text, mistakes)
+    if corrected is not None and _is_right(corrected, shapes, taken):
+        suggestions = [mistake.suggestion for mistake in mistakes if mistake.suggestion is not None]
+        introduction = f"{CORRECTED}\n{describe_changes(text, suggestions)}"
+        are_forced = all(suggestion.is_forced for suggestion in suggestions)
+        proposed = program_to_copy(introduction, corrected, None if are_forced else shapes, taken)
+        if proposed:
+            return proposed
+    begin = next((mistake.begin for mistake in mistakes if mistake.begin), None)
+    return program_to_copy(BEGUN, begin, shapes, taken)
+
+
+def _is_right(program: str, shapes: Shapes, taken: Collection[str]) -> bool:
+    """Return whether a corrected program has no mistake left."""
+    known = {*taken, *vars(sys.modules["builtins"])}
+    tree = compile(program, "<proposed>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return isinstance(tree, ast.Module) and not find_mistakes(tree, shapes, known.__contains__)
+
+
+def program_to_copy(
+    introduction: str, program: str | None, shapes: Shapes | None, taken: Collection[str]
+) -> str | None:
+    """Return a program in a block for a model to copy; None if it would end the block.
+
+    With `shapes`, also if it may do more than read.
+    """
+    program = (program or "").strip()
+    if not program or len(program) > _MAX_PROGRAM or "```" in program:
+        return None
+    if shapes is not None:
+        readers = shapes.readers
+        names = {name for name in taken if name not in readers and not name.startswith("__")}
+        if not reads_only(program, readers, names):
+            return None
+    return f"{introduction}\n```python\n{program}\n```\n"

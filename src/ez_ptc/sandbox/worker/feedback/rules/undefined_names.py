@@ -1,0 +1,87 @@
+"""Names that are not defined, and what they may mean."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...quoting import name_list, name_text, quoted
+from ..mistakes import Mistake, replacing
+from ..near_names import close_matches
+from ..suggestions import all_of, beginning, list_of, sources, suggest_getter, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..following.analysis import Analysis
+    from ..mistakes import Suggestion
+    from ..signatures import Shapes
+
+__all__ = ["look_at_name"]
+
+_OF_CLASSES = frozenset({"__class__", "__module__", "__qualname__"})
+# The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
+_SAME = 0.85
+
+
+def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
+    """Report a name that the program does not define anywhere, nor anything around it."""
+    name = node.id
+    if run.facts.makes_names or name in run.facts.bound or name in _OF_CLASSES or run.is_in_frames(name):
+        return
+    if name in run.shapes.readers or run.known(name):
+        return
+    before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
+    begin: str | None = None
+    call = run.facts.passed.get(id(node))
+    if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
+        begin = beginning(call, tool, run.shapes, run.facts.constants)
+    error = f"NameError: name {quoted(name)} is not defined"
+    hint = _which_names(name, before, run.shapes)
+    run.report(node, Mistake(rule, node.lineno, error, hint, _substitute(run, node, before), begin))
+
+
+def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggestion | None:
+    """Return the suggestion for an undefined name, by one of the names bound before it."""
+    call, shapes = run.facts.called.get(id(node)), run.shapes
+    slip = _only_likely_name(node.id, before, shapes)
+    is_forced = slip is not None and not any(
+        words(other) & words(node.id) for other in (*before, *shapes.readers) if other != slip
+    )
+    if call is None:
+        everything = all_of(node.id, before, shapes)
+        if everything:
+            return replacing(node, everything)
+        return replacing(node, slip, is_forced=is_forced)
+    if slip is None or not is_forced:
+        lookup = suggest_getter(call, shapes)
+        if lookup:
+            return replacing(call, lookup)
+    if slip:
+        return replacing(node, slip, is_forced=is_forced)
+    if call.args or call.keywords:
+        return None
+    return replacing(call, list_of(node.id, shapes))
+
+
+def _only_likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
+    """Return the only name that an undefined one may be a misspelling of, or None."""
+    near = close_matches(name, [*shapes.readers, *bound], 2, _SAME)
+    if len(near) != 1:
+        return None
+    return near[0]
+
+
+def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
+    """Suggest a replacement for an undefined name, and where to get the values it needs."""
+    tools = list(shapes.readers)
+    near = close_matches(name, [*tools, *bound], 2)
+    meaning = words(name)
+    likely_names = list(dict.fromkeys([*near, *(tool for tool in tools if meaning & words(tool))]))[:3]
+    likely_tools = [tool for tool in likely_names if tool in shapes]
+    sentences = [f"the tools are: {name_list([*likely_tools, *(tool for tool in tools if tool not in likely_tools)])}"]
+    if likely_names:
+        texts = (shapes[likely].signature if likely in shapes else name_text(likely) for likely in likely_names)
+        sentences.insert(0, f"did you mean {' or '.join(texts)}?")
+    sentences += [source for tool in likely_tools for source in sources(shapes[tool], shapes)]
+    return "; ".join(sentences)

@@ -1,0 +1,147 @@
+"""The types of a program's values, as far as its check can tell: what an expression is, never what it might be."""
+
+from __future__ import annotations
+
+import collections
+import datetime as dt
+import decimal
+import types
+import uuid
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "BOOL", "CLASSES", "FALSE", "FLOAT", "INT", "NONE", "NOTHING", "NUMBERS", "SCALARS", "STR", "TRUE", "UNKNOWN",
+    "Type", "join", "list_of", "members", "type_named",
+]  # fmt: skip
+
+# The maximum number of types that one value may have; with more, it is unknown.
+_MAX_MEMBERS = 4
+SCALARS = frozenset({"str", "int", "float", "bool"})
+NUMBERS = frozenset({"int", "float", "bool"})
+# The classes of values by kind, to ask which attributes they have.
+CLASSES: dict[str, type] = {
+    **{cls.__name__: cls for cls in (str, int, float, bool, list, tuple, dict, set, range, bytes, complex)},
+    **{
+        cls.__name__: cls
+        for cls in (collections.Counter, collections.defaultdict, dt.datetime, dt.date, dt.time, dt.timedelta)
+    },
+    "Decimal": decimal.Decimal,
+    "UUID": uuid.UUID,
+    "NoneType": type(None),
+    "record": dict,
+    "function": types.FunctionType,
+    "method": types.BuiltinMethodType,
+    "module": types.ModuleType,
+}
+
+
+class Type(NamedTuple):
+    """The inferred type of a value.
+
+    `kind` is the name of a built-in class, or "record" (what tools return as a dict with known keys), "union", "tool",
+    "function", "method", "class", "module", "coroutine", "generator" or "view"; "" if unknown, and "nothing" for the
+    items of an empty list. `item` is the type of the items of a list, the values of a dict or the result of a
+    coroutine, None if unknown; `key` the kind of a dict's keys, `keys` the types of known keys, `parts` the members of
+    a union or the items of a tuple, `choices` the only possible texts and numbers. `tool` is the tool that returned the
+    value, `site` tells where a container was made, and `value` is a function, class or module itself.
+    """
+
+    kind: str = ""
+    item: Type | None = None
+    key: str = ""
+    keys: Mapping[str, Type] = {}
+    parts: tuple[Type, ...] = ()
+    choices: tuple[object, ...] = ()
+    tool: str = ""
+    site: object = None
+    value: object = None
+
+    @property
+    def record(self) -> Type:
+        """The type of a list's items, or of the value itself."""
+        if self.kind == "list" and self.item is not None:
+            return self.item
+        return self
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether None is among the possible values."""
+        return any(member.kind == "NoneType" for member in members(self))
+
+    @property
+    def name(self) -> str:
+        """The name of the type in messages."""
+        return "dict" if self.kind == "record" else self.kind
+
+
+UNKNOWN, NOTHING, NONE = Type(), Type("nothing"), Type("NoneType")
+STR, INT, FLOAT, BOOL = Type("str"), Type("int"), Type("float"), Type("bool")
+TRUE, FALSE = Type("bool", choices=(True,)), Type("bool", choices=(False,))
+
+
+def list_of(item: Type | None) -> Type:
+    """Return the type of a list."""
+    return Type("list", item=item)
+
+
+def type_named(text: str) -> Type:
+    """Return a type by its name in the tables: `str`, `list[int]`; unknown for an empty one."""
+    container, _, item = text.rstrip("]").partition("[")
+    if item:
+        return Type(container, item=type_named(item))
+    return Type(container)
+
+
+def members(value: Type) -> tuple[Type, ...]:
+    """Return the types that a value may have: those of a union, or the only one."""
+    if value.kind == "union":
+        return value.parts
+    return (value,)
+
+
+def join(types: Iterable[Type]) -> Type:
+    """Return the type of a value that has one of several types."""
+    joined: list[Type] = []
+    for member in (member for value in types for member in members(value)):
+        if not member.kind:
+            return UNKNOWN
+        if member.kind == "nothing" or member in joined:
+            continue
+        like = next((index for index, other in enumerate(joined) if _is_alike(member, other)), None)
+        if like is None:
+            joined.append(member)
+        else:
+            joined[like] = _merge(joined[like], member)
+    if not joined:
+        return NOTHING
+    if len(joined) == 1:
+        return joined[0]
+    if len(joined) > _MAX_MEMBERS:
+        return UNKNOWN
+    return Type("union", parts=tuple(joined))
+
+
+def _is_alike(one: Type, other: Type) -> bool:
+    return (
+        one.kind == other.kind
+        and one.site == other.site
+        and one.value is other.value
+        and len(one.parts) == len(other.parts)
+    )
+
+
+def _merge(one: Type, other: Type) -> Type:
+    """Return the type of values of the same kind, made at the same place."""
+    item = None if one.item is None or other.item is None else join((one.item, other.item))
+    keys = {
+        key: join(value.keys[key] for value in (one, other) if key in value.keys) for key in {**one.keys, **other.keys}
+    }
+    parts = tuple(join(pair) for pair in zip(one.parts, other.parts, strict=True))
+    choices = (*one.choices, *other.choices) if one.choices and other.choices else ()
+    tool = one.tool if one.tool == other.tool else ""
+    return one._replace(
+        item=item, key=one.key if one.key == other.key else "", keys=keys, parts=parts, choices=choices, tool=tool
+    )
