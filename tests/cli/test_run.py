@@ -215,3 +215,19 @@ def test_sandbox_progress_goes_to_standard_error(capsys: pytest.CaptureFixture[s
     log.info("and nothing more")
     output = capsys.readouterr()
     assert (output.out, output.err) == ("", "ez-ptc: loading pandas\\x1b[2J\n")
+
+
+def test_mistakes_of_program_are_printed_without_running_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "program.py").write_text("print(double(2))\nprint(duble(3), len(7))\n")
+    assert main(["check", "program.py", "--tools", "my_tools:toolkit"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("program.py:2: NameError: name 'duble' is not defined\n")
+    assert "Suggestion: print(double(3), len(7)) [undefined-name]\n" in printed
+    assert "[built-in-arguments]\n" in printed
+    assert "4" not in printed.splitlines()
+
+
+def test_check_of_right_program_prints_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "program.py").write_text("print(double(2))\n")
+    assert main(["check", "program.py", "--tools", "my_tools:toolkit"]) == 0
+    assert capsys.readouterr().out == ""

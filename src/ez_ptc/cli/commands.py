@@ -7,7 +7,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ez_ptc.cli.version import installed_version
 
-__all__ = ["chat", "demo", "doctor", "run", "run_command"]
+__all__ = ["chat", "check", "demo", "doctor", "run", "run_command"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -20,6 +20,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     )
     app.command(demo)
     app.command(run)
+    app.command(check)
     app.command(chat)
     app.command(doctor)
     try:
@@ -86,6 +87,21 @@ def run(
     from ez_ptc.cli.run import run_program
 
     return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json, images=images)
+
+
+def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tools: str) -> int:
+    """Print the mistakes of a program without running it. The exit code is 1 if there are any.
+
+    Parameters
+    ----------
+    file
+        The program's file, or - for standard input.
+    tools
+        The Toolkit, as module:name; the current folder is searched, too.
+    """
+    from ez_ptc.cli.run import check_file
+
+    return check_file(file, tools)
 
 
 def chat(

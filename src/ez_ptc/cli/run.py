@@ -1,4 +1,4 @@
-"""`ez-ptc run`: run a program from a file with the user's toolkit."""
+"""`ez-ptc run` and `ez-ptc check`: a program from a file, with the user's toolkit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ez_ptc.toolkit.toolkit import Toolkit
 if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
 
-__all__ = ["CommandError", "load_toolkit", "run_program"]
+__all__ = ["CommandError", "check_file", "load_toolkit", "run_program"]
 
 
 class CommandError(EzPtcError):
@@ -50,6 +50,20 @@ def run_program(
     elif not as_json:
         show_pictures(result.images)
     return 0 if result.success else 1
+
+
+def check_file(file: str, tools: str) -> int:
+    """Print the mistakes of a program as `file:line: …`, and return 1 if there are any, else 0.
+
+    Raises:
+        CommandError: The program or the toolkit is missing.
+    """
+    program = _read_program(file)
+    with load_toolkit(tools) as toolkit:
+        mistakes = toolkit.check(program)
+    for mistake in mistakes:
+        write(sys.stdout, f"{file}:{str(mistake).removeprefix('line ')}\n")
+    return 1 if mistakes else 0
 
 
 def load_toolkit(reference: str) -> Toolkit:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
+    from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.prompts import PromptWriter
     from ez_ptc.toolkit.session import Session
     from ez_ptc.tools.approval import Approve
@@ -208,6 +209,26 @@ class Toolkit:
         # Postponed annotations are strings, but frameworks need types.
         function.__annotations__ = {"code": str, "return": str}
         return function
+
+    # Checking programs ------------------------------------------------------------------------------------------------
+
+    def check(self, code: str) -> list[Mistake]:
+        """Return the mistakes of a program, by line, without running it: those for which `execute` would refuse it.
+
+        They are errors that the program must end with. A program without any may fail nevertheless.
+        """
+        from ez_ptc.toolkit.checking import check_program
+
+        return check_program(code, self._channel.grants.by_name)
+
+    def stubs(self) -> str:
+        """Return the text of a `.pyi` file with the tools, for type checkers and editors.
+
+        Save it as `__builtins__.pyi` beside saved programs: pyright and ty know its names everywhere then.
+        """
+        from ez_ptc.toolkit.stubs import write_stubs
+
+        return write_stubs(self._channel.grants.by_name.values())
 
     # Running programs -------------------------------------------------------------------------------------------------
 

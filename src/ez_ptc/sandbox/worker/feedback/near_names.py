@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["close_matches"]
 
 # The names compared with another: each comparison takes 10 to 50 µs.
-_MAX_COMPARED = 200
+_MAX_COMPARED = 100
 
 
 def close_matches(name: str, names: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:

@@ -10,11 +10,27 @@ import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
-    "BOOL", "CLASSES", "FALSE", "FLOAT", "INT", "NONE", "NOTHING", "NUMBERS", "SCALARS", "STR", "TRUE", "UNKNOWN",
-    "Type", "join", "list_of", "members", "type_named",
+    "BOOL",
+    "CLASSES",
+    "FALSE",
+    "FLOAT",
+    "INT",
+    "NONE",
+    "NOTHING",
+    "NUMBERS",
+    "SCALARS",
+    "STR",
+    "TRUE",
+    "UNKNOWN",
+    "Type",
+    "join",
+    "list_of",
+    "members",
+    "of_each",
+    "type_named",
 ]  # fmt: skip
 
 # The maximum number of types that one value may have; with more, it is unknown.
@@ -122,6 +138,13 @@ def join(types: Iterable[Type]) -> Type:
     if len(joined) > _MAX_MEMBERS:
         return UNKNOWN
     return Type("union", parts=tuple(joined))
+
+
+def of_each(value: Type, function: Callable[[Type], Type]) -> Type:
+    """Return the type of a function's results for the types that a value may have."""
+    if value.kind != "union":
+        return function(value)
+    return join(map(function, value.parts))
 
 
 def _is_alike(one: Type, other: Type) -> bool:

@@ -16,7 +16,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..types import INT, NOTHING, STR, UNKNOWN, Type, join, members
+from ..types import INT, NOTHING, STR, UNKNOWN, Type, join, members, of_each
 from .environment import Containers, Frame
 from .library import object_type
 from .names import names_bound_in
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule", "TooLongError"]
 
-# As many as take 20 ms.
-_MAX_STEPS = 10_000
+# As many as take less than 20 ms.
+_MAX_STEPS = 3_500
 _MAX_PASSES = 4
-# The most mistakes, since finding suggestions takes the program's time.
 MAX_MISTAKES = 50
+# The most mistakes for which suggestions are looked for, which takes a millisecond each.
+_MAX_SUGGESTED = 10
 _ALL = frozenset({"BaseException", "Exception"})
 Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 """The types of names where a loop is left: by `break` and by `continue`."""
@@ -136,6 +137,8 @@ class Analysis:
 
     def apply_rules(self, node: ast.AST) -> None:
         """Look for mistakes at a node whose parts have their types."""
+        if self._silent or len(self.mistakes) >= MAX_MISTAKES:
+            return
         for rule in self._rules.get(type(node), ()):
             rule.look(self, node, rule.name)
 
@@ -145,6 +148,11 @@ class Analysis:
         if isinstance(node, ast.Constant) and type(node.value) in {str, int, bool}:
             return value._replace(choices=(node.value,))
         return value
+
+    @property
+    def may_suggest(self) -> bool:
+        """Whether there is time to look for a suggestion."""
+        return len(self.mistakes) < _MAX_SUGGESTED
 
     def execute(self, body: Sequence[ast.AST]) -> bool:
         """Follow statements, and return whether the program may get past them."""
@@ -157,7 +165,7 @@ class Analysis:
 
     def report(self, node: ast.AST, mistake: Mistake, *, is_call: bool = False) -> None:
         """Add a mistake, unless the program handles it; a tool's own error is handled by any handler."""
-        if self._silent or len(self.mistakes) >= MAX_MISTAKES or any(node is other for other, _ in self.mistakes):
+        if any(node is other for other, _ in self.mistakes):
             return
         error = vars(builtins).get(mistake.error.partition(":")[0], Exception)
         handled = {name for names in self.guards for name in names}
@@ -306,7 +314,7 @@ class Analysis:
 
     def item_of(self, value: Type) -> Type:
         """Return the type of the items of a value that can be iterated over."""
-        return join(self._item_of(member) for member in members(value))
+        return of_each(value, self._item_of)
 
     def _item_of(self, value: Type) -> Type:
         if value.kind in {"list", "set", "view", "generator"}:

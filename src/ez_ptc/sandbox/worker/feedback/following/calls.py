@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..types import INT, NONE, NOTHING, NUMBERS, STR, UNKNOWN, Type, join, members
+from ..types import INT, NONE, NOTHING, NUMBERS, STR, UNKNOWN, Type, join, members, of_each
 from .functions import Function, call_function
 from .library import CONSTRUCTORS, method_result, result_of
 
@@ -42,7 +42,9 @@ def call(run: Analysis, node: ast.Call) -> Type:
     if name in _CHANGING and function.kind != "method":
         run.containers.open(*(argument for argument in arguments if argument.kind))
     is_spread = any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named
-    return join(_result(run, node, callee, None if is_spread else arguments, named) for callee in members(function))
+    if is_spread:
+        arguments = None
+    return of_each(function, lambda callee: _result(run, node, callee, arguments, named))
 
 
 def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] | None, named: dict[str, Type]) -> Type:

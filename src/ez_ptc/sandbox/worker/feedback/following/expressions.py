@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from ..types import BOOL, FALSE, FLOAT, INT, NONE, NOTHING, NUMBERS, STR, TRUE, UNKNOWN, Type, join, members
+from ..types import BOOL, FALSE, FLOAT, INT, NONE, NOTHING, NUMBERS, STR, TRUE, UNKNOWN, Type, join, members, of_each
 from .calls import call
 from .conditions import follow_condition, may_be, narrow, widen
 from .environment import Frame
@@ -136,7 +136,7 @@ def _lambda(run: Analysis, node: ast.Lambda) -> Type:
 def _subscript(run: Analysis, node: ast.Subscript) -> Type:
     base, index = run.of(node.value), run.of(node.slice)
     if isinstance(node.ctx, ast.Load):
-        return join(_item(run, member, node.slice, index) for member in members(base))
+        return of_each(base, lambda member: _item(run, member, node.slice, index))
     return UNKNOWN
 
 
@@ -164,7 +164,7 @@ def _attribute(run: Analysis, node: ast.Attribute) -> Type:
     base = run.of(node.value)
     if not isinstance(node.ctx, ast.Load):
         return UNKNOWN
-    return join(_member(run, member, node.attr) for member in members(base))
+    return of_each(base, lambda member: _member(run, member, node.attr))
 
 
 def _member(run: Analysis, base: Type, name: str) -> Type:
@@ -190,7 +190,7 @@ def _operation(run: Analysis, node: ast.BinOp) -> Type:
 
 def operation_type(left: Type, right: Type, sign: ast.operator, run: Analysis) -> Type:
     """Return the type of an arithmetic operation."""
-    return join(_operate(run, one, other, sign) for one in members(left) for other in members(right))
+    return of_each(left, lambda one: of_each(right, lambda other: _operate(run, one, other, sign)))
 
 
 def _operate(run: Analysis, left: Type, right: Type, sign: ast.operator) -> Type:

@@ -55,7 +55,10 @@ def _augment(run: Analysis, node: ast.AugAssign) -> None:
     readable = type(target)(**{**vars(target), "ctx": ast.Load()})
     before, value = run.of(readable), run.of(node.value)
     run.types[target] = before
+    count = len(run.mistakes)
     run.apply_rules(node)
+    if len(run.mistakes) > count:
+        return  # the program gets no further
     if before.kind in {"list", "set"}:
         run.containers.add_item(before, run.item_of(value))
     elif before.kind in {"record", "dict"}:

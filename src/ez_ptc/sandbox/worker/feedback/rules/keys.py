@@ -51,6 +51,9 @@ def _fails(run: Analysis, member: Type, key: str, *, is_attribute: bool) -> bool
 
 def _report_key(run: Analysis, node: ast.expr, value: ast.expr, key: str, record: Type, mistake: Mistake) -> None:
     """Report a missing key, with the name that may be meant, or with where it is."""
+    if not run.may_suggest:
+        run.report(node, mistake)
+        return
     keys = run.containers.keys_of(record)
     near = close_matches(key, keys)
     near += [name for name in keys if name not in near and _is_part(name, key)]

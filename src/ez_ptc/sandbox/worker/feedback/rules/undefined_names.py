@@ -31,12 +31,15 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
         return
     if name in run.shapes.readers or run.known(name):
         return
+    error = f"NameError: name {quoted(name)} is not defined"
+    if not run.may_suggest:
+        run.report(node, Mistake(rule, node.lineno, error))
+        return
     before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
     begin: str | None = None
     call = run.facts.passed.get(id(node))
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
         begin = beginning(call, tool, run.shapes, run.facts.constants)
-    error = f"NameError: name {quoted(name)} is not defined"
     hint = _which_names(name, before, run.shapes)
     run.report(node, Mistake(rule, node.lineno, error, hint, _substitute(run, node, before), begin))
 

@@ -1,0 +1,92 @@
+"""Checking a program against a toolkit without running it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ez_ptc.sandbox.worker.feedback.check import find_mistakes
+from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions
+from ez_ptc.sandbox.worker.feedback.signatures import Shapes
+from ez_ptc.sandbox.worker.running.predefined import PROVIDED
+from ez_ptc.sandbox.worker.running.type_names import type_names
+from ez_ptc.sandbox.worker.source_repair import repair_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.sandbox.execution import Grant
+
+__all__ = ["Mistake", "check_program"]
+
+# The maximum characters of a program: the worker checks no longer one either.
+_MAX_PROGRAM = 20_000
+_PROVIDED = frozenset({*vars(builtins), *PROVIDED, "exit", "quit", "help", "__name__", "__file__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A mistake in a program that has not run.
+
+    Attributes:
+        line: The line, from 1.
+        rule: The name of the rule that found it, such as "undefined-name" or "tool-arguments"; "syntax" for a program
+            that Python cannot parse.
+        message: The error that Python would raise, and a hint on the next line if there is one.
+        suggestion: The line as it may be meant, or None.
+    """
+
+    line: int
+    rule: str
+    message: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        """Return the mistake as text, without the file's name."""
+        suggested = f"\nSuggestion: {self.suggestion.strip()}" if self.suggestion else ""
+        return f"line {self.line}: {self.message}{suggested} [{self.rule}]"
+
+
+def check_program(code: str, grants: Mapping[str, Grant]) -> list[Mistake]:
+    """Return the mistakes of a program that may call the granted tools, by line."""
+    if len(code) > _MAX_PROGRAM:
+        return []
+    try:
+        code, tree = _parse(code)
+    except SyntaxError as error:
+        return [Mistake(error.lineno or 1, "syntax", f"SyntaxError: {error.msg}")]
+    except (ValueError, RecursionError, MemoryError) as error:  # raised by the parser
+        return [Mistake(1, "syntax", f"{type(error).__name__}: {error}")]
+    described = {name: (grant.signature, grant.return_type, grant.read_only) for name, grant in grants.items()}
+    texts = [text for signature, returned, _ in described.values() for text in (signature, returned)]
+    known = {*_PROVIDED, *type_names(tree, code, lambda: texts, _PROVIDED.__contains__)}
+    mistakes = find_mistakes(tree, Shapes(described), known.__contains__)
+    return [
+        Mistake(
+            mistake.line,
+            mistake.rule,
+            "\nHint: ".join(filter(None, (mistake.error, mistake.hint))),
+            _line(apply_suggestions(code, [mistake]), mistake.line),
+        )
+        for mistake in mistakes
+    ]
+
+
+def _parse(code: str) -> tuple[str, ast.Module]:
+    """Return a program and its syntax tree, also of one in a fence, as a worker reads it."""
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        tree = compile(code, "<program>", "exec", flags, dont_inherit=True)
+    except SyntaxError:
+        code = repair_source(code) or code
+        tree = compile(code, "<program>", "exec", flags, dont_inherit=True)
+    return code, tree if isinstance(tree, ast.Module) else ast.Module([], [])
+
+
+def _line(corrected: str | None, number: int) -> str | None:
+    if corrected is None:
+        return None
+    lines = corrected.encode().splitlines()
+    return lines[number - 1].decode() if number <= len(lines) else None

@@ -1,0 +1,129 @@
+"""Type stubs of the tools, with which type checkers and editors know what a saved program may call."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.sandbox.execution import Grant
+
+__all__ = ["write_stubs"]
+
+_HEAD: Final = """\
+# Stubs of the tools that programs may call.
+import asyncio as asyncio
+import json as json
+import math as math
+import re as re
+from collections.abc import *
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, overload
+from uuid import UUID
+
+class ToolError(Exception): ...
+
+def parallel(*calls: tuple[Any, ...]) -> list[Any]: ...
+"""
+_OPTIONAL: Final = re.compile(r"(?<=[\w'\"])\?: ")
+_NAME: Final = re.compile(r"[A-Z]\w*")
+
+
+def write_stubs(grants: Iterable[Grant]) -> str:
+    """Return the text of a `.pyi` file with the tools' functions, and with a class for each record they return."""
+    writer = _Writer()
+    functions = [writer.function(grant) for grant in grants]
+    unknown = sorted(writer.used - writer.classes.keys() - set(_words(_HEAD)) - vars(builtins).keys())
+    aliases = [f"{name} = Any  # the type of the host" for name in unknown]
+    return "\n".join([_HEAD, *aliases, *writer.classes.values(), *functions, ""])
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+class _Writer:
+    """Writes functions, and gathers the classes of the records in their return types."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, str] = {}
+        self.used: set[str] = set()
+        self._written: dict[str, str] = {}
+
+    def function(self, grant: Grant) -> str:
+        """Return a tool's function with its documentation; of one that cannot be written, one that takes anything."""
+        head = _head(grant)
+        if head is None:
+            return f"def {grant.name}(*args: Any, **kwargs: Any) -> Any: ...\n"
+        names = [node.id for node in ast.walk(head) if isinstance(node, ast.Name)]
+        if grant.return_type:
+            named = [name for name in _names(head.returns) if name not in {"Any", "Literal"}]
+            notation = ast.parse(_OPTIONAL.sub(": ", grant.return_type), mode="eval").body
+            wanted = named[-1] if named else f"{_capitalized(grant.name)}Result"
+            head.returns = ast.parse(self._type(notation, wanted), mode="eval").body
+        self.used.update(name for name in names if _NAME.fullmatch(name))
+        prefix = "async " if grant.is_async else ""
+        text = ast.unparse(head).partition("\n")[0].removesuffix(":")
+        documented = f"\n    {grant.docstring!r}\n    ..." if grant.docstring else " ..."
+        return f"{prefix}{text}:{documented}\n"
+
+    def _type(self, node: ast.expr, name: str) -> str:
+        """Return a type's text, with a class in place of each record in it."""
+        if isinstance(node, ast.Dict):
+            return self._record(node, name)
+        if isinstance(node, ast.Subscript):
+            inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return f"{ast.unparse(node.value)}[{', '.join(self._type(item, name) for item in inside)}]"
+        if isinstance(node, ast.BinOp):
+            return f"{self._type(node.left, name)} | {self._type(node.right, name)}"
+        if isinstance(node, ast.Constant) and node.value is not None and node.value is not ...:
+            return f"Literal[{node.value!r}]"
+        self.used.update(word for word in _words(ast.unparse(node)) if _NAME.fullmatch(word))
+        return ast.unparse(node)
+
+    def _record(self, node: ast.Dict, name: str) -> str:
+        """Return the name of a record's class: its keys are read as attributes and by subscript."""
+        shape = ast.unparse(node)
+        if shape in self._written:
+            return self._written[shape]
+        while name in self.classes:
+            name += "_"
+        self.classes[name], self._written[shape] = "", name
+        attributes: list[str] = []
+        overloads: list[str] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
+            kind = self._type(value, f"{name}{_capitalized(text)}")
+            if text.isidentifier() and not keyword.iskeyword(text):
+                ignore = "  # type: ignore" if hasattr(dict, text) else ""
+                attributes.append(f"    {text}: {kind}{ignore}")
+            overloads += ["    @overload", f"    def __getitem__(self, key: Literal[{text!r}], /) -> {kind}: ..."]
+        overloads += ["    @overload", "    def __getitem__(self, key: str, /) -> Any: ..."]
+        self.classes[name] = "\n".join([f"class {name}(dict[str, Any]):", *attributes, *overloads, ""])
+        return name
+
+
+def _head(grant: Grant) -> ast.FunctionDef | None:
+    try:
+        statement = ast.parse(f"def {grant.signature}: ...").body[0]
+        ast.parse(_OPTIONAL.sub(": ", grant.return_type or "None"), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a foreign schema may have any names
+        return None
+    return statement if isinstance(statement, ast.FunctionDef) and statement.name == grant.name else None
+
+
+def _names(node: ast.expr | None) -> list[str]:
+    parts = ast.walk(node or ast.Pass())
+    return [part.id for part in parts if isinstance(part, ast.Name) and _NAME.fullmatch(part.id)]
+
+
+def _capitalized(name: str) -> str:
+    return "".join(word.capitalize() for word in re.findall(r"[^\W_]+", name)) or "Record"

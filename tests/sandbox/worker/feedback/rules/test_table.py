@@ -1,0 +1,208 @@
+"""Each rule finds its mistakes before anything is called, wherever the value comes from."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Literal, TypedDict
+
+import pytest
+
+from ez_ptc import Toolkit, ez_tool
+from ez_ptc.sandbox.worker.feedback.rules.table import RULES
+
+
+class Parcel(TypedDict):
+    parcel_id: str
+    weight: float
+    stops: list[str]
+
+
+called: list[str] = []
+
+
+@ez_tool(read_only=True)
+def list_parcels() -> list[Parcel]:
+    """List parcels."""
+    called.append("list_parcels")
+    return [{"parcel_id": "P1", "weight": 2.5, "stops": ["Rome"]}]
+
+
+@ez_tool(read_only=True)
+def get_parcel(parcel_id: str) -> Parcel:
+    """Get a parcel."""
+    called.append("get_parcel")
+    return list_parcels()[0]
+
+
+@ez_tool(read_only=True)
+def find_parcel(parcel_id: str) -> Parcel | None:
+    """Find a parcel."""
+    called.append("find_parcel")
+    return None
+
+
+@ez_tool
+def move(parcel_id: str, to: Literal["Rome", "Oslo"], on: dt.date, by: list[str], hours: int = 1) -> bool:
+    """Move a parcel."""
+    called.append("move")
+    return True
+
+
+@ez_tool(read_only=True)
+def arrival(parcel_id: str) -> dt.datetime:
+    """Say when a parcel arrives."""
+    called.append("arrival")
+    return dt.datetime(2024, 1, 1)
+
+
+@ez_tool(read_only=True)
+def rates() -> dict[str, float]:
+    """Return the rates by city."""
+    called.append("rates")
+    return {"Rome": 1.5}
+
+
+MOVE = "move('P1', 'Rome', '2024-01-01', [])"
+WRONG: dict[str, list[tuple[str, str]]] = {
+    "import-of-tool": [
+        ("from tools import list_parcels\nlist_parcels()", "ModuleNotFoundError: No module named 'tools'"),
+        ("import tools.list_parcels, move\nmove()", "ModuleNotFoundError"),
+    ],
+    "imported-name": [("from math import sqroot\nlist_parcels()", "ImportError: cannot import name 'sqroot'")],
+    "undefined-name": [
+        ("list_parcels()\nprint(nowhere)", "NameError: name 'nowhere' is not defined"),
+        ("def f():\n    return nowhere\nlist_parcels()\nf()", "NameError"),
+        ("for p in list_parcels():\n    if p.weight > 1:\n        print(f'{whight}')", "NameError"),
+    ],
+    "attribute": [
+        ("list_parcels().results", "AttributeError: 'list' object has no attribute 'results'"),
+        ("for p in list_parcels():\n    print(p.parcel_id.toUpperCase())", "AttributeError: 'str' object"),
+        ("n = len(list_parcels())\nprint(n.value)", "AttributeError: 'int' object"),
+        ("import math\nlist_parcels()\nprint(math.sqroot(4))", "AttributeError: module 'math'"),
+        ("def size(p):\n    return p.wheight\nprint(size(list_parcels()[0]))", "AttributeError: this record has no"),
+        ("d = {'a': 1}\nlist_parcels()\nprint(d.a)", "AttributeError: 'dict' object"),
+        ("print(arrival('P1').strftme('%d'))", "AttributeError: 'datetime' object"),
+        ("words = []\nfor p in list_parcels():\n    words.push(p.parcel_id)", "AttributeError: 'list' object"),
+        ("p = find_parcel('P1')\nif p:\n    print(p.wheight)", "AttributeError"),
+    ],
+    "key": [
+        ("print(list_parcels()[0]['wheight'])", "KeyError: 'wheight'"),
+        ("rows = [{'id': p.parcel_id} for p in list_parcels()]\nprint(rows[0]['idd'])", "KeyError: 'idd'"),
+        ("print(list_parcels()['items'])", "TypeError"),
+        ("for p in list_parcels():\n    print(p['weight']['value'])", "TypeError: p['weight'] is float"),
+        ("n = len(list_parcels())\nprint(n[0])", "TypeError: 'int' object is not subscriptable"),
+        ("x = list_parcels()\nprint('abc'['0'])", "TypeError: str indices must be integers"),
+        ("by = {p.parcel_id: p for p in list_parcels()}\nfor k, p in by.items():\n    print(p['hight'])", "KeyError"),
+        ("best = max(list_parcels(), key=lambda p: p['heft'])", "KeyError: 'heft'"),
+        ("try:\n    p = list_parcels()[0]\n    print(p['heft'])\nexcept ValueError:\n    pass", "KeyError: 'heft'"),
+    ],
+    "tool-arguments": [
+        ("get_parcel()", "TypeError: get_parcel: missing argument 'parcel_id'"),
+        ("get_parcel('P1', timeout=3)", "TypeError: get_parcel: unknown argument 'timeout'"),
+        ("get_parcel(42)", "TypeError: get_parcel: 'parcel_id' must be str, got int 42"),
+        ("n = len(list_parcels())\nget_parcel(n)", "TypeError: get_parcel: 'parcel_id' must be str, got int"),
+        ("move('P1', 'Bonn', '2024-01-01', [])", "TypeError: move: 'to' must be 'Rome' or 'Oslo'"),
+        ("move('P1', 'Rome', 'tomorrow', [])", "TypeError: move: 'on' must be date, got str 'tomorrow'"),
+        ("move('P1', 'Rome', '2024-01-01', 'Ann')", "TypeError: move: 'by' must be list, got str 'Ann'"),
+        ("move('P1', 'Rome', '2024-01-01', [], True)", "TypeError: move: 'hours' must be int, got bool True"),
+        ("move(list_parcels()[0], 'Rome', '2024-01-01', [])", "TypeError: move: 'parcel_id' must be str, got a whole"),
+        ("def go(p):\n    return get_parcel(p)\nfor p in list_parcels():\n    go(p)", "TypeError: get_parcel"),
+        ("none = None\nget_parcel(none)", "TypeError: get_parcel: 'parcel_id' must be str, got NoneType"),
+    ],
+    "not-callable": [
+        ("for p in list_parcels():\n    print(p['weight']())", "TypeError: 'float' object is not callable"),
+        ("rows = list_parcels()\nprint(rows())", "TypeError: 'list' object is not callable"),
+        ("print(len(list_parcels())())", "TypeError: 'int' object is not callable"),
+    ],
+    "own-arguments": [
+        ("def f(p):\n    return p\nlist_parcels()\nf(1, 2)", "TypeError: f() takes 1 positional arguments but 2"),
+        ("def f(p, q):\n    return p\nlist_parcels()\nf(1)", "TypeError: f() missing 1 required arguments: 'q'"),
+        ("def f(p):\n    return p\nlist_parcels()\nf(r=1)", "TypeError: f() got an unexpected keyword argument 'r'"),
+    ],
+    "built-in-arguments": [
+        ("print(len(len(list_parcels())))", "TypeError: object of type 'int' has no len()"),
+        ("print(sum(p.weight for p in list_parcels()), sorted(5))", "TypeError: 'int' object is not iterable"),
+        ("print(round(str(list_parcels()[0].weight)))", "TypeError: round() does not take a str"),
+    ],
+    "not-iterable": [
+        ("for n in len(list_parcels()):\n    print(n)", "TypeError: 'int' object is not iterable"),
+        ("print([n for n in list_parcels()[0].weight])", "TypeError: 'float' object is not iterable"),
+    ],
+    "unpacking": [
+        ("for city, rate, more in rates().items():\n    print(city)", "ValueError: not enough values to unpack"),
+        ("for n, p, q in enumerate(list_parcels()):\n    print(n)", "ValueError: not enough values"),
+        ("for a, b in list_parcels():\n    print(a)", "ValueError: too many values to unpack (expected 2)"),
+        ("def pair(p):\n    return p.parcel_id, p.weight, 1\na, b = pair(list_parcels()[0])", "ValueError: too many"),
+        ("a, b = len(list_parcels())", "TypeError: cannot unpack non-iterable int object"),
+    ],
+    "operands": [
+        ("print('total: ' + list_parcels()[0].weight)", "TypeError: can only concatenate str (not 'float') to str"),
+        ("total = 0\nfor p in list_parcels():\n    total += p.parcel_id", "TypeError: unsupported operand"),
+        ("print(str(list_parcels()[0].weight) / 2)", "TypeError: unsupported operand type(s) for /"),
+        ("print(list_parcels()[0].weight < '3')", "TypeError: these have no order: 'float' and 'str'"),
+        ("print(arrival('P1') - 5)", "TypeError: unsupported operand type(s) for -: 'datetime' and 'int'"),
+        ("print('a' in len(list_parcels()))", "TypeError: argument of type 'int' is not iterable"),
+    ],
+}
+CASES = [(rule, program, error) for rule, cases in WRONG.items() for program, error in cases]
+
+
+@pytest.fixture(scope="module")
+def toolkit() -> Iterator[Toolkit]:
+    with Toolkit([list_parcels, get_parcel, find_parcel, move, arrival, rates]) as made:
+        yield made
+
+
+@pytest.mark.parametrize(("rule", "program", "error"), CASES)
+def test_rule_finds_its_mistake_before_the_first_call(toolkit: Toolkit, rule: str, program: str, error: str) -> None:
+    called.clear()
+    mistakes = toolkit.check(program)
+    assert [(mistake.rule, mistake.message[: len(error)]) for mistake in mistakes] == [(rule, error)]
+    result = toolkit.execute(program)
+    assert (result.error or "").startswith(error)
+    assert called == []
+
+
+def test_every_rule_is_tested() -> None:
+    assert {rule.name for rules in RULES.values() for rule in rules} == WRONG.keys()
+
+
+HANDLED: dict[str, str] = {
+    "the error's class": "try:\n    print(list_parcels()[0]['heft'])\nexcept KeyError:\n    print('none')",
+    "a class above it": (
+        "try:\n    print(list_parcels()[0]['heft'])\nexcept (ValueError, LookupError):\n    print('none')"
+    ),
+    "any class": "try:\n    len(5), list_parcels()\nexcept Exception as error:\n    print('none')",
+    "in the caller": (
+        "def heft(p):\n    return p['heft']\ntry:\n    heft(list_parcels()[0])\nexcept KeyError:\n    print('none')"
+    ),
+    "suppressed": "from contextlib import suppress\nwith suppress(KeyError):\n    list_parcels()[0]['heft']",
+}
+
+
+@pytest.mark.parametrize("program", HANDLED.values(), ids=HANDLED.keys())
+def test_mistake_that_the_program_handles_is_none(toolkit: Toolkit, program: str) -> None:
+    assert toolkit.check(program) == []
+    assert toolkit.execute(program).success
+
+
+LARGE: dict[str, str] = {
+    "slips among many names": "list_parcels()\n" + "".join(f"name_{n} = {n}\n" for n in range(3_000)) + "nam_1\n" * 49,
+    "a chain of attributes": "list_parcels()\nx = 1\nx" + ".real" * 800,
+    "calls of calls": "list_parcels()\n"
+    + "".join(f"def f{n}(x):\n    f{n - 1}(x)\n    return f{n - 1}([x])\n" for n in range(1, 60)).replace(
+        "f0(", "str("
+    ),
+    "loops in loops": "list_parcels()\nx = 1\n"
+    + "".join("    " * n + f"for i{n} in range(3):\n" for n in range(18))
+    + "    " * 18
+    + "x = str(x) if x == 1 else len(x)",
+    "doubled types": "list_parcels()\nd = 1\n" + "d = [d, d]\n" * 60 + "d = {'k': d, 'j': [d, {**d}]}\n" * 20,
+    "many mistakes": "list_parcels()\n" + "print(list_parcels()[0]['heft'])\n" * 2_000,
+}
+
+
+@pytest.mark.parametrize("program", LARGE.values(), ids=LARGE.keys())
+def test_check_ends_within_its_steps(toolkit: Toolkit, program: str) -> None:
+    assert len(toolkit.check(program)) <= 50
