@@ -23,7 +23,7 @@ __all__ = ["Mistake", "check_program"]
 
 # The maximum characters of a program: the worker checks no longer one either.
 _MAX_PROGRAM = 20_000
-_PROVIDED = frozenset({*vars(builtins), *PROVIDED, "exit", "quit", "help", "__name__", "__file__"})
+_PROVIDED = frozenset({"exit", "quit", "help", "__name__", "__file__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,9 @@ def check_program(code: str, grants: Mapping[str, Grant]) -> list[Mistake]:
         return [Mistake(1, "syntax", f"{type(error).__name__}: {error}")]
     described = {name: (grant.signature, grant.return_type, grant.read_only) for name, grant in grants.items()}
     texts = [text for signature, returned, _ in described.values() for text in (signature, returned)]
-    known = {*_PROVIDED, *type_names(tree, code, lambda: texts, _PROVIDED.__contains__)}
-    mistakes = find_mistakes(tree, Shapes(described), known.__contains__)
+    is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
+    known = {*_PROVIDED, *type_names(tree, code, lambda: texts, is_known)}
+    mistakes = find_mistakes(tree, Shapes(described), known)
     return [
         Mistake(
             mistake.line,

@@ -16,7 +16,7 @@ from .rules.table import RULES
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable
+    from collections.abc import Collection
 
     from .mistakes import Mistake
     from .signatures import Shapes
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["find_mistakes"]
 
 
-def find_mistakes(tree: ast.Module, shapes: Shapes, known: Callable[[str], bool]) -> list[Mistake]:
+def find_mistakes(tree: ast.Module, shapes: Shapes, outer_names: Collection[str]) -> list[Mistake]:
     """Return the mistakes of a program with tools, by line; none for one that takes too long to check.
 
     Args:
         tree: The program.
         shapes: The available tools, by name.
-        known: Whether a name is defined outside the program.
+        outer_names: The names that the program has besides the built-in ones, such as those of an earlier program.
     """
     try:
-        analysis = Analysis(tree, read_facts(tree), shapes, known)
+        analysis = Analysis(tree, read_facts(tree), shapes, outer_names)
         mistakes = analysis.run(EXPRESSIONS, STATEMENTS, RULES)
     except (TooLongError, RecursionError, ValueError):
         # CPython may run a program that is nested too deeply to follow or to unparse.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING
 
 from ..quoting import MAX_LINE, on_one_line
@@ -70,9 +69,8 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
 
 def _is_right(program: str, shapes: Shapes, taken: Collection[str]) -> bool:
     """Return whether a corrected program has no mistake left."""
-    known = {*taken, *vars(sys.modules["builtins"])}
     tree = compile(program, "<proposed>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-    return isinstance(tree, ast.Module) and not find_mistakes(tree, shapes, known.__contains__)
+    return isinstance(tree, ast.Module) and not find_mistakes(tree, shapes, taken)
 
 
 def program_to_copy(

@@ -242,7 +242,7 @@ class Runtime:
         """Return the mistakes in the program; none for one that is too long to check."""
         if len(text) > _MOST_CHECKED:
             return []
-        return find_mistakes(tree, self._shapes(), self._is_known)
+        return find_mistakes(tree, self._shapes(), self._namespace)
 
     def _is_known(self, name: str) -> bool:
         return name in self._namespace or name in vars(sys.modules["builtins"])

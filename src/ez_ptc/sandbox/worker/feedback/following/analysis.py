@@ -22,7 +22,7 @@ from .library import object_type
 from .names import names_bound_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from ..mistakes import Mistake
     from ..signatures import Shapes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule", "TooLongError"]
 
 # As many as take less than 20 ms.
-_MAX_STEPS = 3_500
+_MAX_STEPS = 3_000
 _MAX_PASSES = 4
 MAX_MISTAKES = 50
 # The most mistakes for which suggestions are looked for, which takes a millisecond each.
@@ -62,11 +62,11 @@ class TooLongError(Exception):
 class Analysis:
     """One look at a program."""
 
-    def __init__(self, tree: ast.Module, facts: Facts, shapes: Shapes, known: Callable[[str], bool]) -> None:
+    def __init__(self, tree: ast.Module, facts: Facts, shapes: Shapes, outer_names: Collection[str]) -> None:
         self.tree = tree
         self.facts = facts
         self.shapes = shapes
-        self.known = known
+        self.outer_names = outer_names
         self.containers = Containers()
         self.handles = facts.handles
         self.types: dict[ast.AST, Type] = {}
@@ -80,7 +80,8 @@ class Analysis:
         self.loops: list[Loop] = []
         self._silent = 0
         self._steps = 0
-        self._used_by_functions: set[str] = set()
+        self._used_by_functions: set[tuple[Frame, str]] = set()
+        self.version = 0  # of what functions see of the names around them
 
     def run(
         self,
@@ -96,6 +97,8 @@ class Analysis:
         Raises TooLongError, and RecursionError for too much nesting.
         """
         self._expressions, self._statements, self._rules = expressions, statements, rules
+        if self.facts.makes_names:
+            return []
         bound = names_bound_in(self.tree.body)
         for _ in range(_MAX_PASSES):
             self.containers.start()
@@ -111,16 +114,14 @@ class Analysis:
 
     @property
     def state(self) -> object:
-        """What a mistake means here: whether it is reported, and what handles it."""
-        return self.guards, bool(self._silent)
+        """What a call's mistakes and result depend on besides its arguments."""
+        return self.guards, bool(self._silent), self.version
 
     # Following -------------------------------------------------------------------------------------------------------
 
     def of(self, node: ast.expr) -> Type:
         """Return the type of an expression, and look at it by the rules."""
-        self._steps += 1
-        if self._steps > _MAX_STEPS:
-            raise TooLongError
+        self.count_steps(1)
         evaluate = self._expressions.get(type(node))
         if evaluate is None:
             return UNKNOWN
@@ -134,6 +135,12 @@ class Analysis:
         self.types[node] = value
         self.apply_rules(node)
         return value
+
+    def count_steps(self, number: int) -> None:
+        """Count steps, and raise TooLongError when there are too many."""
+        self._steps += number
+        if self._steps > _MAX_STEPS:
+            raise TooLongError
 
     def apply_rules(self, node: ast.AST) -> None:
         """Look for mistakes at a node whose parts have their types."""
@@ -157,7 +164,7 @@ class Analysis:
     def execute(self, body: Sequence[ast.AST]) -> bool:
         """Follow statements, and return whether the program may get past them."""
         for statement in body:
-            self._steps += 1
+            self.count_steps(1)
             follow = self._statements.get(type(statement))
             if follow is not None and follow(self, statement) is False:
                 return False
@@ -226,8 +233,9 @@ class Analysis:
             after = join((before, value))
             if after != before:
                 frame.history[name] = after
-                if frame is self.module and name in self._used_by_functions:
-                    self.containers.is_stale = True
+                if (frame, name) in self._used_by_functions:
+                    self.version += 1
+                    self.containers.is_stale |= frame is self.module
                 if not after.kind:
                     self.containers.leak(before, value)
 
@@ -257,15 +265,18 @@ class Analysis:
                     return frame.history.get(name, UNKNOWN)
                 if frame.owner is owner:
                     return frame.names.get(name, UNKNOWN)
-                if frame is self.module:
-                    self._used_by_functions.add(name)
+                self._used_by_functions.add((frame, name))
                 return frame.history.get(name, UNKNOWN)
             frame = frame.outer
         if name in self.shapes:
             return Type("tool", tool=name)
-        if name in self.facts.bound or not self.known(name):
+        if not self.is_built_in(name):
             return UNKNOWN
         return object_type(vars(sys.modules["builtins"]).get(name, ...))
+
+    def is_built_in(self, name: str) -> bool:
+        """Return whether a name certainly is a built-in one."""
+        return name not in self.facts.bound and name not in self.outer_names
 
     def is_in_frames(self, name: str) -> bool:
         """Return whether a name is bound around the place that is followed."""

@@ -26,7 +26,6 @@ _CHANGING = frozenset(
 _AWAITING = frozenset({"gather", "run", "wait_for"})
 _SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
 _COPIES = {"list": "list", "sorted": "list", "reversed": "view", "iter": "view"}
-_SETS = frozenset({"set", "frozenset"})
 _ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
 
 
@@ -50,7 +49,7 @@ def call(run: Analysis, node: ast.Call) -> Type:
 def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] | None, named: dict[str, Type]) -> Type:
     name = getattr(callee.value, "__name__", "")
     is_of_asyncio = (getattr(callee.value, "__module__", None) or "").startswith("asyncio.")
-    is_parallel = isinstance(node.func, ast.Name) and node.func.id == "parallel" and "parallel" not in run.facts.bound
+    is_parallel = isinstance(node.func, ast.Name) and node.func.id == "parallel" and run.is_built_in("parallel")
     result: Type | None = None
     if callee.kind == "tool":
         result = run.shapes[callee.tool].returns

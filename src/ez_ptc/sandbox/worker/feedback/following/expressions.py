@@ -162,6 +162,8 @@ def _item(run: Analysis, base: Type, index: ast.expr, index_type: Type) -> Type:
 
 def _attribute(run: Analysis, node: ast.Attribute) -> Type:
     base = run.of(node.value)
+    if node.attr == "__class__":
+        run.forget(node.value)
     if not isinstance(node.ctx, ast.Load):
         return UNKNOWN
     return of_each(base, lambda member: _member(run, member, node.attr))

@@ -11,8 +11,8 @@ from .names import bound_names, children, every
 __all__ = ["Facts", "read_facts"]
 
 _GUARDS = frozenset({"suppress", "raises"})
-# With these, a program can define names that do not appear in it.
-_MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars", "setattr", "__import__", "compile"})
+# With these, a program can bind names that do not appear in it.
+_MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars"})
 
 
 @dataclass(slots=True)

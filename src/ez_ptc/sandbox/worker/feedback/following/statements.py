@@ -154,6 +154,7 @@ def _repeat(run: Analysis, node: ast.For | ast.AsyncFor | ast.While, enter: Call
     exits: Loop = {}
     count = len(run.mistakes)
     for number in range(_MAX_ROUNDS):
+        run.count_steps(5 * len(start))
         del run.mistakes[count:]
         run.frame.names = dict(start)
         run.loops.append({})

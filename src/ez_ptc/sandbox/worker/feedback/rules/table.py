@@ -142,7 +142,8 @@ def _look_at_key(run: Analysis, node: ast.Subscript, rule: str) -> None:
             return
         if len(types) == 1 and types[0].tool and look_at_scalar_key(run, node, node.slice.value, types[0], rule):
             return
-    if all(member.kind in _INDEXED for member in types) and index.kind in {"str", "float", "NoneType", "list", "dict"}:
+    is_wrong_index = index.kind in {"str", "NoneType", "list", "dict"} or (index.kind == "float" and not index.tool)
+    if is_wrong_index and all(member.kind in _INDEXED for member in types):
         text, name = on_one_line(ast.unparse(node.value), _MAX_TEXT), types[0].name
         _report(
             run,
@@ -185,7 +186,7 @@ def _look_at_own_call(run: Analysis, node: ast.Call, rule: str) -> None:
 
 def _look_at_built_in_call(run: Analysis, node: ast.Call, rule: str) -> None:
     """Values that a built-in function cannot take."""
-    if not isinstance(node.func, ast.Name) or node.func.id in run.facts.bound or not node.args:
+    if not isinstance(node.func, ast.Name) or not run.is_built_in(node.func.id) or not node.args:
         return
     name = node.func.id
     value = node.args[-1] if name in {"filter", "map"} else node.args[0]
@@ -294,10 +295,7 @@ def _fits(left: str, right: str, sign: str) -> bool:
     if sign == "+":
         return one == other and one not in {"dict", "NoneType", "set"}
     if sign == "*":
-        return {one, other} in ({"number", "str"}, {"number", "list"}, {"number", "tuple"}) and "float" not in {
-            left,
-            right,
-        }
+        return {one, other} in ({"number", "str"}, {"number", "list"}, {"number", "tuple"})
     return sign == "-" and one == other == "set"
 
 

@@ -137,9 +137,9 @@ def _value_mistake(
 
 
 def _is_refused(given: Type, wanted: Type) -> bool:
-    return given.kind in _REFUSED.get(wanted.kind, ()) or (
-        given.kind == "NoneType" and wanted.kind not in {"", "NoneType"}
-    )
+    if wanted.kind == "NoneType" or given.kind == "NoneType":
+        return "" not in {given.kind, wanted.kind} and given.kind != wanted.kind
+    return given.kind in _REFUSED.get(wanted.kind, ())
 
 
 def _suggest_key(name: str, value: ast.expr, record: Type, shapes: Shapes) -> tuple[str, Suggestion | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
 from ...quoting import name_list, name_text, quoted
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["look_at_name"]
 
-_OF_CLASSES = frozenset({"__class__", "__module__", "__qualname__"})
+# Names that every class body has, and that every program has besides the built-in ones.
+_EVERYWHERE = frozenset(
+    {"__class__", "__module__", "__qualname__", "ToolError", "asyncio", "json", "math", "parallel", "re"}
+)
 # The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
 _SAME = 0.85
 
@@ -27,9 +31,9 @@ _SAME = 0.85
 def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
     """Report a name that the program does not define anywhere, nor anything around it."""
     name = node.id
-    if run.facts.makes_names or name in run.facts.bound or name in _OF_CLASSES or run.is_in_frames(name):
+    if name in run.facts.bound or name in _EVERYWHERE or run.is_in_frames(name):
         return
-    if name in run.shapes.readers or run.known(name):
+    if name in vars(sys.modules["builtins"]) or name in run.shapes.readers or name in run.outer_names:
         return
     error = f"NameError: name {quoted(name)} is not defined"
     if not run.may_suggest:
