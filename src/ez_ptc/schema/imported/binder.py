@@ -3,7 +3,7 @@
 import copy
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 
@@ -23,20 +23,19 @@ from ez_ptc.schema.stubs import type_text
 
 __all__ = ["SchemaBinder"]
 
-_AT_MOST: Final = 10
-_CHOICES: Final = 8
-_MOST_FAILURES: Final = 500
-_MOST_MENDED: Final = 10_000
+_MAX_PROBLEMS: Final = 10
+_MAX_CHOICES: Final = 8
+_MAX_FAILURES: Final = 500
+_MAX_REPAIRS: Final = 10_000
 _NOT_FOUND: Final = "the arguments do not fit the schema, and are too many to say where: send fewer at a time"
 _TOO_MANY: Final = "the arguments are too many values to check by this schema: send fewer at a time"
 # The maximum number of failures whose nearest allowed value is searched for, which takes time.
 _COMPARED: Final = 2
 _COMPARED_LENGTH: Final = 200
-_MOST_COMPARED: Final = 300
+_MAX_COMPARED: Final = 300
 # If there are too many values to compare, those with the same first characters come first: the quote and one more.
 _ALIKE: Final = 2
 _WRONG_TYPE: Final = ("type", "anyOf", "oneOf")
-_Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,37 +110,29 @@ class SchemaBinder:
         Returns the arguments, a sentence for each repair, and the first remaining failures or None.
         """
         mended: list[str] = []
-        changes: list[tuple[_Path, object]] = []
+        changes: list[tuple[tuple[str | int, ...], object]] = []
         failures: list[Failure] = []
-        for failure, change, sentence in self._changes(self.failures.of(values, _MOST_MENDED)):
-            if sentence:
-                changes.append((failure.path, change))
-                mended.append(f"{where(failure.path, self.fields)} {sentence}")
+        for failure in self.failures.of(values, _MAX_REPAIRS):
+            path, value = failure.path, failure.value
+            is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
+            if is_wrong_type and value is None and self._may_be_left_out(path):
+                changes.append((path, LEFT_OUT))
+                mended.append(f"{where(path, self.fields)} was null and is left out")
+            elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
+                changes.append((path, parsed))
+                mended.append(f"{where(path, self.fields)} was JSON text and is read")
             else:
                 failures.append(failure)
+                if len(failures) == _MAX_FAILURES:  # the call is refused in any case
+                    break
         if changes:
             values = replace_at(values, changes)
             if self.validator.is_valid(values):
                 return values, first_of(mended), None
-            failures = list(self.failures.of(values, _MOST_FAILURES))
+            failures = list(self.failures.of(values, _MAX_FAILURES))
         return values, first_of(mended), failures
 
-    def _changes(self, failures: Iterable[Failure]) -> Iterator[tuple[Failure, object, str]]:
-        """Yield failures, each with a value that repairs it and a sentence about that, or "" if there is none."""
-        failure_count = 0
-        for failure in failures:
-            is_type = failure.keyword in _WRONG_TYPE and bool(failure.path)
-            if is_type and failure.value is None and self._may_be_left_out(failure.path):
-                yield failure, LEFT_OUT, "was null and is left out"
-            elif is_type and type(parsed := _parse(failure.value)) in (list, dict):
-                yield failure, parsed, "was JSON text and is read"
-            else:
-                yield failure, None, ""
-                failure_count += 1
-                if failure_count == _MOST_FAILURES:  # the call is refused in any case
-                    return
-
-    def _may_be_left_out(self, path: _Path) -> bool:
+    def _may_be_left_out(self, path: tuple[str | int, ...]) -> bool:
         # Whether an inner key is required turns out when the rest is checked again.
         *around, last = path
         return isinstance(last, str) and (bool(around) or not self.fields[last].required)
@@ -150,11 +141,12 @@ class SchemaBinder:
         """Return a sentence for each of the first failures, and the number of the rest."""
         if found is None:
             return []
-        failures = [item for item in found if not _is_missing_argument(item)]
+        # `Complaints` has named missing and unknown arguments already.
+        failures = [item for item in found if item.path or item.keyword not in ("required", "additionalProperties")]
         problems: dict[str, None] = {}
         for number, failure in enumerate(failures):
-            if len(problems) >= _AT_MOST:
-                return [*list(problems)[:_AT_MOST], f"and {len(failures) - number} more"]
+            if len(problems) >= _MAX_PROBLEMS:
+                return [*list(problems)[:_MAX_PROBLEMS], f"and {len(failures) - number} more"]
             # Two keywords may refuse one value for the same reason, such as `type` and `enum`.
             problems.update(dict.fromkeys(self._sentences(failure, compare=number < _COMPARED)))
         if found:
@@ -163,46 +155,34 @@ class SchemaBinder:
 
     def _sentences(self, failure: Failure, *, compare: bool) -> list[str]:
         path, kind = failure.path, failure.kind
-        subject = where(path or ["the arguments"], self.fields)
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
             return [f"{where([*path, kind.property], self.fields)} is missing"]
         if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):
-            return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_AT_MOST]]
-        got = safe_repr_with_type(failure.value)
+            return [self._unknown(path, name, failure.schema) for name in kind.unexpected[:_MAX_PROBLEMS]]
         if failure.keyword == "enum":
-            wanted = _choices(failure.schema["enum"], failure.value, compare=compare)
-            return [f"{subject} must be {wanted}, got {got}"]
-        if failure.keyword in _WRONG_TYPE:
-            return [f"{subject} must be {safe_line(self._expected(failure))}, got {got}"]
-        if failure.keyword == "not":
-            return [f"{subject} is of a form that is not allowed, got {got}"]
-        reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
-        return [f"{subject} {reason}, got {got}"]
+            reason = f"must be {_choices(failure.schema['enum'], failure.value, compare=compare)}"
+        elif failure.keyword in _WRONG_TYPE:
+            expected = "another type"
+            if len(path) == 1:
+                expected = self.fields[str(path[0])].type_text
+            elif isinstance(kind, jsonschema_rs.ValidationErrorKind.Type):
+                expected = type_text({"type": kind.types})
+            reason = f"must be {safe_line(expected)}"
+        elif failure.keyword == "not":
+            reason = "is of a form that is not allowed"
+        else:
+            reason = safe_line(failure.message.removeprefix("it ")) or "does not fit its schema"
+        return [f"{where(path or ['the arguments'], self.fields)} {reason}, got {safe_repr_with_type(failure.value)}"]
 
-    def _unknown(self, path: _Path, name: str, schema: Mapping[str, Any]) -> str:
+    def _unknown(self, path: tuple[str | int, ...], name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties")
+        names: list[str] = []
         if isinstance(properties, dict):
             names = [str(key) for key in cast("dict[object, object]", properties)]
-        else:
-            names = []
-        near = difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1)
         suggestion = ""
-        if near:
+        if near := difflib.get_close_matches(name[:_COMPARED_LENGTH], names, n=1):
             suggestion = f" (did you mean {safe_repr(near[0])}?)"
         return f"{where([*path, name], self.fields)} is unknown{suggestion}"
-
-    def _expected(self, failure: Failure) -> str:
-        if len(failure.path) == 1:
-            return self.fields[str(failure.path[0])].type_text
-        if isinstance(failure.kind, jsonschema_rs.ValidationErrorKind.Type):
-            return type_text({"type": failure.kind.types})
-        return "another type"
-
-
-def _parse(value: object) -> object:
-    if type(value) is str:
-        return parse_value(value)
-    return None
 
 
 def _why_no_json(values: dict[str, object]) -> str | None:
@@ -215,23 +195,17 @@ def _why_no_json(values: dict[str, object]) -> str | None:
     return None
 
 
-def _is_missing_argument(failure: Failure) -> bool:
-    return not failure.path and failure.keyword in ("required", "additionalProperties")
-
-
 def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
     """Return the allowed values as text; of many, the nearest or the first."""
-    more = len(options) - _CHOICES
-    if compare and more > 0:
-        listed = _nearest(options, safe_repr(value))
+    more = len(options) - _MAX_CHOICES
+    if more <= 0:
+        return " | ".join(map(safe_repr, options))
+    if compare:
+        texts, value_text = list(map(safe_repr, options)), safe_repr(value)
+        if len(texts) > _MAX_COMPARED:
+            alike = [text for text in texts if text[:_ALIKE] == value_text[:_ALIKE]]
+            texts = [*alike, *texts[:_MAX_COMPARED]][:_MAX_COMPARED]
+        listed = difflib.get_close_matches(value_text, list(dict.fromkeys(texts)), n=_MAX_CHOICES, cutoff=0)
     else:
-        listed = map(safe_repr, options[:_CHOICES])
-    return " | ".join(listed) + (f" or one of {more} more" if more > 0 else "")
-
-
-def _nearest(options: Sequence[object], value: str) -> list[str]:
-    texts = [safe_repr(option) for option in options]
-    if len(texts) > _MOST_COMPARED:
-        alike = [text for text in texts if text[:_ALIKE] == value[:_ALIKE]]
-        texts = [*alike, *texts[:_MOST_COMPARED]][:_MOST_COMPARED]
-    return difflib.get_close_matches(value, list(dict.fromkeys(texts)), n=_CHOICES, cutoff=0)
+        listed = list(map(safe_repr, options[:_MAX_CHOICES]))
+    return f"{' | '.join(listed)} or one of {more} more"

@@ -32,32 +32,10 @@ _SECONDS_KEPT: Final = 0.02
 # Keywords with schemas for the same value or for values in it: if one fails, a part fails. And `enum`, whose errors
 # contain all of its values.
 _WITHIN: Final = frozenset(
-    {
-        "$defs",
-        "$dynamicRef",
-        "$recursiveRef",
-        "$ref",
-        "additionalItems",
-        "allOf",
-        "anyOf",
-        "contains",
-        "definitions",
-        "dependencies",
-        "dependentSchemas",
-        "else",
-        "enum",
-        "if",
-        "items",
-        "maxContains",
-        "minContains",
-        "not",
-        "oneOf",
-        "prefixItems",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
+    {"$defs", "definitions", "$ref", "$dynamicRef", "$recursiveRef", "enum"}
+    | {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas"}
+    | {"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "minContains", "maxContains"}
+    | {"propertyNames", "unevaluatedProperties"}
 )
 
 
@@ -79,7 +57,11 @@ class Compiler:
 
     def part(self, registry: jsonschema_rs.Registry, pointer: str) -> jsonschema_rs.Validator:
         """Return the validator of the part at a pointer. Raises ValueError if there is none."""
-        reference = {"$ref": f"{_WHOLE}#{_quote(pointer[1:])}"}
+        # Quoted for a URI (RFC 6901, 6).
+        quoted = _SPECIAL.sub(
+            lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace")), pointer[1:]
+        )
+        reference = {"$ref": f"{_WHOLE}#{quoted}"}
         return self.draft(reference, mask="it", offline=True, pattern_options=self.engine, registry=registry)
 
 
@@ -143,10 +125,6 @@ class Failures:
     def _registry(self) -> jsonschema_rs.Registry:
         return self._compiler.registry(self._schema)
 
-    def _is_valid(self, part: _Part) -> bool:
-        validator = self._validator(part.pointer)
-        return validator is None or validator.is_valid(part.value)
-
     def _validator(self, pointer: str) -> jsonschema_rs.Validator | None:
         """Return the validator of a part, or None if there is no such part.
 
@@ -173,14 +151,14 @@ class Failures:
             is_done = search.is_done.get((inner.pointer, inner.path))
             if is_done is not None:
                 has_failures = has_failures or is_done
-            elif not self._is_valid(inner):
+            elif (validator := self._validator(inner.pointer)) is not None and not validator.is_valid(inner.value):
                 has_failures = True
                 yield from self._failures(inner, search)
         for error in self._errors(part, schema):
             has_failures = True
             path = (*part.path, *error.instance_path)
             yield Failure(path, part.value, schema, error.kind.name, error.kind, error.message)
-        if "enum" in schema and not self._is_one_of(part, schema):
+        if "enum" in schema and not self._fits(f"{part.pointer}/enum", {"enum": schema["enum"]}, part.value):
             has_failures = True
             yield Failure(part.path, part.value, schema, "enum")
         if not has_failures:
@@ -189,20 +167,28 @@ class Failures:
         search.is_done[part.pointer, part.path] = True
 
     def _errors(self, part: _Part, schema: _Schema) -> Iterator[jsonschema_rs.ValidationError]:
-        """Yield the errors of the keywords about the value itself."""
+        """Yield the errors of the keywords about the value itself, including its known properties."""
         if part.pointer not in self._own:
-            self._own[part.pointer] = self._compiler.validator(_shallow(schema))
+            keywords = {key: value for key, value in schema.items() if key not in _WITHIN}
+            for keyword in keywords.keys() & {"properties", "patternProperties"}:
+                keywords[keyword] = dict.fromkeys(_mapping(keywords[keyword]), True)
+            if isinstance(keywords.get("additionalProperties"), dict):
+                del keywords["additionalProperties"]
+            self._own[part.pointer] = self._compiler.validator(keywords)
         return self._own[part.pointer].iter_errors(part.value)
 
-    def _is_one_of(self, part: _Part, schema: _Schema) -> bool:
-        pointer = f"{part.pointer}/enum"
-        if pointer not in self._own:
-            self._own[pointer] = self._compiler.validator({"enum": schema["enum"]})
-        return self._own[pointer].is_valid(part.value)
+    def _fits(self, key: str, schema: _Schema, value: object) -> bool:
+        """Return whether a value fits a small schema, compiled once under its key."""
+        if key not in self._own:
+            self._own[key] = self._compiler.validator(schema)
+        return self._own[key].is_valid(value)
 
     def _parts(self, part: _Part, schema: _Schema) -> Iterator[_Part]:
         if isinstance(schema.get("$ref"), str):
-            pointer = _unquote(schema["$ref"])
+            # Unquoted from a URI (RFC 3986, 2.1).
+            pointer = _QUOTED.sub(
+                lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"), schema["$ref"]
+            )
             if (target := self._resolve(pointer)) is not None:
                 yield _Part(pointer, target, part.value, part.path)
         for number, branch in enumerate(_list(schema.get("allOf"))):
@@ -224,16 +210,11 @@ class Failures:
         for key, inner in _mapping(part.value).items():
             if key in properties:
                 yield part.item(f"properties/{_escape(key)}", properties[key], key, inner)
-            matching = [pattern for pattern in patterns if self._matches(pattern, key)]
+            matching = [pattern for pattern in patterns if self._fits(f"pattern/{pattern}", {"pattern": pattern}, key)]
             for pattern in matching:
                 yield part.item(f"patternProperties/{_escape(pattern)}", patterns[pattern], key, inner)
             if isinstance(additional, dict) and key not in properties and not matching:
                 yield part.item("additionalProperties", cast("object", additional), key, inner)
-
-    def _matches(self, pattern: str, key: str) -> bool:
-        if pattern not in self._own:
-            self._own[pattern] = self._compiler.validator({"pattern": pattern})
-        return self._own[pattern].is_valid(key)
 
     def _resolve(self, pointer: str) -> object:
         """Return the schema a reference leads to, or None if it is not a path within this one."""
@@ -263,17 +244,6 @@ def _items(part: _Part, schema: _Schema) -> Iterator[_Part]:
             yield part.item("items", cast("object", items), number, inner)
 
 
-def _shallow(schema: _Schema) -> dict[str, Any]:
-    """Return the keywords of a schema about the value itself, including its known properties."""
-    keywords = {key: value for key, value in schema.items() if key not in _WITHIN}
-    for keyword in ("properties", "patternProperties"):
-        if keyword in keywords:
-            keywords[keyword] = dict.fromkeys(_mapping(keywords[keyword]), True)
-    if isinstance(keywords.get("additionalProperties"), dict):
-        del keywords["additionalProperties"]
-    return keywords
-
-
 def _list(value: object) -> list[Any]:
     if isinstance(value, list):
         return cast("list[Any]", value)
@@ -288,13 +258,3 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
-
-
-def _quote(pointer: str) -> str:
-    """Return a pointer quoted for a URI (RFC 6901, 6)."""
-    return _SPECIAL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode(errors="replace")), pointer)
-
-
-def _unquote(pointer: str) -> str:
-    """Return a reference unquoted from a URI (RFC 3986, 2.1)."""
-    return _QUOTED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), pointer)

@@ -68,33 +68,34 @@ def import_schema(
     names = (*required, *(name for name in properties if name not in required))
     takes = _Takes.of(tool, function)
     takes.check(tool, names)
-    texts = {name: _type_text(parameters, properties[name]) for name in names}
+    definitions = {key: parameters[key] for key in ("$defs", "definitions") if key in parameters}
+    # The schema of a property may also be a boolean.
+    schemas: dict[str, dict[str, Any]] = {
+        name: properties[name] if isinstance(properties[name], dict) else {} for name in names
+    }
+    texts = {name: type_text({**definitions, **schema}) for name, schema in schemas.items()}
+    defaults = {name: schema.get("default") for name, schema in schemas.items() if name not in required}
     validator, failures = _compile(tool, parameters)
     checks = checks_per_value(parameters)
-    return ImportedSchema(
-        parameters,
-        Signature(
-            tuple(_parameter(name, texts[name], properties[name], is_required=name in required) for name in names),
-            EMPTY,
-            {},
-        ),
-        SchemaBinder(
-            tool=tool,
-            fields={name: Field(texts[name], name in required, many=True) for name in names},
-            contexts=takes.contexts,
-            fillers={
-                name: _filler(properties[name])
-                for name in names
-                if name not in required and (name in takes.needed or name in filled)
-            },
-            takes_others=_takes_others(parameters),
-            is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,
-            checks_per_value=checks,
-            validator=validator,
-            failures=failures,
-        ),
-        is_open=takes.names is None,
+    # Arguments that the schema does not name are allowed only if it says so, or names none at all.
+    additional = parameters.get("additionalProperties")
+    says_so = additional is True or isinstance(additional, dict) or "patternProperties" in parameters
+    described = tuple(
+        Parameter(name, TypeText(text), defaults.get(name, EMPTY), positional=True, by_name=True)
+        for name, text in texts.items()
     )
+    binder = SchemaBinder(
+        tool=tool,
+        fields={name: Field(text, name in required, many=True) for name, text in texts.items()},
+        contexts=takes.contexts,
+        fillers={name: value for name, value in defaults.items() if name in takes.needed or name in filled},
+        takes_others=says_so or (additional is None and not properties),
+        is_plain=not _has_any(parameters, _SLOW) and checks <= _QUICK_CHECKS,
+        checks_per_value=checks,
+        validator=validator,
+        failures=failures,
+    )
+    return ImportedSchema(parameters, Signature(described, EMPTY, {}), binder, is_open=takes.names is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +113,11 @@ class _Takes:
         except (TypeError, ValueError):  # a built-in without a signature
             return cls(None, frozenset(), {})
         contexts = context_names(function)
-        by_position = [
-            parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-        ]
+        by_position = [item.name for item in parameters if item.kind is inspect.Parameter.POSITIONAL_ONLY]
         if by_position:
             message = f"{tool}: its function takes {by_position[0]!r} by position only, and is called by name: wrap it"
             raise SchemaError(message)
-        named = [
-            parameter for parameter in parameters if parameter.kind not in _VARIADIC and parameter.name not in contexts
-        ]
+        named = [item for item in parameters if item.kind not in _VARIADIC and item.name not in contexts]
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
         needed = frozenset(item.name for item in named if item.default is EMPTY)
         return cls(None if takes_any else frozenset(item.name for item in named), needed, contexts)
@@ -178,16 +175,13 @@ def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Valid
                 return compiler.validator(schema), Failures(schema, compiler)
             except ValueError as error:  # a ValidationError is one too
                 refusal = refusal or error
-    reason = safe_line(_reason(refusal))
-    message = f"{tool}: its parameters are not a valid JSON Schema: {reason}"
+    reason = str(refusal)
+    if isinstance(refusal, jsonschema_rs.ValidationError):
+        path = ".".join(str(step) for step in refusal.instance_path)
+        reason = f"{refusal.message} (at {safe_repr(path)})" if path else refusal.message
+    # Written out, invisible characters make a line longer again.
+    message = f"{tool}: its parameters are not a valid JSON Schema: {safe_line(safe_line(reason))}"
     raise SchemaError(message) from refusal
-
-
-def _reason(error: ValueError | None) -> str:
-    if not isinstance(error, jsonschema_rs.ValidationError):
-        return safe_line(str(error))
-    path = ".".join(str(step) for step in error.instance_path)
-    return safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message)
 
 
 def _without_nullable(part: object, within: str = "") -> Any:  # noqa: ANN401 - any part of a schema
@@ -213,28 +207,3 @@ def _has_any(part: object, keywords: frozenset[str]) -> bool:
         return False
     fields = cast("dict[str, object]", part)
     return not keywords.isdisjoint(fields) or any(_has_any(field, keywords) for field in fields.values())
-
-
-def _takes_others(parameters: Mapping[str, Any]) -> bool:
-    """Return whether arguments not named in the schema are allowed: only if it says so, or names none at all."""
-    additional = parameters.get("additionalProperties")
-    says_so = additional is True or isinstance(additional, dict) or "patternProperties" in parameters
-    return says_so or (additional is None and not parameters["properties"])
-
-
-def _parameter(name: str, text: str, schema: object, *, is_required: bool) -> Parameter:
-    default = EMPTY if is_required else _filler(schema)
-    return Parameter(name, TypeText(text), default, positional=True, by_name=True)
-
-
-def _filler(schema: object) -> object:
-    if isinstance(schema, dict):
-        return cast("dict[str, object]", schema).get("default")
-    return None
-
-
-def _type_text(root: Mapping[str, Any], schema: object) -> str:
-    definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
-    if isinstance(schema, dict):
-        return type_text({**definitions, **cast("dict[str, Any]", schema)})
-    return "Any"
