@@ -226,6 +226,14 @@ def test_schemas_of_other_drafts_and_of_openapi_are_understood(
     assert Tool.from_schema("find", "Find.", schema, everything).call(arguments) == arguments
 
 
+def test_additional_arguments_are_checked_and_repaired() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}
+    find = Tool.from_schema("find", "Find.", schema, everything)
+    assert find.call({"a": 1, "b": None}) == {"a": 1}
+    with pytest.raises(ArgumentsError, match="'b' must be int, got str 'many'"):
+        find.call({"a": 1, "b": "many"})
+
+
 @pytest.mark.parametrize("name", ["default", "enum", "const", "example", "examples", "properties", "$defs"])
 def test_a_parameter_may_have_the_name_of_a_keyword(name: str) -> None:
     schema = {"type": "object", "properties": {name: {"type": "string", "nullable": True}}, "required": [name]}

@@ -112,10 +112,12 @@ class SchemaBinder:
         mended: list[str] = []
         changes: list[tuple[tuple[str | int, ...], object]] = []
         failures: list[Failure] = []
+        # Whether an inner key is required turns out when the rest is checked again.
+        required = {(name,) for name, field in self.fields.items() if field.required}
         for failure in self.failures.of(values, _MAX_REPAIRS):
             path, value = failure.path, failure.value
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
-            if is_wrong_type and value is None and self._may_be_left_out(path):
+            if is_wrong_type and value is None and isinstance(path[-1], str) and path not in required:
                 changes.append((path, LEFT_OUT))
                 mended.append(f"{where(path, self.fields)} was null and is left out")
             elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
@@ -131,11 +133,6 @@ class SchemaBinder:
                 return values, first_of(mended), None
             failures = list(self.failures.of(values, _MAX_FAILURES))
         return values, first_of(mended), failures
-
-    def _may_be_left_out(self, path: tuple[str | int, ...]) -> bool:
-        # Whether an inner key is required turns out when the rest is checked again.
-        *around, last = path
-        return isinstance(last, str) and (bool(around) or not self.fields[last].required)
 
     def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
         """Return a sentence for each of the first failures, and the number of the rest."""
@@ -163,7 +160,7 @@ class SchemaBinder:
             reason = f"must be {_choices(failure.schema['enum'], failure.value, compare=compare)}"
         elif failure.keyword in _WRONG_TYPE:
             expected = "another type"
-            if len(path) == 1:
+            if len(path) == 1 and path[0] in self.fields:
                 expected = self.fields[str(path[0])].type_text
             elif isinstance(kind, jsonschema_rs.ValidationErrorKind.Type):
                 expected = type_text({"type": kind.types})
