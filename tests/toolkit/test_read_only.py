@@ -83,7 +83,7 @@ MISTAKEN: dict[str, str] = {
     "a filter": "print(list_users(status='active'))",
     "a getter": "user_id = 1\nprint(get_name(user_id), list_users())",
     "a made up id": "print(get_user(user_id))",
-    "lines in one": "users = list_users(); for u in users: print(u['name'])",
+    "lines in one": "users = list_users(); for u in users: name = u['name']; print(name)",
     "a file": "open('users.json')",
 }
 ANSWERED = {name: code for name, code in MISTAKEN.items() if name != "a key from another tool"}

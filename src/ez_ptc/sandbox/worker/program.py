@@ -10,6 +10,7 @@ import linecache
 import types
 from typing import TYPE_CHECKING
 
+from .reflow import unfold_certain_statements
 from .source_repair import repair_source
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read_program(text: str, number: int = 1) -> tuple[str, ast.Module]:
     try:
         return text, _parse(text, number)
     except SyntaxError:
-        if better := repair_source(text):
+        if better := repair_source(text) or unfold_certain_statements(text):
             return better, _parse(better, number)
         raise
 

@@ -17,11 +17,11 @@ from ..absences import reason_of
 from ..errors import ToolError
 from ..program import EmptyProgramError, is_program
 from ..quoting import MAX_LINE, indent_rest, item_text, literal, name_list, name_text, on_one_line, quoted
+from ..reflow import unfold_statements
 from .isolation_hints import name_the_lack
 from .near_names import close_matches
 from .parameter_spelling import spelling_hint
 from .proposals import BEGUN, CORRECTED, MAX_HINT, program_to_copy
-from .reflow import unfold_statements
 from .signatures import Shapes
 from .suggestions import beginning, fetching, sources
 

@@ -81,7 +81,12 @@ def _report_key(run: Analysis, node: ast.expr, value: ast.expr, key: str, record
 
 
 def _is_part(name: str, key: str) -> bool:
-    return f"_{key}_".endswith(f"_{name}_") or f"_{name}_".endswith(f"_{key}_") or f"{name}_".startswith(f"{key}_")
+    return (
+        f"_{key}_".endswith(f"_{name}_")
+        or f"_{name}_".endswith(f"_{key}_")
+        or f"{name}_".startswith(f"{key}_")
+        or f"{key}_".startswith(f"{name}_")
+    )
 
 
 def _holder(run: Analysis, key: str) -> str | None:

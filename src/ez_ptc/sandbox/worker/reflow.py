@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from tokenize import TokenInfo
 
-__all__ = ["unfold_statements"]
+__all__ = ["unfold_certain_statements", "unfold_statements"]
 
 _OPENING = frozenset({"async", "class", "def", "for", "if", "try", "while", "with"})
 _CONTINUING = {
@@ -41,6 +41,31 @@ def unfold_statements(text: str) -> str | None:
             return lines
         break
     return None
+
+
+def unfold_certain_statements(text: str) -> str | None:
+    """Return a program with one statement per line, if that is all it lacks and each can only stand where it does.
+
+    Of two statements after a colon, the second may be meant to stand below it or after it.
+    """
+    import tokenize
+
+    lines = unfold_statements(text)
+    if lines is None:
+        return None
+    try:
+        is_certain = all(_is_certain(statements) for _, statements in _logical_lines(text))
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return lines if is_certain else None
+
+
+def _is_certain(statements: list[str]) -> bool:
+    heads = [index for index, statement in enumerate(statements) if statement.endswith(":")]
+    if not heads:
+        return True
+    after = heads[0] + 1
+    return all(index in heads or index - 1 in heads for index in range(after, len(statements)))
 
 
 def _lines(text: str) -> Iterator[str]:
