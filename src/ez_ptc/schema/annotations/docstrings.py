@@ -74,11 +74,9 @@ def parameter_texts(docstring: str) -> dict[str, str]:
             continue
         for parameter in parsed.params:
             text = "\n\n".join(map(_unwrap, _paragraphs((parameter.description or "").splitlines())))
-            if text:
-                names = [name.strip(" *`") for name in parameter.arg_name.split(",")]
-            else:
-                names = []
-            texts.update((name, text) for name in names if style is DocstringStyle.GOOGLE or name not in texts)
+            for name in (name.strip(" *`") for name in parameter.arg_name.split(",")):
+                if text and (style is DocstringStyle.GOOGLE or name not in texts):
+                    texts[name] = text
     return texts
 
 
@@ -109,7 +107,10 @@ def _section_end(lines: list[str], start: int) -> int | None:
     if start + 1 < len(lines):
         following = lines[start + 1].strip()
     if _NUMPY.fullmatch(line) and _UNDERLINE.fullmatch(following):
-        return _numpy_end(lines, start + 2)
+        for number in range(start + 2, len(lines) - 1):
+            if _NUMPY.fullmatch(lines[number].rstrip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
+                return number
+        return len(lines)
     if _FIELD.match(line) or _GOOGLE.fullmatch(line):
         return _end_of_indent(lines, start + 1)
     return None
@@ -118,13 +119,6 @@ def _section_end(lines: list[str], start: int) -> int | None:
 def _end_of_indent(lines: list[str], start: int) -> int:
     for number in range(start, len(lines)):
         if lines[number].strip() and not lines[number][0].isspace():
-            return number
-    return len(lines)
-
-
-def _numpy_end(lines: list[str], start: int) -> int:
-    for number in range(start, len(lines) - 1):
-        if _NUMPY.fullmatch(lines[number].rstrip()) and _UNDERLINE.fullmatch(lines[number + 1].strip()):
             return number
     return len(lines)
 

@@ -139,58 +139,53 @@ class _Simplifier:
             return annotation if self._is_usable(annotation) else str
         if has_fields(cls):
             return self._record(annotation, cls)
-        if cls is tuple and (arguments or hasattr(annotation, "__args__")) and arguments[1:] != (...,):
-            return self._tuple(arguments)
         if issubclass(cls, Enum):
             members = list(cls)
             return cls if members and all(map(_is_json, members)) else str
-        return self._collection(cast("type", cls), arguments)
+        return self._collection(annotation, cls, arguments)
 
-    def _tuple(self, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - any form of type
-        if any(map(_is_unpacked, arguments)):  # its length is open, so single items have no type
-            return list[self._union(_item_types(arguments))]
-        return tuple[tuple(map(self.plain_type, arguments))]
-
-    def _collection(self, cls: type, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - any form of type
+    def _collection(self, annotation: object, cls: Any, arguments: tuple[object, ...]) -> Any:  # noqa: ANN401 - any form of type
+        if cls is tuple and (arguments or hasattr(annotation, "__args__")) and arguments[1:] != (...,):
+            if any(map(_is_unpacked, arguments)):  # its length is open, so single items have no type
+                return list[self._union(_item_types(arguments))]
+            return tuple[tuple(map(self.plain_type, arguments))]
         first, second = (*arguments, str, str)[:2]
+        plain: Any = str
         if cls is collections.Counter:
-            return dict[str, int]
-        if cls in _OBJECTS:
-            return dict[str, self.plain_type(second)]
-        if cls in _SETS:
-            return set[self.plain_type(first)]
-        if cls in _ARRAYS:
-            return list[self.plain_type(first)]
-        return str
+            plain = dict[str, int]
+        elif cls in _OBJECTS:
+            plain = dict[str, self.plain_type(second)]
+        elif cls in _SETS:
+            plain = set[self.plain_type(first)]
+        elif cls in _ARRAYS:
+            plain = list[self.plain_type(first)]
+        return plain
 
     def _record(self, annotation: object, cls: Any) -> Any:  # noqa: ANN401 - any form of type
-        if annotation not in self._records:
-            record = self._records[annotation] = empty_typed_dict(cls)
-            record.__pydantic_config__ = LENIENT  # the class's own settings determine its validation
-            variables = variables_of_type(annotation)
-            entries: dict[str, Any] = {}
-            for field in fields_of(cls, _hints(cls, self._namespace)):
-                plain = self.plain_type(substitute(field.hint, variables))
-                if field.default is EMPTY:
-                    entries[field.key] = Required[plain]
-                else:
-                    entries[field.key] = NotRequired[plain]
-            set_entries(record, entries)
-        return self._records[annotation]
-
-
-def _hints(cls: Any, namespace: Mapping[str, Any]) -> Mapping[str, object]:  # noqa: ANN401 - a class of any kind
-    try:
-        return typing.get_type_hints(cls, include_extras=True)
-    except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
-        # A class local to a function: its module has neither its neighbors nor the class itself.
+        if annotation in self._records:
+            return self._records[annotation]
+        record = self._records[annotation] = empty_typed_dict(cls)
+        record.__pydantic_config__ = LENIENT  # the class's own settings determine its validation
         hints: dict[str, object] = {}
-        for base in reversed(cls.__mro__):
-            module_names: dict[str, Any] = getattr(sys.modules.get(base.__module__), "__dict__", {})
-            names = {**module_names, **namespace, cls.__name__: cls}
-            annotations = inspect.get_annotations(base)
-            hints.update((name, resolve_leniently(hint, names, {})) for name, hint in annotations.items())
-        return hints
+        try:
+            hints = typing.get_type_hints(cls, include_extras=True)
+        except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
+            # A class local to a function: its module has neither its neighbors nor the class itself.
+            for base in reversed(cls.__mro__):
+                module_names: dict[str, Any] = getattr(sys.modules.get(base.__module__), "__dict__", {})
+                names = {**module_names, **self._namespace, cls.__name__: cls}
+                annotations = inspect.get_annotations(base)
+                hints.update((name, resolve_leniently(hint, names, {})) for name, hint in annotations.items())
+        variables = variables_of_type(annotation)
+        entries: dict[str, Any] = {}
+        for field in fields_of(cls, hints):
+            plain = self.plain_type(substitute(field.hint, variables))
+            if field.default is EMPTY:
+                entries[field.key] = Required[plain]
+            else:
+                entries[field.key] = NotRequired[plain]
+        set_entries(record, entries)
+        return record
 
 
 def _is_unpacked(annotation: object) -> bool:

@@ -46,8 +46,13 @@ def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 
     The validated fields are passed to the class; omitted ones get the class's own defaults.
     """
+    fields = _all_fields(record)
     if record.is_array:
-        substitute = _empty_named_tuple(record)
+        field_defaults = [field.default for field in fields if field.default is not EMPTY]
+        defaults = [_LEFT_OUT if default is UNKNOWN else default for default in field_defaults]
+        make: Callable[..., Any] = collections.namedtuple  # noqa: PYI024 - its fields are known at run time only
+        substitute = make(record.cls.__name__, [field.argument for field in fields], rename=True, defaults=defaults)
+        substitute.__module__, substitute.__qualname__ = record.cls.__module__, record.cls.__qualname__
     else:
         substitute = empty_typed_dict(record.cls)
     if is_foreign(record.cls):  # the settings of an enclosing class do not apply to it
@@ -58,10 +63,10 @@ def record_substitute(record: Record) -> tuple[Any, Callable[[_Change], None]]:
 
     def fill(change: _Change) -> None:
         if record.is_array:
-            hints = [_entry(field, change) for field in _all_fields(record)]
+            hints = [_entry(field, change) for field in fields]
             substitute.__annotations__ = dict(zip(substitute._fields, hints, strict=True))
         else:
-            set_entries(substitute, {field.key: _dict_entry(field, change) for field in _all_fields(record)})
+            set_entries(substitute, {field.key: _dict_entry(field, change) for field in fields})
 
     return Annotated[substitute, WrapValidator(_Builder(record))], fill
 
@@ -75,10 +80,9 @@ class _Builder:
     def __init__(self, record: Record) -> None:
         self._cls = record.cls
         self._keys = {field.key: field.argument for field in record.fields}
+        self._places: list[str] = []
         if record.is_array:
             self._places = [field.argument for field in record.fields]
-        else:
-            self._places = []
         attributes = {field.attribute or field.argument: field.key for field in record.fields}
         self._names = {name: key for name, key in attributes.items() if name not in self._keys}
         self._made = record.made - self._keys.keys()
@@ -113,31 +117,18 @@ def _all_fields(record: Record) -> tuple[RecordField, ...]:
     return (RecordField(key, key, Literal[value]), *record.fields)
 
 
-def _empty_named_tuple(record: Record) -> Any:  # noqa: ANN401 - a class that is made at run time
-    fields = _all_fields(record)
-    field_defaults = [field.default for field in fields if field.default is not EMPTY]
-    defaults = [_LEFT_OUT if default is UNKNOWN else default for default in field_defaults]
-    names = [field.argument for field in fields]
-    make: Callable[..., Any] = collections.namedtuple  # noqa: PYI024 - its fields are known at run time only
-    substitute = make(record.cls.__name__, names, rename=True, defaults=defaults)
-    substitute.__module__, substitute.__qualname__ = record.cls.__module__, record.cls.__qualname__
-    return substitute
-
-
 def _dict_entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type
     entry = _entry(field, change)
     if field.default is EMPTY:
         return Required[entry]
-    default = json_default(field.default)
     if isinstance(field.default, FieldInfo):
         entry = Annotated[entry, field.default]
         if field.default.is_required():
             return Required[entry]
-        return NotRequired[entry]
-    extra = {"default": default}
-    return NotRequired[
-        entry if default is NO_DEFAULT else Annotated[entry, Field(json_schema_extra=cast("dict[str, Any]", extra))]
-    ]
+    elif (default := json_default(field.default)) is not NO_DEFAULT:
+        extra = {"default": default}
+        entry = Annotated[entry, Field(json_schema_extra=cast("dict[str, Any]", extra))]
+    return NotRequired[entry]
 
 
 def _entry(field: RecordField, change: _Change) -> Any:  # noqa: ANN401 - any form of type

@@ -1,9 +1,10 @@
 """Reading classes with named fields, attrs and msgspec included, without importing their libraries."""
 
+import contextlib
 import dataclasses
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, replace
 from typing import Any, Final, NotRequired, Required, cast
 
@@ -155,7 +156,18 @@ def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a
     if attributes is None:
         attributes = dataclasses.fields(cls)
     made_fields = frozenset(attribute.name for attribute in attributes if not attribute.init)
-    return Record(cls, tuple(_as_sent(cls, field) for field in fields), made=made_fields)
+    if any(field.converts for field in fields):
+        # attrs puts a converter's parameter type on the constructor if it is known.
+        sent: dict[str, Any] = {}
+        with contextlib.suppress(Exception):  # the text of an annotation is an expression and may raise anything
+            sent = typing.get_type_hints(cls.__init__, include_extras=True)
+        fields = tuple(
+            replace(field, hint=sent[field.argument], converts=False)
+            if field.converts and field.argument in sent
+            else field
+            for field in fields
+        )
+    return Record(cls, fields, made=made_fields)
 
 
 def _struct_default(default: object) -> object:
@@ -190,39 +202,21 @@ def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa
     )
 
 
-def _as_sent(cls: Any, field: RecordField) -> RecordField:  # noqa: ANN401 - a class of attrs
-    """Return a field with its converter's parameter type; attrs puts it on the constructor if known."""
-    if not field.converts:
-        return field
-    try:
-        hints = typing.get_type_hints(cls.__init__, include_extras=True)
-    except Exception:  # noqa: BLE001 - the text of an annotation is an expression and may raise anything
-        return field
-    if field.argument in hints:
-        return replace(field, hint=hints[field.argument], converts=False)
-    return field
-
-
 def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass
     fields = {item.name: item for item in dataclasses.fields(cls)}
     record_fields: list[RecordField] = []
     for name, hint in hints.items():
         field = fields.get(name)
         if field is not None and field.init:
-            record_fields.append(RecordField(name, name, hint, _dataclass_default(field)))
+            default: object = field.default
+            if field.default_factory is not dataclasses.MISSING:
+                default = UNKNOWN
+            elif default is dataclasses.MISSING:
+                default = EMPTY
+            record_fields.append(RecordField(name, name, hint, default))
         elif isinstance(hint, InitVar):
-            inner = cast("Any", hint).type
-            record_fields.append(RecordField(name, name, inner, getattr(cls, name, EMPTY)))
+            record_fields.append(RecordField(name, name, cast("Any", hint).type, getattr(cls, name, EMPTY)))
     return record_fields
-
-
-def _dataclass_default(field: "dataclasses.Field[object]") -> object:
-    if field.default is not dataclasses.MISSING:
-        return field.default
-    factory: Callable[[], object] | object = field.default_factory
-    if factory is dataclasses.MISSING:
-        return EMPTY
-    return UNKNOWN
 
 
 def rename_keys(

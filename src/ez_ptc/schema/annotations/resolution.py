@@ -44,7 +44,10 @@ def names_around(function: _AnyCallable, *, owner: object = None) -> dict[str, A
     These are the names of its module, of the running functions and classes around it, and its closure variables.
     Classes nested in the class of `owner`, a method, are included if nothing else has their name.
     """
-    names: dict[str, Any] = _classes_within(owner)
+    names: dict[str, Any] = {}
+    if owner is not None and not inspect.ismodule(owner):
+        for cls in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
+            names.update((name, inner) for name, inner in vars(cls).items() if isinstance(inner, type))
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     names.update(getattr(function, "__globals__", None) or vars(module or types.SimpleNamespace()))
     for frame in reversed([*_frames_around(function)]):
@@ -115,15 +118,6 @@ def _stand_in(name: str, known: dict[str, Any]) -> Any:  # noqa: ANN401 - what a
     if name in known:
         return known[name]
     return _StandIn(name, (), {"known": known})
-
-
-def _classes_within(owner: object) -> dict[str, Any]:
-    if owner is None or inspect.ismodule(owner):
-        return {}
-    classes: dict[str, Any] = {}
-    for item in reversed(owner.__mro__ if isinstance(owner, type) else type(owner).__mro__):
-        classes.update((name, inner) for name, inner in vars(item).items() if isinstance(inner, type))
-    return classes
 
 
 def _frames_around(function: _AnyCallable) -> Iterator[types.FrameType]:

@@ -110,7 +110,15 @@ def read_signature(function: _AnyCallable, *, name: str, lenient: bool = False) 
         message = f"{name}: its parameters cannot be read ({error}): wrap it in a Python function"
         raise SchemaError(message) from error
     if inspect.isfunction(function) or (lenient and inspect.isroutine(function)):
-        _refuse_unbound(function, signature, name=name)
+        outer = getattr(function, "__qualname__", "").rpartition(".")[0]
+        first = next(iter(signature.parameters.values()), None)
+        is_in_class = bool(outer) and not outer.endswith("<locals>")
+        if is_in_class and first is not None and first.name in ("self", "cls") and first.annotation is EMPTY:
+            message = (
+                f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "
+                f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
+            )
+            raise SchemaError(message)
     reader = _Reader(name, function, lenient=lenient)
     return Signature(
         tuple(item for parameter in signature.parameters.values() for item in reader.parameters(parameter)),
@@ -139,11 +147,10 @@ def signature_text(name: str, signature: Signature) -> str:
         texts.append(_parameter_text(parameter))
     if by_position_only:
         texts.append("/")
+    text = f"{name}({', '.join(texts)})"
     if signature.returns is EMPTY:
-        returns = ""
-    else:
-        returns = f" -> {annotation_text(signature.returns)}"
-    return f"{name}({', '.join(texts)}){returns}"
+        return text
+    return f"{text} -> {annotation_text(signature.returns)}"
 
 
 def annotation_text(annotation: object) -> str:
@@ -168,26 +175,17 @@ def annotation_text(annotation: object) -> str:
 
 
 def _parameter_text(parameter: Parameter) -> str:
-    typed = parameter.annotation is not EMPTY
-    if typed:
-        text = f"{parameter.name}: {annotation_text(parameter.annotation)}"
-    else:
-        text = parameter.name
+    text, equals = parameter.name, "="
+    if parameter.annotation is not EMPTY:
+        text, equals = f"{text}: {annotation_text(parameter.annotation)}", " = "
     if parameter.default is EMPTY:
         return text
-    return f"{text}{' = ' if typed else '='}{_default_text(parameter.default)}"
-
-
-def _default_text(default: object) -> str:
-    value = default
-    if isinstance(default, Enum):
-        value = cast("object", default.value)
-    text = "..."
-    if _is_plain(value):
-        text = repr(value)
-    if len(text) <= _DEFAULT_WIDTH:
-        return text
-    return "..."
+    value = parameter.default
+    if isinstance(value, Enum):
+        value = cast("object", value.value)
+    if _is_plain(value) and len(default := repr(value)) <= _DEFAULT_WIDTH:
+        return f"{text}{equals}{default}"
+    return f"{text}{equals}..."
 
 
 def _is_plain(value: object) -> bool:
@@ -216,12 +214,10 @@ def _unwrap(annotation: object) -> object:
 def _name_text(annotation: object) -> str:
     if isinstance(annotation, TypeText):
         return annotation
-    if isinstance(annotation, str | ForwardRef):
-        if isinstance(annotation, str):
-            text = annotation
-        else:
-            text = annotation.__forward_arg__
-        return _MODULE_PREFIX.sub("", text)
+    if isinstance(annotation, ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        return _MODULE_PREFIX.sub("", annotation)
     name = getattr(annotation, "__name__", None)
     if isinstance(name, str):
         return name
@@ -231,19 +227,6 @@ def _name_text(annotation: object) -> str:
 def literal_text(value: object) -> str:
     """Return one value of a `Literal` as text; an Enum member as its value."""
     return repr(cast("object", value.value) if isinstance(value, Enum) else value)
-
-
-def _refuse_unbound(function: _AnyCallable, signature: inspect.Signature, *, name: str) -> None:
-    outer = getattr(function, "__qualname__", "").rpartition(".")[0]
-    first = next(iter(signature.parameters.values()), None)
-    if not outer or outer.endswith("<locals>") or first is None:
-        return
-    if first.name in ("self", "cls") and first.annotation is EMPTY:
-        message = (
-            f"{name}: parameter {first.name!r} makes it a method without its object, which a model cannot pass: "
-            f"make the tool from the bound method instead, as in ez_tool(thing.{function.__name__})"
-        )
-        raise SchemaError(message)
 
 
 class _Reader:
@@ -262,9 +245,21 @@ class _Reader:
         Other `**kwargs` have none.
         """
         if parameter.kind in _VARIADIC:
-            if self._is_lenient:
+            if self._is_lenient or parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 return []
-            return self._entries(parameter)
+            lenient = resolve_leniently(parameter.annotation, self.names, {})
+            if get_origin(lenient) not in _UNPACKS:
+                return []
+            typed_dict: Any = get_args(lenient)[0]
+            cls, variables = get_origin(typed_dict) or typed_dict, variables_of_type(typed_dict)
+            hints = typing.get_type_hints(cls, localns=self.names, include_extras=True)
+            entries = [
+                (name, *typed_dict_entry(cls, name, substitute(hint, variables))) for name, hint in hints.items()
+            ]
+            return [
+                Parameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
+                for name, hint, is_required in entries
+            ]
         annotation, hidden = self._resolve(parameter)
         positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
@@ -277,21 +272,6 @@ class _Reader:
             return substitute(resolve(annotation, self.names), self._given)
         except Exception:  # noqa: BLE001 - an expression may raise anything, and what is returned can do without a schema
             return annotation
-
-    def _entries(self, parameter: inspect.Parameter) -> list[Parameter]:
-        lenient = resolve_leniently(parameter.annotation, self.names, {})
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL or get_origin(lenient) not in _UNPACKS:
-            return []
-        typed_dict: Any = get_args(lenient)[0]
-        cls = get_origin(typed_dict) or typed_dict
-        entries = {
-            name: typed_dict_entry(cls, name, substitute(hint, variables_of_type(typed_dict)))
-            for name, hint in typing.get_type_hints(cls, localns=self.names, include_extras=True).items()
-        }
-        return [
-            Parameter(name, hint, EMPTY if is_required else LEFT_OUT, positional=False, by_name=True)
-            for name, (hint, is_required) in entries.items()
-        ]
 
     def _resolve(self, parameter: inspect.Parameter) -> tuple[object, bool]:
         """Return the type of a parameter, and whether it is undefined and so hidden from models."""

@@ -70,8 +70,8 @@ def substitute_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
 def is_record(kind: object) -> bool:
     """Return whether a type has named fields: a TypedDict, dataclass, named tuple or pydantic model."""
     cls: object = typing.get_origin(kind) or kind
-    tests = (is_typed_dict, dataclasses.is_dataclass, is_named_tuple, _is_model)
-    return isinstance(cls, type) and any(test(cls) for test in tests)
+    has_names = is_typed_dict(cls) or dataclasses.is_dataclass(cls) or is_named_tuple(cls)
+    return isinstance(cls, type) and (has_names or hasattr(cls, "model_fields"))
 
 
 def own_text(annotation: object) -> str | None:
@@ -84,21 +84,14 @@ def own_texts(annotation: object) -> list[str]:
     """Return the texts in an annotation: plain, in a `Field` or in a `Doc`."""
     if typing.get_origin(annotation) is not Annotated:
         return []
-    texts = map(_text_of, typing.get_args(annotation)[1:])
-    return [text for text in texts if text]
-
-
-def _text_of(metadata: object) -> str | None:
-    if isinstance(metadata, str):
-        return metadata
-    text = getattr(metadata, "description" if isinstance(metadata, FieldInfo) else "documentation", None)
-    if isinstance(text, str):
-        return text
-    return None
-
-
-def _is_model(kind: object) -> bool:
-    return hasattr(kind, "model_fields")
+    texts: list[str] = []
+    for metadata in typing.get_args(annotation)[1:]:
+        text: object = metadata
+        if not isinstance(metadata, str):
+            text = getattr(metadata, "description" if isinstance(metadata, FieldInfo) else "documentation", None)
+        if isinstance(text, str) and text:
+            texts.append(text)
+    return texts
 
 
 def _is_unset(kind: object) -> bool:
@@ -136,7 +129,13 @@ class _Twins:
         if self._has_fields(cls):
             return self._of_class(annotation, cls)
         if is_alias(cls):
-            return self._of_alias(annotation, cls)
+            if annotation not in self._known:
+                self._known[annotation] = annotation  # for references to itself
+                variables = dict(zip(cls.__type_params__, typing.get_args(annotation), strict=False))
+                value = substitute(cls.__value__, variables)
+                changed = self.of(value)
+                self._known[annotation] = annotation if changed is value else changed
+            return self._known[annotation]
         instead = _substitute(annotation)
         if instead is None:
             return self._of_parts(annotation)
@@ -147,23 +146,17 @@ class _Twins:
         if any(map(_is_unset, arguments)):
             remaining = tuple(argument for argument in arguments if not _is_unset(argument))
             return self.of(Union[remaining])  # noqa: UP007 - the members are known at run time only
-        changed = _convert_constraints(rebuilt(annotation, self.of))
-        text = own_text(annotation)
-        if text is None or _is_said(annotation):
+        changed = rebuilt(annotation, self.of)
+        metadata = typing.get_args(changed)[1:]
+        if typing.get_origin(changed) is Annotated and any(map(is_struct_meta, metadata)):
+            items = [field_info(item) if is_struct_meta(item) else item for item in metadata]
+            changed = Annotated[typing.get_args(changed)[0], *items]
+        if (text := _unread_text(annotation)) is None:
             return changed
         return Annotated[changed, Field(description=text)]
 
     def _has_fields(self, kind: object) -> bool:
         return has_fields(kind) and not (self._records and is_foreign(kind))
-
-    def _of_alias(self, annotation: Any, alias: Any) -> Any:  # noqa: ANN401 - any form of type
-        if annotation not in self._known:
-            self._known[annotation] = annotation  # for references to itself
-            variables = dict(zip(alias.__type_params__, typing.get_args(annotation), strict=False))
-            value = substitute(alias.__value__, variables)
-            changed = self.of(value)
-            self._known[annotation] = annotation if changed is value else changed
-        return self._known[annotation]
 
     def _of_class(self, annotation: Any, cls: Any) -> Any:  # noqa: ANN401 - any form of type
         if annotation in self._known:
@@ -173,21 +166,22 @@ class _Twins:
         hints = self._hints(annotation)
         if is_typed_dict(cls):
             substitute = self._known[annotation] = empty_typed_dict(cls)
-            set_entries(substitute, {name: self._entry(cls, name, hint) for name, hint in hints.items()})
+            entries: dict[str, Any] = {}
+            for name, hint in hints.items():
+                inner, is_required = typed_dict_entry(cls, name, hint)
+                if is_required:
+                    entries[name] = Required[self.of(inner)]
+                else:
+                    entries[name] = NotRequired[self.of(inner)]
+            set_entries(substitute, entries)
         elif self._records:
             substitute = self._known[annotation] = empty_typed_dict(cls)
-            set_entries(substitute, {name: Required[self.of(hints.get(name, Any))] for name in _field_names(cls)})
+            names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else cls._fields
+            set_entries(substitute, {name: Required[self.of(hints.get(name, Any))] for name in names})
         else:
             self._known[annotation], fill = record_substitute(record_of(cls, hints))
             fill(self.of)
         return self._known[annotation]
-
-    def _entry(self, cls: Any, name: str, hint: Any) -> Any:  # noqa: ANN401 - any form of type
-        inner, is_required = typed_dict_entry(cls, name, hint)
-        changed = self.of(inner)
-        if is_required:
-            return Required[changed]
-        return NotRequired[changed]
 
     def _reaches(self, annotation: Any, seen: set[object]) -> bool:  # noqa: ANN401 - any form of type
         """Return whether a type contains one that has a substitute."""
@@ -201,9 +195,9 @@ class _Twins:
             return self._class_reaches(annotation, cls, seen)
         if origin is Literal:
             return False
-        if _is_unset(annotation) or _substitute(annotation) is not None:
-            return True
-        if _is_meant_for_others(annotation):
+        # Pydantic reads no texts outside a `Field`, and no constraints of msgspec.
+        is_unread = origin is Annotated and any(map(is_struct_meta, arguments[1:]))
+        if _is_unset(annotation) or _substitute(annotation) is not None or is_unread or _unread_text(annotation):
             return True
         inner = [*arguments[:1]] if origin is Annotated else [*arguments]
         if is_alias(cls):
@@ -233,33 +227,9 @@ class _Twins:
         return self._hints_of[annotation]
 
 
-def _is_meant_for_others(annotation: object) -> bool:
-    """Return whether an `Annotated` has items that pydantic does not read."""
-    if typing.get_origin(annotation) is not Annotated:
-        return False
-    is_untold = own_text(annotation) is not None and not _is_said(annotation)
-    return is_untold or any(map(is_struct_meta, typing.get_args(annotation)[1:]))
-
-
-def _convert_constraints(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
-    """Return an `Annotated` with msgspec's constraints as pydantic's."""
-    if typing.get_origin(annotation) is Annotated:
-        metadata = typing.get_args(annotation)[1:]
-    else:
-        metadata = ()
-    if not any(map(is_struct_meta, metadata)):
-        return annotation
-    changed = [field_info(item) if is_struct_meta(item) else item for item in metadata]
-    return Annotated[typing.get_args(annotation)[0], *changed]
-
-
-def _is_said(annotation: object) -> bool:
-    """Return whether an annotation's text is in a `Field`, where pydantic finds it."""
-    metadata = typing.get_args(annotation)[1:]
-    return any(isinstance(item, FieldInfo) and item.description == own_text(annotation) for item in metadata)
-
-
-def _field_names(cls: Any) -> list[str]:  # noqa: ANN401 - a dataclass or a named tuple
-    if dataclasses.is_dataclass(cls):
-        return [field.name for field in dataclasses.fields(cls)]
-    return list(cls._fields)
+def _unread_text(annotation: object) -> str | None:
+    """Return an annotation's text, unless it is in a `Field`, where pydantic finds it."""
+    text, metadata = own_text(annotation), typing.get_args(annotation)[1:]
+    if any(isinstance(item, FieldInfo) and item.description == text for item in metadata):
+        return None
+    return text
