@@ -53,10 +53,14 @@ class ApprovalRequest:
     @classmethod
     def of_call(cls, tool: "Definition", bound: "BoundCall") -> "ApprovalRequest":
         """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
+        from ez_ptc.formats.content import as_json
+
         passed, defaults = tool.arguments_of(bound)
         values = {**passed, **defaults}
         in_order = dict.fromkeys([*tool.parameters["properties"], *values])
-        original: dict[str, object] = {name: _visible_json(values[name]) for name in in_order if name in values}
+        original: dict[str, object] = {
+            name: as_json(_with_all_fields(values[name])) for name in in_order if name in values
+        }
         return cls(ToolCall("", tool.name, copy.deepcopy(original)), original, frozenset(defaults))
 
     def changed_arguments(self, answer: object) -> dict[str, object] | None:
@@ -70,26 +74,21 @@ class ApprovalRequest:
             arguments = cast("dict[str, object]", answer)
             if arguments == self.original:
                 return None
-            return {name: value for name, value in arguments.items() if not self._is_default(name, value)}
+            # A default need not have its parameter's type, and the function gets it in any case.
+            return {
+                name: value
+                for name, value in arguments.items()
+                if not (name in self.defaults and value == self.original[name])
+            }
         message = f"{self.call.name} was not approved"
         reason = isinstance(answer, str) and safe_line(answer.strip(), _MAX_REASON_LENGTH)
         if reason:
             message += f": {reason}"
         raise ToolError(message)
 
-    def _is_default(self, name: str, value: object) -> bool:
-        # A default need not have its parameter's type, and the function gets it in any case.
-        return name in self.defaults and value == self.original[name]
-
-
-def _visible_json(value: object) -> object:
-    """Return a value as JSON with every field of its records, including those its own serialization leaves out."""
-    from ez_ptc.formats.content import as_json
-
-    return as_json(_with_all_fields(value))
-
 
 def _with_all_fields(value: Any) -> Any:  # noqa: ANN401 - any value
+    """Return a value with every field of its records, including those its own serialization leaves out."""
     cls = cast("Any", type(value))
     if cls is dict:
         return {key: _with_all_fields(item) for key, item in value.items()}
@@ -99,20 +98,15 @@ def _with_all_fields(value: Any) -> Any:  # noqa: ANN401 - any value
     if getattr(cls, "__pydantic_root_model__", False):
         return _with_all_fields(value.root)
     if isinstance(fields, dict):
-        names = {name: _json_name(name, field) for name, field in cast("dict[str, Any]", fields).items()}
         extra: dict[str, Any] = getattr(value, "__pydantic_extra__", None) or {}
-        declared = {json_name: _with_all_fields(getattr(value, name)) for name, json_name in names.items()}
+        declared: dict[str, Any] = {}
+        for name, field in cast("dict[str, Any]", fields).items():
+            alias = field.validation_alias or field.alias
+            declared[alias if isinstance(alias, str) else name] = _with_all_fields(getattr(value, name))
         return {**declared, **_with_all_fields(extra)}
     if is_dataclass(cls):
         return {field.name: _with_all_fields(getattr(value, field.name)) for field in dataclass_fields(cls)}
     return value
-
-
-def _json_name(name: str, field: Any) -> str:  # noqa: ANN401 - pydantic's FieldInfo
-    alias = field.validation_alias or field.alias
-    if isinstance(alias, str):
-        return alias
-    return name
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import Final, NoReturn, cast
 from zoneinfo import ZoneInfo
 
@@ -87,18 +87,12 @@ def _value(root: ast.expr) -> _Number:
                 values.append(_UNARY[type(node.op)](values.pop()))
             else:
                 waiting += [(node, True), (node.operand, False)]
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            values.append(_check(cast("_Number", node.value)))
         else:
-            values.append(_check(_literal(node)))
+            named = type(node.op if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp) else node)
+            _refuse(f"{_NAMED.get(named, named.__name__)} cannot be worked out: {_USE}")
     return values.pop()
-
-
-def _literal(node: ast.expr) -> _Number:
-    if not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
-        operator_node = node
-        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp):
-            operator_node = node.op
-        _refuse(f"{_NAMED.get(type(operator_node), type(operator_node).__name__)} cannot be worked out: {_USE}")
-    return cast("_Number", node.value)
 
 
 def _power(base: _Number, exponent: _Number) -> _Number:
@@ -174,22 +168,19 @@ def _now(written: str, zone: str | None) -> str:
             _refuse(f"%{code} in {_quote(written)} is no strftime code: write a percent sign itself as %%")
     if zone is None:
         now = datetime.now().astimezone()
+    elif zone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
+        now = datetime.now(UTC)
     else:
-        now = datetime.now(_zone(zone))
+        try:
+            now = datetime.now(ZoneInfo(zone))
+        except (LookupError, ValueError, OSError):
+            _refuse(
+                f"{_quote(zone)} is no time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
+            )
     try:
         return now.strftime(written)
     except ValueError:  # a lone surrogate
         _refuse(f"{_quote(written)} cannot be written as text: use characters and strftime codes")
-
-
-def _zone(name: str) -> tzinfo:
-    if name.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError):
-        problem = f"{_quote(name)} is no time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
-        _refuse(problem)
 
 
 # --- what both say ----------------------------------------------------------------------------------------------------

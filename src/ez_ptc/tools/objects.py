@@ -1,7 +1,7 @@
 """The methods of an object as tools."""
 
 import inspect
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import partialmethod, singledispatchmethod
 from typing import Any, Final
 
@@ -38,23 +38,20 @@ def tools_from(
         message = f"tools_from takes an object, got the class {thing.__name__}: make one, as in {thing.__name__}(...)"
         raise SchemaError(message)
     # Of the type, so that no property of the object is computed.
-    names = list(dict.fromkeys(_public_methods(type(thing))))
+    cls = type(thing)
+    names: list[str] = []
+    for name in dict.fromkeys(name for base in reversed(cls.__mro__[:-1]) for name in vars(base)):
+        attribute = inspect.getattr_static(cls, name)
+        # `inspect` takes a `cached_property` for a routine, but reading it would compute it.
+        is_method = isinstance(attribute, _METHOD_TYPES) or (inspect.isroutine(attribute) and callable(attribute))
+        if is_method and not name.startswith("_"):
+            names.append(name)
     for name in (*(include or ()), *exclude):
         if name not in names:
             message = unknown_tool_text(name, names).replace("tool", "public method", 1)
             raise LookupError(message)
     selected = [name for name in names if (include is None or name in include) and name not in exclude]
     if not selected:
-        message = f"{type(thing).__name__} has no public methods to make tools of"
+        message = f"{cls.__name__} has no public methods to make tools of"
         raise SchemaError(message)
     return [ez_tool(name=name, category=category)(getattr(thing, name)) for name in selected]
-
-
-def _public_methods(cls: type) -> Iterator[str]:
-    for base in reversed(cls.__mro__[:-1]):
-        for name in vars(base):
-            attribute = inspect.getattr_static(cls, name)
-            # `inspect` takes a `cached_property` for a routine, but reading it would compute it.
-            is_method = isinstance(attribute, _METHOD_TYPES) or (inspect.isroutine(attribute) and callable(attribute))
-            if is_method and not name.startswith("_"):
-                yield name

@@ -58,9 +58,13 @@ class ArgumentBinder:
         Every parameter may be passed by name. Raises `ArgumentsError` with all problems, and TypeError if the host
         passes no context although one is needed.
         """
-        given = self._by_name(args, kwargs) if args else cast("dict[str, object]", kwargs)
+        given = cast("dict[str, object]", kwargs)
         sentences: tuple[str, ...] = ()
-        if given is not None and given.keys() <= self.fields.keys():
+        has_surplus = False
+        if args:
+            given = {**dict(zip(self.positional, args, strict=False)), **kwargs}
+            has_surplus = len(given) < len(args) + len(kwargs)
+        if not has_surplus and given.keys() <= self.fields.keys():
             try:
                 values = self.validation.quick(given)
             except ValidationError as error:
@@ -75,26 +79,16 @@ class ArgumentBinder:
             values.setdefault(name, None)
         if self.contexts:
             values.update(context_arguments(self.tool, self.contexts, context))
+        by_position: tuple[object, ...] = ()
         if self.by_position_only:
-            return self._bind_values(values, sentences)
-        return BoundCall((), values, sentences)
+            last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
+            names = list(self.by_position_only)[: last + 1]
+            by_position = tuple(values.pop(name, self.by_position_only[name]) for name in names)
+        return BoundCall(by_position, values, sentences)
 
     def is_quick(self, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
         """Return whether `bind` takes a few milliseconds at most, and runs no foreign code."""
         return self.validation.is_ready and is_little(args, kwargs) and not self.validation.runs_code
-
-    def _by_name(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
-        """Return all arguments by name; None if there are too many, or one is passed twice."""
-        joined = {**dict(zip(self.positional, args, strict=False)), **kwargs}
-        if len(joined) == len(args) + len(kwargs):
-            return joined
-        return None
-
-    def _bind_values(self, values: dict[str, object], sentences: tuple[str, ...]) -> BoundCall:
-        last = max((number for number, name in enumerate(self.by_position_only) if name in values), default=-1)
-        names = list(self.by_position_only)[: last + 1]
-        args = tuple(values.pop(name, self.by_position_only[name]) for name in names)
-        return BoundCall(args, values, sentences)
 
     def _repair(
         self, args: Sequence[object], kwargs: Mapping[str, object], error: ValidationError | None

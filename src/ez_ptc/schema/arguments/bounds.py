@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, SchemaValidator, core_schema
 
-from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas, wrapped_schema
 
 __all__ = ["Bounds", "TooCostlyError", "run_within"]
 
@@ -44,6 +44,8 @@ _SCALARS: Final = _HASHED_AT_RANDOM.union(
     ("any", "complex", "decimal", "enum", "float", "fraction", "int"),
     ("is-instance", "is-subclass", "literal", "multi-host-url", "uuid"),
 )
+# Types whose members' hashes a model cannot choose.
+_SAFE_KEYS: Final = _HASHED_AT_RANDOM | {"enum", "literal"}
 # The keys of an inner schema in a wrapping one.
 _INNER: Final = ("schema", "lax_schema", "python_schema")
 _CONTAINERS: Final = (dict, list, tuple)
@@ -170,7 +172,13 @@ class Bounds:
         self._definitions: dict[str, Node] = {
             definition["ref"]: definition for definition in self._root.get("definitions", ())
         }
-        nodes = list(self._everything())
+        # The schema of all arguments together is validated once, so only the others count.
+        record = self._root["schema"] if self._root["type"] == "definitions" else self._root
+        nodes: list[Node] = []
+        pending = [*inner_schemas(record), *self._definitions.values()]
+        while pending:
+            nodes.append(pending.pop())
+            pending.extend(inner_schemas(nodes[-1]))
         unions = [node for node in nodes if self._is_branching(node)]
         self._nested = self._within_others(unions)
         self.repeats = bool(self._nested)
@@ -186,15 +194,6 @@ class Bounds:
         """
         changer = _Changer(self._nested, self._definitions, fail_fast=fail_fast, metered=metered)
         return changer.validator(self._root)
-
-    def _everything(self) -> Iterator[Node]:
-        """Yield all schemas of values, without that of all arguments together, which is validated once."""
-        record = self._root["schema"] if self._root["type"] == "definitions" else self._root
-        pending = [*inner_schemas(record), *self._definitions.values()]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending.extend(inner_schemas(node))
 
     def _is_branching(self, node: Node) -> bool:
         if node["type"] != "union":
@@ -230,7 +229,16 @@ class Bounds:
         """Return the nested unions by the ids of their schemas; equal ones are one."""
         if len(unions) < (1 if self._definitions else 2):
             return {}
-        below = set[int]().union(*map(self._below, unions))
+        below: set[int] = set()  # the ids of all schemas within unions, including those behind references
+        pending = [inner for union in unions for inner in inner_schemas(union)]
+        while pending:
+            inner = pending.pop()
+            if id(inner) in below:
+                continue
+            below.add(id(inner))
+            pending.extend(inner_schemas(inner))
+            if inner["type"] == "definition-ref" and inner["schema_ref"] in self._definitions:
+                pending.append(self._definitions[inner["schema_ref"]])
         nested_unions: list[_Nested] = []
         by_id: dict[int, _Nested] = {}
         for union in unions:
@@ -238,27 +246,10 @@ class Bounds:
                 continue
             same = next((item for item in nested_unions if item.union["choices"] == union["choices"]), None)
             if same is None:
-                same = _Nested(union, self._expected_text(union))
+                same = _Nested(union, " | ".join(dict.fromkeys(map(_name, self._value_schemas(union)))))
                 nested_unions.append(same)
             by_id[id(union)] = same
         return by_id
-
-    def _below(self, node: Node) -> set[int]:
-        """Return the ids of all schemas within a schema, including those behind references."""
-        ids: set[int] = set()
-        pending = list(inner_schemas(node))
-        while pending:
-            inner = pending.pop()
-            if id(inner) in ids:
-                continue
-            ids.add(id(inner))
-            pending.extend(inner_schemas(inner))
-            if inner["type"] == "definition-ref" and inner["schema_ref"] in self._definitions:
-                pending.append(self._definitions[inner["schema_ref"]])
-        return ids
-
-    def _expected_text(self, union: Node) -> str:
-        return " | ".join(dict.fromkeys(map(_name, self._value_schemas(union))))
 
 
 class _Changer:
@@ -302,12 +293,16 @@ class _Changer:
         if node["type"] == "union":
             return self._union(node)
         hashed = node.get("items_schema") if node["type"] in ("set", "frozenset") else node.get("keys_schema")
-        if hashed is not None and not self._is_hashed_at_random(hashed):
-            return self._guard_hashes(node, hashed)
-        return map_inner_schemas(self._stopping(node), self._change)
-
-    def _stopping(self, node: Node) -> Node:
-        return {**node, "fail_fast": True} if self._fail_fast and node["type"] in _FAIL_FAST else node
+        if self._fail_fast and node["type"] in _FAIL_FAST:
+            node = {**node, "fail_fast": True}
+        if hashed is None or wrapped_schema(hashed)["type"] in _SAFE_KEYS:
+            return map_inner_schemas(node, self._change)
+        # The hashes are checked before pydantic adds the values.
+        inner = map_inner_schemas({key: value for key, value in node.items() if key != "ref"}, self._change)
+        keys = _Keys(
+            lambda: self._make_validator(core_schema.list_schema(map_schemas(hashed, self._change), fail_fast=True))
+        )
+        return _before(keys, inner, node.get("ref"))
 
     def _union(self, node: Node) -> Node:
         return map_inner_schemas({**node, "choices": list(self._choices(node))}, self._change)
@@ -322,21 +317,6 @@ class _Changer:
                 yield from self._choices(target, seen | {ref})
             else:
                 yield choice
-
-    def _is_hashed_at_random(self, schema: Node) -> bool:
-        while schema["type"].startswith("function-") and "schema" in schema:
-            schema = schema["schema"]
-        return schema["type"] in _HASHED_AT_RANDOM or schema["type"] in ("enum", "literal")
-
-    def _guard_hashes(self, node: Node, hashed: Node) -> Node:
-        """Return a schema of a set or dict that checks the hashes first."""
-        inner = map_inner_schemas(
-            {key: value for key, value in self._stopping(node).items() if key != "ref"}, self._change
-        )
-        keys = _Keys(
-            lambda: self._make_validator(core_schema.list_schema(map_schemas(hashed, self._change), fail_fast=True))
-        )
-        return _before(keys, inner, node.get("ref"))
 
 
 class _Keys:
@@ -365,9 +345,9 @@ class _Keys:
             return
         ((_, most),) = Counter(hashes).most_common(1)
         if most > _MAX_COLLISIONS:
+            error_type = "hash_collisions"
             message = "should have fewer values that Python's dicts and sets cannot tell apart by their hashes"
-            msg = "hash_collisions"
-            raise PydanticCustomError(msg, message)
+            raise PydanticCustomError(error_type, message)
 
 
 def _count(value: object) -> object:

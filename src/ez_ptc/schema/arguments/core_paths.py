@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from typing import Any, Final, cast
 
 __all__ = ["Place", "Places"]
@@ -40,9 +41,11 @@ class Places:
 
     def at(self, path: _Path) -> Place:
         """Return the expectations at a path of keys and indices, in any branch of a union."""
-        schemas = self._find(path)
-        members = [member for schema in self._schemas_at(path) for member in _members(schema)]
-        return Place(members, any(map(_may_be_left_out, schemas)))
+        schemas = self._schemas_at(path)
+        values = chain.from_iterable(schema.get("members", schema.get("expected", ())) for schema in schemas)
+        fields = filter(_is_field, self._find(path))
+        is_optional = any(item.get("required") is False or item["schema"].get("type") == "default" for item in fields)
+        return Place([value for value in values if isinstance(value, Enum)], is_optional)
 
     def _schemas_at(self, path: _Path) -> list[_Schema]:
         schemas = (item.get("schema", item) if _is_field(item) else item for item in self._find(path))
@@ -110,12 +113,3 @@ def _aliases(each: _Schema) -> list[object]:
     alias = each.get("validation_alias", each.get("alias"))
     paths: list[Any] = cast("list[Any]", alias) if isinstance(alias, list) else [alias]
     return [path[0] if isinstance(path, list) else path for path in paths]
-
-
-def _may_be_left_out(found: _Schema) -> bool:
-    return _is_field(found) and (found.get("required") is False or found["schema"].get("type") == "default")
-
-
-def _members(schema: _Schema) -> list[Enum]:
-    values: list[object] = schema.get("members", schema.get("expected", []))
-    return [value for value in values if isinstance(value, Enum)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-__all__ = ["Node", "has_pattern", "inner_schemas", "map_inner_schemas", "map_schemas", "runs_code"]
+__all__ = ["Node", "has_pattern", "inner_schemas", "map_inner_schemas", "map_schemas", "runs_code", "wrapped_schema"]
 
 Node = dict[str, Any]
 """A core schema; pydantic's own types have one class for each kind."""
@@ -85,3 +85,10 @@ def runs_code(schema: Node) -> bool:
     """Return whether validating by a schema calls functions of its author or of a library."""
     is_called = str(schema.get("type")).startswith(("function", "call"))
     return is_called or any(map(schema.get, _CALLED)) or any(map(runs_code, inner_schemas(schema)))
+
+
+def wrapped_schema(node: Node) -> Node:
+    """Return the schema of the values that the functions around it accept."""
+    while node["type"].startswith("function-") and "schema" in node:
+        node = node["schema"]
+    return node

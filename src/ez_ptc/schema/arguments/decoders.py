@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from enum import Enum, Flag
 from fractions import Fraction
 from typing import Any, Final, Literal, cast
@@ -46,7 +47,7 @@ _ChoiceError = Literal["literal_error", "enum"]
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 # Longer numbers are not written by hand; with the four thousand digits Python accepts, ten letters of JSON take eighty
 # microseconds.
-_LARGEST_EXPONENT: Final = 1000
+_MAX_EXPONENT: Final = 1000
 _EXPONENT: Final = re.compile(r"[eE][+-]?([\d_]+)\s*\Z")
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -83,10 +84,10 @@ class Ratio(Number):
         number = super().__call__(value)
         if isinstance(number, str) and (exponent := _EXPONENT.search(number)):
             digits = exponent[1].replace("_", "").lstrip("0")
-            if len(digits) > len(str(_LARGEST_EXPONENT)) or int(digits or "0") > _LARGEST_EXPONENT:
+            if len(digits) > len(str(_MAX_EXPONENT)) or int(digits or "0") > _MAX_EXPONENT:
                 kind = "huge_exponent"
                 message = "should have an exponent of at most {most}"
-                raise PydanticCustomError(kind, message, {"most": _LARGEST_EXPONENT})
+                raise PydanticCustomError(kind, message, {"most": _MAX_EXPONENT})
         if type(number) is not float or not math.isfinite(number):
             return number
         return Fraction(repr(number))
@@ -114,7 +115,7 @@ class FromText:
         return validate(value)
 
 
-def choice_decoder(expected: list[object], error: Literal["literal_error", "enum"]) -> "Chosen | None":
+def choice_decoder(expected: list[object], error: _ChoiceError) -> "Chosen | None":
     """Return a decoder for one of the values, or None if pydantic needs none."""
     members = [item for item in expected if isinstance(item, Enum | bytes)]
     if error == "enum" and all(type(_value_of(member)) in (str, bool, type(None)) for member in members):
@@ -137,13 +138,16 @@ class Chosen:
     An integer may be written as a float and vice versa; a boolean is never a number.
     """
 
-    def __init__(self, expected: list[object], error: Literal["literal_error", "enum"] | None) -> None:
-        self._error: Literal["literal_error", "enum"] | None = error
+    def __init__(self, expected: list[object], error: _ChoiceError | None) -> None:
+        self._error: _ChoiceError | None = error
         self._values = list(map(_value_of, expected))
         self._hashable: dict[tuple[type, object], object] = {}
         self._others: list[tuple[object, object]] = []
         for value in expected:
-            form = _form(_value_of(value))
+            form = _value_of(value)
+            if not isinstance(form, _PLAIN):
+                with suppress(PydanticSerializationError):  # otherwise only the value itself matches
+                    form = to_jsonable_python(form)
             if isinstance(form, Hashable):
                 self._hashable.setdefault((type(form), form), value)
             else:
@@ -160,12 +164,9 @@ class Chosen:
         except TypeError:  # not hashable
             others = (member for form, member in self._others if type(form) is type(value) and form == value)
             return next(others, value)
-        if self._error is not None and type(value) in (bool, int, float):
-            return self._number(value)
-        return value
-
-    def _number(self, value: object) -> object:
-        """Return the member for another spelling of a number, or the value itself for pydantic."""
+        if self._error is None or type(value) not in (bool, int, float):
+            return value
+        # It may be another spelling of a number.
         other_type = int
         if type(value) is int:
             other_type = float
@@ -174,16 +175,6 @@ class Chosen:
         if value in self._values:
             # pydantic compares by `==`, so it would accept it.
             raise PydanticKnownError(cast("Any", self._error), {"expected": " or ".join(map(repr, self._values))})
-        return value
-
-
-def _form(value: object) -> object:
-    """Return a member's value in its JSON form."""
-    if isinstance(value, _PLAIN):
-        return value
-    try:
-        return to_jsonable_python(value)
-    except PydanticSerializationError:
         return value
 
 

@@ -5,7 +5,7 @@ Python objects. So Python mode is used, and changed where it would refuse values
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Flag
 from typing import Any, Final, cast
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from pydantic import EncodedBytes
 from pydantic_core import CoreSchema, core_schema
 
-from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas
+from ez_ptc.schema.arguments.core_schemas import Node, inner_schemas, map_inner_schemas, map_schemas, wrapped_schema
 from ez_ptc.schema.arguments.decoders import (
     Chosen,
     ErrorType,
@@ -117,9 +117,12 @@ class _Change:
             before = Number(_NUMBERS[type_])
         elif type_ == "literal":
             before = choice_decoder(cast("list[object]", node["expected"]), "literal_error")
+        elif type_ == "enum" and issubclass(node["cls"], Flag):
+            before = Sum(node["cls"])
         elif type_ == "enum":
-            before = _member(node, is_strict=is_strict)
-        elif type_ == "function-plain" and _function_name(node) in _EXPRESSIONS:
+            members = cast("list[object]", node["members"])
+            before = Chosen(members, "enum") if is_strict else choice_decoder(members, "enum")
+        elif type_ == "function-plain" and getattr(_called_function(node), "__name__", "") in _EXPRESSIONS:
             before = check_expression
         elif type_ in _RECORDS:
             before = _name_repair(node)
@@ -140,15 +143,23 @@ class _Change:
             number = cast("CoreSchema", self._lax(node))
             return cast("Node", core_schema.no_info_after_validator_function(finite, number))
         if "keys_schema" in node:
-            return self._lax(self._with_keys(node))
+            keys = map_schemas(node["keys_schema"], replace(self, is_strict=False, is_key=True))
+            if wrapped_schema(node["keys_schema"])["type"] not in _KEYS_AS_TEXT:
+                keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
+            return self._lax({**map_inner_schemas(node, self), "keys_schema": keys})
         node = self._of_simple_kind(node)
-        return node if _decodes_itself(node) else self._of_class(node)
+        decodes_itself = isinstance(getattr(_called_function(node), "__self__", None), EncodedBytes)
+        return node if decodes_itself else self._of_class(node)
 
     def _of_simple_kind(self, node: Node) -> Node:
         type_: str = node["type"]
         if type_ == "str":
+            pattern: str | re.Pattern[str] | None = node.get("pattern")
+            engine = node.get("regex_engine", "python-re" if self.has_python_patterns else None)
+            if isinstance(pattern, re.Pattern) or (pattern is not None and engine == "python-re"):
+                node = {**node, "pattern": linear_pattern(pattern), "regex_engine": "rust-regex"}
             # Any constraint makes pydantic inspect the characters, and refuse lone surrogates.
-            return {"min_length": 0, **self._with_linear_pattern(node)}
+            return {"min_length": 0, **node}
         if type_ == "float" and "allow_inf_nan" not in node and self.allows_infinity is None:
             return {**node, "allow_inf_nan": False}
         if type_ == "generator":
@@ -180,27 +191,15 @@ class _Change:
             node = {**node, "extra_behavior": "forbid"}
         return map_inner_schemas(node, replace(within, allows_other_keys=False) if within.allows_other_keys else within)
 
-    def _with_keys(self, node: Node) -> Node:
-        keys = map_schemas(node["keys_schema"], replace(self, is_strict=False, is_key=True))
-        if not _is_read_from_text(node["keys_schema"]):
-            keys = core_schema.no_info_wrap_validator_function(JsonKey(), keys)
-        return {**map_inner_schemas(node, self), "keys_schema": keys}
-
-    def _with_linear_pattern(self, node: Node) -> Node:
-        pattern: str | re.Pattern[str] | None = node.get("pattern")
-        engine = node.get("regex_engine", "python-re" if self.has_python_patterns else None)
-        if isinstance(pattern, re.Pattern) or (pattern is not None and engine == "python-re"):
-            return {**node, "pattern": linear_pattern(pattern), "regex_engine": "rust-regex"}
-        return node
-
     def _is_strict(self, node: Node) -> bool:
         return node.get("strict", self.is_strict)
 
     def _lax(self, node: Node) -> Node:
         """Return a schema that is not strict, if JSON lacks its type."""
-        stays = node["type"] in _STRICT_IN_JSON or _is_closed_enumeration(node)
-        is_strict = self.is_key or (self._is_strict(node) and not stays)
-        if is_strict:
+        # The values of an Enum that is no Flag become members before pydantic sees them.
+        is_enum = node["type"] == "enum" and not issubclass(node["cls"], Flag)
+        stays = is_enum or node["type"] in _STRICT_IN_JSON
+        if self.is_key or (self._is_strict(node) and not stays):
             return {**node, "strict": False}
         return node
 
@@ -211,21 +210,6 @@ def _without_ref(node: Node) -> Node:
 
 def _has_union(node: Node) -> bool:
     return node["type"] == "union" or any(map(_has_union, inner_schemas(node)))
-
-
-def _member(node: Node, *, is_strict: bool) -> Callable[[object], object] | None:
-    cls: object = node.get("cls")
-    if isinstance(cls, type) and issubclass(cls, Flag):
-        return Sum(cls)
-    members = cast("list[object]", node["members"])
-    if is_strict:
-        return Chosen(members, "enum")
-    return choice_decoder(members, "enum")
-
-
-def _is_closed_enumeration(node: Node) -> bool:
-    # Its values become members before pydantic sees them.
-    return node["type"] == "enum" and not issubclass(node["cls"], Flag)
 
 
 def _name_repair(node: Node) -> Renamed | None:
@@ -242,21 +226,15 @@ def _name_repair(node: Node) -> Renamed | None:
     computed: list[Node] = inner.get("computed_fields", [])
     made_names: set[str] = {item.get("alias", item["property_name"]) for item in computed}
     made_names |= {name for name, field in named if field.get("init", True) is False}
-    names = _other_names([(name, field) for name, field in named if name not in made_names])
+    json_names = {name: _json_name(name, field) for name, field in named if name not in made_names}
+    names: dict[str, str] = {}  # the others, in Python and in source, to those in JSON
+    for name, field in named:
+        if isinstance(json_name := json_names.get(name), str):
+            aliases: set[Any] = {name, field.get("serialization_alias")} - set(json_names.values()) - {None}
+            names.update(dict.fromkeys(aliases, json_name))
     if names or made_names:
         return Renamed(names, frozenset(made_names) - names.keys())
     return None
-
-
-def _other_names(named: Sequence[tuple[str, Node]]) -> dict[str, str]:
-    """Return the other names of a record's fields, in Python and in source, mapped to those in JSON."""
-    names: dict[str, str] = {}
-    json_names = {_json_name(name, field) for name, field in named}
-    for name, field in named:
-        json_name = _json_name(name, field)
-        aliases: set[Any] = {name, field.get("serialization_alias")} - json_names - {None}
-        names.update((alias, json_name) for alias in aliases if isinstance(json_name, str))
-    return names
 
 
 def _json_name(name: str, field: Node) -> object:
@@ -272,14 +250,11 @@ def _json_name(name: str, field: Node) -> object:
     return name if alias is None else alias
 
 
-def _is_read_from_text(schema: Node) -> bool:
-    while schema["type"].startswith("function-") and "schema" in schema:
-        schema = schema["schema"]
-    return schema["type"] in _KEYS_AS_TEXT
-
-
-def _function_name(node: Node) -> str:
-    return getattr(node["function"]["function"], "__name__", "")
+def _called_function(node: Node) -> object:
+    function = node.get("function")
+    if isinstance(function, dict):
+        return cast("dict[str, object]", function).get("function")
+    return None
 
 
 def _rank(choice: object) -> int:
@@ -288,19 +263,8 @@ def _rank(choice: object) -> int:
     A UUID comes first, as in JSON mode, where its text matches a UUID better than plain text.
     """
     schema: Any = cast("tuple[object, str]", choice)[0] if isinstance(choice, tuple) else choice
-    function: object = schema.get("function")
-    if not isinstance(function, dict):
-        return 0
-    called = cast("dict[str, object]", function).get("function")
+    called = _called_function(schema)
     is_uuid = isinstance(called, FromText) and schema["schema"]["type"] == "uuid"
     if called is from_base64:
         return 1
     return -is_uuid
-
-
-def _decodes_itself(node: Node) -> bool:
-    function = node.get("function")
-    called = None
-    if isinstance(function, dict):
-        called = cast("dict[str, object]", function).get("function")
-    return isinstance(getattr(called, "__self__", None), EncodedBytes)

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import islice
 from typing import Final, cast
 
@@ -75,7 +75,7 @@ _MEMBER: Final = re.compile(r"<[\w.]+: (?P<value>[^<>]*)>")
 _VALIDATED: Final = re.compile(r"function-\w+\[(?P<function>[^(]*)\(\)(?:, (?P<inner>.*))?\]")
 _KEYS: Final = 100
 _WORTH_DETAIL: Final = 2_000
-_MOST_WRAPPED: Final = 20
+_MAX_WRAPPED: Final = 20
 _ITEMS: Final = (list, tuple, set, frozenset)
 
 _Path = tuple[int | str, ...]
@@ -122,7 +122,9 @@ class Complaints:
         """Add unknown, repeated, surplus and missing arguments; return the others by name."""
         values: dict[str, object] = dict(zip(positional, args, strict=False))
         if len(args) > len(positional):
-            self._add(lambda: f"takes {_at_most(len(positional), 'argument')} by position, got {len(args)}")
+            limits = {0: "no arguments", 1: "at most 1 argument"}
+            limit = limits.get(len(positional), f"at most {len(positional)} arguments")
+            self._add(lambda: f"takes {limit} by position, got {len(args)}")
         unknown = [name for name in kwargs if name not in self._fields]
         for name in kwargs:
             if name in values:
@@ -149,7 +151,9 @@ class Complaints:
             self._add(lambda: f"more than {_WORTH_DETAIL} values or keys do not fit; it takes {safe_line(takes)}")
             return
         details = error.errors(include_url=False)
-        located = [(error_locations(detail, values), detail) for detail in details if not _is_missing_argument(detail)]
+        # Missing arguments have been reported by `of_names`.
+        details = [detail for detail in details if detail["type"] != "missing" or len(detail["loc"]) != 1]
+        located = [(error_locations(detail, values), detail) for detail in details]
         unions = _Unions.of([places for places, _ in located])
         by_path: dict[_Path, list[ErrorDetails]] = defaultdict(list)
         for places, item in located:
@@ -163,8 +167,23 @@ class Complaints:
     ) -> str:
         if unions.are_all_wrong(path):
             wanted = self._field(path).type_text if len(path) == 1 else unions.text(path)
-            return self._other_type(path, wanted, _at(path, values))
-        return self._sentence(path, errors[0])
+            return self._other_type(path, wanted, reduce(_inner, path, cast("object", values)))
+        subject, error = self._where(path), errors[0]
+        if error["type"] == "missing":
+            near = _misspelt_key(path[-1], error["input"])
+            return f"{subject} is missing" + (f" (did you mean {near!r}?)" if near else "")
+        if error["type"] == "string_unicode":
+            return f"{subject} contains a lone surrogate: send the character itself"
+        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            return f"{subject} is unknown" + self._suggest_name(path)
+        wanted = self._expected(path, error)
+        if wanted is None:
+            return f"{subject}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
+        sentence = self._other_type(path, wanted, error["input"])
+        reason = error["type"].endswith("_parsing") and error.get("ctx", {}).get("error")
+        if reason:
+            sentence += f" ({safe_line(str(reason))})"
+        return sentence
 
     def of_raised(self, name: str, value: object, error: Exception) -> None:
         """Add a value whose type's own validation failed without an explanation."""
@@ -181,46 +200,26 @@ class Complaints:
     def _unknown(
         self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
     ) -> str:
-        return f"unknown argument {safe_repr(name)} ({self._instead(name, values, unknown, missing)})"
-
-    def _instead(
-        self, name: object, values: Mapping[str, object], unknown: Sequence[object], missing: Sequence[str]
-    ) -> str:
+        subject = f"unknown argument {safe_repr(name)}"
         if not isinstance(name, str):
-            return "names are text"
-        free = [self._spelling(field) for field in self._fields if field not in values]
-        is_renamed = len(unknown) == len(missing) == 1
-        if is_renamed:
+            return f"{subject} (names are text)"
+        if len(unknown) == len(missing) == 1:  # the only candidate
             near = [self._spelling(missing[0])]
         else:
+            free = [self._spelling(field) for field in self._fields if field not in values]
             near = difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
         if near:
-            return f"did you mean {near[0]!r}?"
+            return f"{subject} (did you mean {near[0]!r}?)"
         if self._fields:
-            return f"it takes {safe_names([*map(self._spelling, self._fields)])}"
-        return "it takes no arguments"
-
-    def _sentence(self, path: _Path, error: ErrorDetails) -> str:
-        subject = self._where(path)
-        if error["type"] == "missing":
-            near = _misspelt_key(path[-1], error["input"])
-            return f"{subject} is missing" + (f" (did you mean {near!r}?)" if near else "")
-        if error["type"] == "string_unicode":
-            return f"{subject} contains a lone surrogate: send the character itself"
-        if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            return f"{subject} is unknown" + self._suggest_name(path)
-        wanted = self._expected(path, error)
-        if wanted is None:
-            return f"{subject}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
-        reason = error.get("ctx", {}).get("error") if error["type"].endswith("_parsing") else None
-        return self._other_type(path, wanted, error["input"]) + (f" ({safe_line(str(reason))})" if reason else "")
+            return f"{subject} (it takes {safe_names([*map(self._spelling, self._fields)])})"
+        return f"{subject} (it takes no arguments)"
 
     def _suggest_name(self, path: _Path) -> str:
         *around, name = path
         names = self._names_at(tuple(around)) if self._names_at is not None else ()
-        near = difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR)
-        suggestion = f" (it takes {safe_names(names)})" if names else ""
-        return f" (did you mean {near[0]!r}?)" if near else suggestion
+        if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR):
+            return f" (did you mean {near[0]!r}?)"
+        return f" (it takes {safe_names(names)})" if names else ""
 
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
@@ -231,12 +230,19 @@ class Complaints:
         return f"{self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"
 
     def _expected(self, path: _Path, error: ErrorDetails) -> str | None:
-        wanted = _expected_by(error)
-        if wanted is None or len(path) > 1 or "expected" in error.get("ctx", {}):
+        context = error.get("ctx", {})
+        if "expected" in context:
+            return _MEMBER.sub(r"\g<value>", str(context["expected"]))
+        wanted = _WANTED.get(error["type"])
+        for key in ("class", "class_name"):
+            if key in context:
+                wanted = str(context[key])
+        if wanted is None or len(path) > 1:
             return wanted
         text = self._field(path).type_text
-        is_dict = error["type"] in _WANTED_DICTS and not text.startswith("dict")
-        return f"{text} (a dict)" if is_dict else text
+        if error["type"] in _WANTED_DICTS and not text.startswith("dict"):
+            return f"{text} (a dict)"
+        return text
 
     def _spelling(self, name: str) -> str:
         field = self._fields.get(name)
@@ -327,18 +333,11 @@ def _inner(value: object, step: int | str) -> object:
     return cast("Mapping[object, object]", value)[step] if _has(value, step) else None
 
 
-def _at(path: _Path, values: Mapping[str, object]) -> object:
-    value: object = values
-    for step in path:
-        value = _inner(value, step)
-    return value
-
-
 def _branch_text(branch: str) -> str:
     """Return the type in pydantic's name of a branch, without validators and constraints."""
     while (match := _VALIDATED.fullmatch(branch)) is not None:
         branch = match["inner"] or match["function"]
-    for _ in range(_MOST_WRAPPED):
+    for _ in range(_MAX_WRAPPED):
         branch, count = _WRAPPED.subn(r"\1", branch)
         if not count:
             break
@@ -351,20 +350,6 @@ def _misspelt_key(key: object, siblings: object) -> str | None:
     keys = [sibling for sibling in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(sibling) is str]
     near = difflib.get_close_matches(key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
     return near[0] if near else None
-
-
-def _is_missing_argument(error: ErrorDetails) -> bool:
-    return error["type"] == "missing" and len(error["loc"]) == 1
-
-
-def _expected_by(error: ErrorDetails) -> str | None:
-    context = error.get("ctx", {})
-    if "expected" in context:
-        return _MEMBER.sub(r"\g<value>", str(context["expected"]))
-    for key in ("class_name", "class"):
-        if key in context:
-            return str(context[key])
-    return _WANTED.get(error["type"])
 
 
 def _pydantic_words(error: ErrorDetails) -> str:
@@ -383,7 +368,3 @@ def where(path: Sequence[int | str], fields: Mapping[str, Field] | None = None) 
         is_plain = isinstance(step, str) and step.isidentifier() and len(step) <= _MESSAGE_WIDTH
         text += f".{step}" if is_plain else f"[{safe_repr(step)}]"
     return repr(text if len(text) <= _PATH_WIDTH else f"{text[:_MESSAGE_WIDTH]}…{text[-_MESSAGE_WIDTH:]}")
-
-
-def _at_most(number: int, noun: str) -> str:
-    return f"at most {number} {noun}{'' if number == 1 else 's'}" if number else f"no {noun}s"

@@ -15,7 +15,7 @@ __all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "check_value", "is_too_deep", "parse_a
 MAX_CHARACTERS: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 100
 # More than this many levels are never parsed, so no stack is too small.
-_MOST_BRACKETS: Final = 2 * MAX_DEPTH
+_MAX_BRACKETS: Final = 2 * MAX_DEPTH
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -36,7 +36,10 @@ def parse_arguments(tool: str, text: str) -> dict[str, object]:
     if not text.strip():
         return {}
     try:
-        return _object(text)
+        value = _value(text)
+        if not isinstance(value, dict):
+            _refuse(f"expected an object with one key for each argument, got {safe_repr_with_type(value)}")
+        return cast("dict[str, object]", value)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}: send one JSON object"
     except RecursionError:
@@ -71,13 +74,6 @@ def check_value(value: object) -> object:
     return value
 
 
-def _object(text: str) -> dict[str, object]:
-    value = _value(text)
-    if not isinstance(value, dict):
-        _refuse(f"expected an object with one key for each argument, got {safe_repr_with_type(value)}")
-    return cast("dict[str, object]", value)
-
-
 def _value(text: str) -> object:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"they have {len(text)} characters, at most {MAX_CHARACTERS} are allowed: send less")
@@ -94,7 +90,7 @@ def read_json(text: str, **options: Any) -> object:
 
 
 def _decode_bounded(text: str, decoder: json.JSONDecoder) -> object:
-    if is_nested_deeper(text.encode(errors="surrogatepass"), _MOST_BRACKETS):
+    if is_nested_deeper(text.encode(errors="surrogatepass"), _MAX_BRACKETS):
         raise RecursionError
     return decoder.decode(text)
 

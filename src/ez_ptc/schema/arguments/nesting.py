@@ -8,7 +8,7 @@ __all__ = ["is_nested_deeper"]
 
 _NEITHER: Final = bytes(set(range(256)) - set(b'"[]{}'))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
-_MOST_QUOTES: Final = 2_000_000
+_MAX_QUOTES: Final = 2_000_000
 _PASSES: Final = 2
 
 
@@ -26,7 +26,7 @@ def is_nested_deeper(data: bytes, most: int) -> bool:
         data = data.replace(rb"\\", b"").replace(rb"\"", b"")
     # Two adjacent quotes do not change whether the rest is in a string.
     quotes = data.translate(None, _NEITHER).replace(b'""', b"")
-    if quotes.count(b'"') > _MOST_QUOTES:
+    if quotes.count(b'"') > _MAX_QUOTES:
         return True
     brackets = b"".join(quotes.split(b'"')[::2])
     for pair in (b"[]", b"{}") * _PASSES:

@@ -95,28 +95,25 @@ def _changes(
         if value is None:
             if isinstance(path[-1], str) and places.at(path).is_optional:
                 yield path, LEFT_OUT, "came as null and is left out"
-        elif (plainer := _plainer(value, kinds)) is not None:
-            yield path, *plainer
-        elif type(value) is str and (change := _change_of_text(value, path, kinds, places)) is not None:
+        elif (change := _change_of(value, path, kinds, places)) is not None:
             yield path, *change
 
 
-def _change_of_text(text: str, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
-    member = next((item for item in places.at(path).members if item.name == text), None)
-    if member is not None:
-        return member, f"came as the name {safe_repr(text)} of a member, not as its value"
-    wanted = (*((list,) if kinds & (_LISTS | _EITHER) else ()), *((dict,) if kinds & (_DICTS | _EITHER) else ()))
-    if wanted and text.lstrip()[:1] in ("[", "{") and isinstance(value := parse_value(text), wanted):
-        return cast("object", value), "came as JSON text"
-    return None
-
-
-def _plainer(value: object, kinds: set[str]) -> tuple[object, str] | None:
-    """Return a plainer form of a program's value, if its type is not expected and a plainer one is."""
+def _change_of(value: object, path: _Path, kinds: set[str], places: Places) -> tuple[object, str] | None:
+    """Return the repaired value with a sentence, or None if there is nothing to repair."""
     if "string_type" in kinds and hasattr(type(value), "__fspath__"):
         return str(value), "came as a path"
-    if kinds & _DICTS and isinstance(value, tuple) and hasattr(cast("Any", value), "_asdict"):
+    if kinds & _DICTS and issubclass(type(value), tuple) and hasattr(value, "_asdict"):
         return cast("Any", value)._asdict(), "came as a named tuple"
+    if type(value) is not str:
+        return None
+    member = next((item for item in places.at(path).members if item.name == value), None)
+    if member is not None:
+        return member, f"came as the name {safe_repr(value)} of a member, not as its value"
+    # Only text of an expected type is parsed; anything else would not be used.
+    expected = {"[": _LISTS | _EITHER, "{": _DICTS | _EITHER}.get(value.lstrip()[:1], frozenset[str]())
+    if kinds & expected and (parsed := parse_value(value)) is not None:
+        return parsed, "came as JSON text"
     return None
 
 

@@ -120,9 +120,14 @@ class Definition:
         """Return a bound call's arguments, and the defaults of those it omits; both without `Context` values."""
         contexts = self.binder.contexts
         values = {**dict(zip(self.binder.by_position_only, bound.args, strict=False)), **bound.kwargs}
+        try:
+            parameters = dict(inspect.signature(self.function).parameters)
+        except (TypeError, ValueError):  # a built-in without a signature
+            parameters = {}
+        defaults = {name: item.default for name, item in parameters.items() if item.default is not EMPTY}
         return (
             {name: value for name, value in values.items() if name not in contexts},
-            {name: value for name, value in self._defaults().items() if name not in values and name not in contexts},
+            {name: value for name, value in defaults.items() if name not in values and name not in contexts},
         )
 
     def parse(self, arguments: dict[str, object] | str) -> dict[str, object]:
@@ -136,13 +141,6 @@ class Definition:
             message = f"{self.name}: {problem}"
             raise ArgumentsError(message, problems=[problem])
         return arguments
-
-    def _defaults(self) -> dict[str, object]:
-        try:
-            parameters = inspect.signature(self.function).parameters.values()
-        except (TypeError, ValueError):  # a built-in without a signature
-            return {}
-        return {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
 
     def renamed(self, name: str) -> "Definition":
         """Return a copy with another name."""
@@ -180,7 +178,9 @@ def define(
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
     description = description or f"Tool: {name}"
     if nullable_is_optional:
-        _drop_from_required(schema.parameters, schema.binder.nullable)
+        required = [name for name in schema.parameters.pop("required", ()) if name not in schema.binder.nullable]
+        if required:
+            schema.parameters["required"] = required
     returns = options.return_schema
     if returns is None and not _returns_media(signature.returns):  # media are message parts, not JSON
         returns = return_schema(signature.returns, namespace=signature.namespace)
@@ -272,7 +272,7 @@ def _definition(
         parameters=schema.parameters,
         signature=signature_text(name, schema.signature.with_spellings(spellings)),
         return_schema=options.return_schema,
-        is_async=_is_async(function),
+        is_async=_is_any(inspect.iscoroutinefunction, function) or _is_any(inspect.isasyncgenfunction, function),
         category=options.category,
         requires_approval=options.requires_approval,
         idempotent=options.idempotent,
@@ -315,12 +315,6 @@ def _compose_docstring(description: str, properties: Mapping[str, Any], spelling
     return description
 
 
-def _drop_from_required(parameters: dict[str, Any], names: Sequence[str]) -> None:
-    required = [name for name in parameters.pop("required", ()) if name not in names]
-    if required:
-        parameters["required"] = required
-
-
 def _name(function: Callable[..., object], option: str | None) -> str:
     if not callable(function):
         message = f"expected a function, got {type(function).__name__}: pass the function, not its name or its result"
@@ -338,10 +332,6 @@ def _check_name(name: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"invalid tool name {safe_repr(name)}: use letters, digits and '_', as in ez_tool(name='find_order')"
         raise SchemaError(message)
-
-
-def _is_async(function: Callable[..., object]) -> bool:
-    return _is_any(inspect.iscoroutinefunction, function) or _is_any(inspect.isasyncgenfunction, function)
 
 
 def _is_any(test: Callable[[object], bool], function: Callable[..., object]) -> bool:

@@ -68,7 +68,14 @@ def parameters_schema(tool: str, parameters: Sequence[ToolParameter]) -> dict[st
         if parameter.name in properties:
             message = f"{tool}: two parameters are called {safe_repr(parameter.name)}: give one another name"
             raise SchemaError(message)
-        properties[parameter.name] = _property(tool, parameter)
+        property_: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
+        if parameter.enum is not None:
+            property_["enum"] = [_enum_value(tool, parameter, value) for value in parameter.enum]
+        if parameter.items_type is not None:
+            property_["items"] = {"type": parameter.items_type.value}
+        if parameter.default is not None:
+            property_["default"] = parameter.default
+        properties[parameter.name] = property_
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     required = [parameter.name for parameter in parameters if parameter.required]
     if required:
@@ -103,17 +110,6 @@ def _check(tool: str, parameter: object) -> None:
             raise SchemaError(message)
 
 
-def _property(tool: str, parameter: ToolParameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": parameter.param_type.value, "description": parameter.description}
-    if parameter.enum is not None:
-        schema["enum"] = [_enum_value(tool, parameter, value) for value in parameter.enum]
-    if parameter.items_type is not None:
-        schema["items"] = {"type": parameter.items_type.value}
-    if parameter.default is not None:
-        schema["default"] = parameter.default
-    return schema
-
-
 def _enum_value(tool: str, parameter: ToolParameter, value: object) -> object:
     """Return an enum value as a call passes it. Raises SchemaError if it does not have the parameter's type."""
     type_ = parameter.param_type
@@ -136,21 +132,20 @@ def _parameter(name: str, schema: Mapping[str, object], *, is_required: bool) ->
     items_type = None
     if type_ is ParameterType.ARRAY and items:
         items_type = _parameter_type(items) or ParameterType.STRING
+    values = _list(schema.get("enum"))
+    if type_ in (None, ParameterType.STRING):
+        texts = [value for value in values if isinstance(value, str)]
+    else:
+        texts = [json.dumps(value) for value in values if value is not None]
     return ToolParameter(
         name=name,
         param_type=type_ or ParameterType.STRING,
         description=str(schema.get("description", "")),
         required=is_required,
-        enum=_enum_texts(_list(schema.get("enum")), type_) or None,
+        enum=texts or None,
         default=schema.get("default"),
         items_type=items_type,
     )
-
-
-def _enum_texts(values: Sequence[object], type_: ParameterType | None) -> list[str]:
-    if type_ in (None, ParameterType.STRING):
-        return [value for value in values if isinstance(value, str)]
-    return [json.dumps(value) for value in values if value is not None]
 
 
 def _resolve_references(subschema: object, root: Mapping[str, object], depth: int = _MAX_DEPTH) -> Mapping[str, object]:
