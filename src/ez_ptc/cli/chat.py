@@ -92,7 +92,13 @@ class Chat:
     def run(self, resume: str | None = None) -> int:
         """Read and answer questions until the user ends it, after resuming the conversation `resume`, if given."""
         if resume is not None:
-            self._resume(resume)
+            try:
+                entries = self._history.load(resume)
+            except KeyError as error:
+                message = str(error.args[0])
+                raise CommandError(message) from error
+            self._builder = self._builder.continued(*entries)
+            self._id = resume
         self._write("Ask a question. /usage shows tokens and cost, /quit or end of input ends the chat.\n")
         while True:
             try:
@@ -109,15 +115,6 @@ class Chat:
         if self._id is not None:
             self._write(f"Saved as {self._id}. Continue with --resume {self._id}.\n")
         return 0
-
-    def _resume(self, conversation_id: str) -> None:
-        try:
-            entries = self._history.load(conversation_id)
-        except KeyError as error:
-            message = str(error.args[0])
-            raise CommandError(message) from error
-        self._builder = self._builder.continued(*entries)
-        self._id = conversation_id
 
     def _answer(self, question: str) -> None:
         stream = self._builder.stream(question)

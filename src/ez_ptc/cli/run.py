@@ -44,7 +44,16 @@ def run_program(
     if as_json:
         print(_as_json(result))
     else:
-        _print_result(result, show_calls=show_calls)
+        # Print a program's output, its errors on standard error, and its value if it printed nothing.
+        if show_calls:
+            for call in result.tool_calls:
+                print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
+        write(sys.stdout, result.output)
+        if result.success and not result.output and result.value_text():
+            write(sys.stdout, f"{result.value_text()}\n")
+        write(sys.stderr, result.error_output)
+        if not result.success and result.error and result.error not in result.error_output:
+            write(sys.stderr, f"{result.error}\n")
     if images is not None:
         _save_images(result, images)
     elif not as_json:
@@ -128,19 +137,6 @@ def _read_program(file: str) -> str:
     except UnicodeDecodeError as error:
         message = f"cannot read the program: {file} is not UTF-8 text ({error.reason} at byte {error.start})"
         raise CommandError(message) from error
-
-
-def _print_result(result: ExecutionResult, *, show_calls: bool) -> None:
-    """Print a program's output, its errors on standard error, and its value if it printed nothing."""
-    if show_calls:
-        for call in result.tool_calls:
-            print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
-    write(sys.stdout, result.output)
-    if result.success and not result.output and result.value_text():
-        write(sys.stdout, f"{result.value_text()}\n")
-    write(sys.stderr, result.error_output)
-    if not result.success and result.error and result.error not in result.error_output:
-        write(sys.stderr, f"{result.error}\n")
 
 
 def _save_images(result: ExecutionResult, folder: Path) -> None:

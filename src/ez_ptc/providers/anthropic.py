@@ -133,12 +133,20 @@ class _Connection:
         events = AsyncStream.raw_events(response)
         pieces = AnswerStream(prompt)
         try:
-            self._check_kind(response)
+            content_type = response.headers.get("content-type", "")
+            if not content_type.startswith(EVENT_STREAM):
+                text = one_line(content_type) or "nothing"
+                message = f"{self._address} answered with {text} instead of events: is it its API's address?"
+                raise ProviderError(message)
             while (event := await self._next(events)) is not None:
                 for delta in pieces.feed(cast("Mapping[str, Any]", event)):
                     yield delta
         finally:
-            await _close(response, events)
+            # Close a stream and exhaust it, to leave no generator of the SDK to the garbage collector.
+            await response.aclose()
+            with suppress(Exception):
+                async for _ in events:
+                    pass
         yield pieces.answer()
 
     async def _send(self, body: dict[str, Any], *, streamed: bool) -> Response:
@@ -163,22 +171,12 @@ class _Connection:
         with self._errors(), anyio.fail_after(self._timeout):
             async for event in events:
                 if event.data and event.event != "ping":
-                    return self._read(event)
+                    read = parse(event.data)
+                    if event.event == "error":
+                        summary = f"{self._address} broke off its answer"
+                        raise _of(summary, read)
+                    return read
         return None
-
-    def _read(self, event: ServerSentEvent) -> object:
-        read = parse(event.data)
-        if event.event == "error":
-            summary = f"{self._address} broke off its answer"
-            raise _of(summary, read)
-        return read
-
-    def _check_kind(self, response: Response) -> None:
-        content_type = response.headers.get("content-type", "")
-        if not content_type.startswith(EVENT_STREAM):
-            text = one_line(content_type) or "nothing"
-            message = f"{self._address} answered with {text} instead of events: is it its API's address?"
-            raise ProviderError(message)
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -215,14 +213,6 @@ async def _do_not_wait_long(response: Response) -> None:
     """Limit the time the SDK waits, whatever the server asks for."""
     if (_seconds(response) or 0.0) > _LONGEST_WAIT:
         response.headers["x-should-retry"] = "false"
-
-
-async def _close(response: Response, events: AsyncIterator[ServerSentEvent]) -> None:
-    """Close a stream and exhaust it, to leave no generator of the SDK to the garbage collector."""
-    await response.aclose()
-    with suppress(Exception):
-        async for _ in events:
-            pass
 
 
 def _of(what: str, body: object, response: Response | None = None) -> ProviderError:

@@ -153,7 +153,9 @@ class PromptWriter:
                 return explanation
             if unprinted:
                 return self._explain_unprinted(code, result)
-            return _nothing(code)
+            if _CONDITION.search(code):
+                return _NOTHING_MET
+            return _PRINTED_NOTHING
         value = result.value_text()
         if unprinted and not self._has_shapes:
             value += "\n[No output captured: this is the value of the last line. Use print() for each result you need.]"
@@ -285,12 +287,6 @@ class PromptWriter:
                 excerpt = f"[…] {printed[-_PRINTED:]}"
             paragraphs.append(f"Printed before the error:\n{indent(excerpt, '    ')}")
         return "\n\n".join(paragraphs)
-
-
-def _nothing(code: str) -> str:
-    if _CONDITION.search(code):
-        return _NOTHING_MET
-    return _PRINTED_NOTHING
 
 
 def _is_empty_search(call: Mapping[str, Any]) -> bool:

@@ -63,7 +63,18 @@ async def ask_for_type(
 
     async def ask(goal: _TypedGoal) -> tuple[Any, B]:
         stream = ConversationStream(entries, settings, continue_with, streaming=False, goal=goal)
-        return await _run_until_answered(stream, goal)
+        with Continuing(lambda: stream.continuation):
+            try:
+                async for _ in stream:
+                    pass
+            except SchemaError as error:
+                # A question that was asked is not asked again: there may have been effects.
+                if goal.output_schema is None or stream.new_entries:
+                    raise
+                raise _NotExpressibleError from error
+            if goal.problem is not None:
+                raise _missing_answer_error(stream.new_entries, goal.problem)
+        return goal.value, stream.continuation
 
     with Continuing(continue_with):
         typed = _TypedAnswer.of(settings.tools, type_)
@@ -79,21 +90,6 @@ async def ask_for_type(
 
 class _NotExpressibleError(Exception):
     """Nothing was asked: the provider cannot express the schema of the answer, or of a tool."""
-
-
-async def _run_until_answered(stream: ConversationStream[B], goal: _TypedGoal) -> tuple[object, B]:
-    with Continuing(lambda: stream.continuation):
-        try:
-            async for _ in stream:
-                pass
-        except SchemaError as error:
-            # A question that was asked is not asked again: there may have been effects.
-            if goal.output_schema is None or stream.new_entries:
-                raise
-            raise _NotExpressibleError from error
-        if goal.problem is not None:
-            raise _missing_answer_error(stream.new_entries, goal.problem)
-    return goal.value, stream.continuation
 
 
 @dataclass(frozen=True, slots=True)
