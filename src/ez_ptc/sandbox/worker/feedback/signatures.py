@@ -29,6 +29,7 @@ _KINDS = {
     **dict.fromkeys(("dict", "Mapping"), "dict"),
     "tuple": "tuple",
 }
+_ANY_ITERABLE = frozenset({"Generator", "Iterable", "Iterator"})
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
 
@@ -195,7 +196,7 @@ class _Reader:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             result = self._union(node)
         elif isinstance(node, ast.Name):
-            result = self._made(_KINDS.get(node.id, ""))
+            result = self._made(self._kind(node.id))
         elif isinstance(node, ast.Dict):
             keys = {
                 key.id if isinstance(key, ast.Name) else str(key.value): self.type(value)
@@ -213,6 +214,11 @@ class _Reader:
                 result = self._generic(node.value.id, inside)
         return result
 
+    def _kind(self, name: str) -> str:
+        if not self._tool and name in _ANY_ITERABLE:
+            return ""  # text is one, too
+        return _KINDS.get(name, "")
+
     def _made(self, kind: str, **details: Any) -> Type:
         if not kind:
             return UNKNOWN
@@ -221,7 +227,7 @@ class _Reader:
         return Type(kind, tool=self._tool, site=site, **details)
 
     def _generic(self, name: str, inside: Sequence[ast.expr]) -> Type:
-        kind = _KINDS.get(name, "")
+        kind = self._kind(name)
         if name == "Literal":
             values = [item.value for item in inside if isinstance(item, ast.Constant)]
             return join(self._made(type(value).__name__, choices=(value,)) for value in values)

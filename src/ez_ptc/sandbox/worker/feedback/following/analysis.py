@@ -79,6 +79,7 @@ class Analysis:
         self.module = self.frame = Frame(())
         self.loops: list[Loop] = []
         self._silent = 0
+        self._forgotten: set[str] = set()  # expressions other than names, as text
         self._steps = 0
         self._used_by_functions: set[tuple[Frame, str]] = set()
         self.version = 0  # of what functions see of the names around them
@@ -132,6 +133,8 @@ class Analysis:
             and isinstance(node, (ast.Call, ast.BinOp, ast.Subscript))
         ):
             value = value._replace(site=node)
+        if self._forgotten and ast.unparse(node) in self._forgotten:
+            value = UNKNOWN
         self.types[node] = value
         self.apply_rules(node)
         return value
@@ -318,7 +321,9 @@ class Analysis:
         """Forget the type of what a program asks itself."""
         while isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
             node = node.value
-        if isinstance(node, ast.Name) and (frame := self.frame_with(node.id)) is not None:
+        if not isinstance(node, ast.Name):
+            self._forgotten.add(ast.unparse(node))
+        elif (frame := self.frame_with(node.id)) is not None:
             frame.names[node.id] = UNKNOWN
 
     # Items -----------------------------------------------------------------------------------------------------------

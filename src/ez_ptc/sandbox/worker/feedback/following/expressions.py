@@ -110,6 +110,8 @@ def _comprehension(run: Analysis, node: ast.ListComp | ast.SetComp | ast.Generat
     for part in node.generators:
         item = run.item_of(run.of(part.iter))
         is_empty = is_empty or item.kind == "nothing"
+        if is_empty:
+            break
         run.bind(part.target, item)
         for test in part.ifs:
             follow_condition(run, test)

@@ -27,7 +27,8 @@ def look_at_missing_key(run: Analysis, node: ast.expr, value: ast.expr, key: str
         return  # the program knows more of it
     types = members(run.types.get(value, UNKNOWN))
     is_attribute = isinstance(node, ast.Attribute)
-    if is_attribute and (hasattr(dict, key) or key.startswith("_")):
+    # A record may be a named tuple.
+    if is_attribute and (hasattr(dict, key) or hasattr(tuple, key) or key.startswith("_")):
         return
     if not all(_fails(run, member, key, is_attribute=is_attribute) for member in types):
         return

@@ -39,7 +39,9 @@ _NOT_CALLED = (frozenset(CLASSES) | {"view", "generator", "defaultdict", "counte
 _INDEXED = frozenset({"list", "str", "tuple", "range", "bytes"})
 _OPERANDS = NUMBERS | _TIMES | {"str", "list", "dict", "record", "NoneType", "set", "tuple"}
 _ORDERED = NUMBERS | {"str", "list", "NoneType", "dict", "record", "tuple"}
-# The built-in functions that need something to iterate over, and those that need a number or text.
+# Kinds of which one may be the other.
+_ALIKE = ({"record", "tuple"}, {"record", "list"}, {"record", "number"}, {"list", "tuple"})
+# The built-in functions that need something to iterate over.
 _ITERATING = frozenset(
     {"all", "any", "enumerate", "filter", "list", "map", "max", "min", "set", "sorted", "sum", "tuple", "zip"}
 )
@@ -128,6 +130,8 @@ def _lacks(base: Type, name: str) -> bool:
         return False  # a tool's dict has its keys as attributes
     if base.kind == "list" and base.tool:
         return not any(hasattr(cls, name) for cls in _ROWS)
+    if base.kind == "float" and base.tool and hasattr(int, name):
+        return False
     return attribute_of_class(base.kind, name) is None
 
 
@@ -260,26 +264,23 @@ _SIGNS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "
 def _look_at_operands(run: Analysis, node: ast.BinOp | ast.AugAssign, rule: str) -> None:
     """Operands that an operator does not take."""
     first, second = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-    sign = _SIGNS.get(type(node.op))
+    sign = _SIGNS.get(type(node.op), "")
     pairs = [(left, right) for left in _types(run, first) for right in _types(run, second)]
-    if sign is None or any(_fits(left.kind, right.kind, sign) for left, right in pairs):
+    if isinstance(node, ast.AugAssign) and sign == "+":
+        # A list is extended by all that has items.
+        pairs = [pair for pair in pairs if pair[0].kind != "list" or pair[1].kind in _NO_ITEMS]
+        if len(pairs) < len(_types(run, first)) * len(_types(run, second)):
+            return
+    if not sign or any(_fits(left.kind, right.kind, sign) for left, right in pairs):
         return
     left, right = pairs[0]
-    if isinstance(node, ast.AugAssign) and left.kind == "list" and sign == "+" and right.kind not in _NO_ITEMS:
-        return
-    if sign == "+" and left.kind == "str" and right.kind != "str":
+    hint = ""
+    if "str" in {left.kind, right.kind}:
+        hint = "write a number as text with str(), or use an f-string"
+    error = f"TypeError: unsupported operand type(s) for {sign}: {left.name!r} and {right.name!r}"
+    if sign == "+" and left.kind == "str":
         error = f"TypeError: can only concatenate str (not {right.name!r}) to str"
-    else:
-        error = f"TypeError: unsupported operand type(s) for {sign}: {left.name!r} and {right.name!r}"
-    run.report(
-        node,
-        Mistake(
-            rule,
-            node.lineno,
-            error,
-            "write a number as text with str(), or use an f-string" if "str" in {left.kind, right.kind} else "",
-        ),
-    )
+    run.report(node, Mistake(rule, node.lineno, error, hint))
 
 
 def _fits(left: str, right: str, sign: str) -> bool:
@@ -287,8 +288,8 @@ def _fits(left: str, right: str, sign: str) -> bool:
     if left not in _OPERANDS or right not in _OPERANDS:
         return True
     one, other = ("number" if kind in NUMBERS else kind for kind in (left, right))
-    # A record may be a named tuple.
-    if one == other == "number" or {one, other} in ({"record", "tuple"}, {"record", "number"}, {"list", "tuple"}):
+    # A record may be a named tuple, and a tool's list a tuple.
+    if one == other == "number" or {one, other} in _ALIKE:
         return True
     if one in _TIMES or other in _TIMES:
         return {one, other} <= _TIMES or {one, other} == {"timedelta", "number"}
@@ -318,7 +319,7 @@ def _look_at_comparison(run: Analysis, node: ast.Compare, rule: str) -> None:
 
 
 def _has_no_order(left: str, right: str) -> bool:
-    if left not in _ORDERED or right not in _ORDERED or {left, right} == {"record", "tuple"}:
+    if left not in _ORDERED or right not in _ORDERED or {left, right} in _ALIKE:
         return False
     one, other = ("number" if kind in NUMBERS else kind for kind in (left, right))
     return one != other or one in {"NoneType", "dict"}

@@ -115,6 +115,8 @@ def _value_mistake(
         return Mistake(rule, node.lineno, f"TypeError: {tool.tool}: {problem}", hint, None, begin)
     types = members(run.types.get(value, UNKNOWN))
     wanted = members(parameter.type)
+    if not parameter.is_required and any(given.kind == "NoneType" for given in types):
+        return None  # None leaves out what has a default
     if not all(_is_refused(given, kind) for given in types for kind in wanted):
         return None
     given, kind = types[0], parameter.type.kind or wanted[0].kind
@@ -184,7 +186,7 @@ def _shown(value: object) -> str:
 def _takes(value: object, wanted: Type) -> bool:
     """Return whether a tool may take a constant for an argument of a type."""
     if wanted.choices:
-        if isinstance(value, bool):
+        if value in wanted.choices or isinstance(value, bool):
             return value in wanted.choices
         return str(value).casefold() in {str(choice).casefold() for choice in wanted.choices}
     if isinstance(value, float) and wanted.kind == "int":
