@@ -1,8 +1,9 @@
 """Running a program, again if its worker was lost without any effect: one loop for threads and event loops.
 
-Theory of operation. A generator decides: it yields a pool to get a lease from it, then an exchange and its lease to
-have the program run, and it returns the program's result. `drive` and `adrive` do what it asks for, blocking or
-awaiting. An exception of a step is raised in the generator at its `yield`, so the generator alone gives leases back.
+Theory of operation. A generator (`_steps` of a sandbox in `backend.py`, and of a session) decides: it yields a pool to
+get a lease from it, then an exchange and its lease to have the program run, and it returns the program's result.
+`drive` and `adrive` do what it asks for, blocking or awaiting. An exception of a step is raised in the generator at its
+`yield`, so the generator alone gives leases back.
 
 A program is repeated only if its exchange `is_repeatable`: it had no effect, since it never reached its worker, or was
 killed together with the zygote before it called a tool. Its worker may be lost first, and then the zygote, so there are

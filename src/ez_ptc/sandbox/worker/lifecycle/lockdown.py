@@ -1,7 +1,8 @@
 """The isolation the kernel is asked to enforce, step by step, in a fixed order.
 
 Every step is a system call through ctypes, since the worker has the standard library only. A step the kernel refuses is
-recorded. `probe` and the host decide what is required, by what actually holds instead of by return values.
+recorded. The rules of its system call filters are in `scripts/make_filters.py`. `probe` and the host decide what is
+required, by what actually holds instead of by return values.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..types import INT, NOTHING, STR, UNKNOWN, Type, join, members, of_each
+from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, members, of_each
 from .environment import Containers, Frame
 from .library import object_type
 from .names import names_bound_in
@@ -353,4 +353,4 @@ class Analysis:
             return STR
         if value.item is not None and value.item.kind == "nothing" and self.containers.item_of(value).kind == "nothing":
             return NOTHING
-        return Type(value.key, tool=value.tool) if value.key else UNKNOWN
+        return Type(value.key, tool=value.tool) if value.key in SCALARS else UNKNOWN
