@@ -213,7 +213,10 @@ class Analysis:
             self._store(target, value)
         elif isinstance(target, ast.Attribute):
             for base in members(self.of(target.value)):
-                self.containers.add_key(base if base.kind == "record" else UNKNOWN, target.attr, value)
+                if base.kind == "dict" and not base.keys:
+                    self.containers.add_item(base, value)  # a tool's dict has its keys as attributes
+                else:
+                    self.containers.add_key(base if base.kind == "record" else UNKNOWN, target.attr, value)
 
     def unpack(self, targets: Sequence[ast.expr], value: Type) -> list[Type]:
         """Return the types of the names that a value is unpacked into."""
@@ -316,6 +319,13 @@ class Analysis:
         if frame.owner is None:
             return frozenset()
         return self.facts.declared.get(getattr(frame.owner, "node", None), frozenset())
+
+    def may_stay(self, before: Mapping[str, Type]) -> None:
+        """Let each name keep the type that it had, where it is not certain that what followed has happened."""
+        names = self.frame.names
+        for name, value in before.items():
+            if names[name] is not value:
+                names[name] = join((value, names[name]))
 
     def forget(self, node: ast.AST) -> None:
         """Forget the type of what a program asks itself."""

@@ -235,15 +235,18 @@ def _choice(run: Analysis, node: ast.BoolOp) -> Type:
     is_and = isinstance(node.op, ast.And)
     narrowed: list[Narrowed] = []
     types: list[Type] = []
+    before = dict(run.frame.names)
     for operand in node.values[:-1]:
         follow_condition(run, operand)
         types.append(run.types[operand])
         if not may_be(run, operand, truth=is_and):
             widen(narrowed)
+            run.may_stay(before)
             return join(types)
         narrowed += narrow(run, operand, truth=is_and)
     types.append(run.of(node.values[-1]))
     widen(narrowed)
+    run.may_stay(before)
     # The value of an operand that is passed over is false in `or`, and so not None's opposite.
     kept = [member for value in types[:-1] for member in members(value) if is_and or member.kind != "NoneType"]
     return join([*kept, types[-1]])
@@ -254,9 +257,11 @@ def _conditional(run: Analysis, node: ast.IfExp) -> Type:
     types: list[Type] = []
     for truth, expression in ((True, node.body), (False, node.orelse)):
         if may_be(run, node.test, truth=truth):
+            before = dict(run.frame.names)
             narrowed = narrow(run, node.test, truth=truth)
             types.append(run.of(expression))
             widen(narrowed)
+            run.may_stay(before)
     return join(types)
 
 

@@ -13,7 +13,7 @@ from .environment import Frame
 from .expressions import operation_type
 from .functions import Function, call_function
 from .library import module_member, object_type
-from .names import names_bound_in
+from .names import every, names_bound_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,9 @@ def _augment(run: Analysis, node: ast.AugAssign) -> None:
     elif before.kind in {"record", "dict"}:
         run.containers.open(before)
     else:
-        run.bind(target, operation_type(before, value, node.op, run))
+        before = operation_type(before, value, node.op, run)
+    if before.kind not in {"list", "set"} or isinstance(target, ast.Name):
+        run.bind(target, before)
 
 
 def _delete(run: Analysis, node: ast.Delete) -> None:
@@ -214,6 +216,8 @@ def _class_names(nodes: Sequence[ast.expr | None]) -> set[str]:
 def _try(run: Analysis, node: ast.Try) -> bool:
     before = dict(run.frame.names)
     handled = {name for handler in node.handlers for name in _class_names([handler.type])}
+    if any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for last in node.finalbody for part in every(last)):
+        handled.add("")  # leaving the last block drops any error
     ends: list[dict[str, Type]] = []
     if _guarded(run, node.body, handled) and run.execute(node.orelse):
         ends.append(run.frame.names)

@@ -26,6 +26,8 @@ def look_at_missing_key(run: Analysis, node: ast.expr, value: ast.expr, key: str
     if key in run.facts.texts:
         return  # the program knows more of it
     types = members(run.types.get(value, UNKNOWN))
+    if len(types) > 1 and run.guards:
+        return  # the program may handle the error of one of them
     is_attribute = isinstance(node, ast.Attribute)
     # A record may be a named tuple.
     if is_attribute and (hasattr(dict, key) or hasattr(tuple, key) or key.startswith("_")):

@@ -249,11 +249,7 @@ def _look_at_unpacking(run: Analysis, node: ast.Tuple | ast.List, rule: str) -> 
 def _size(run: Analysis, value: Type) -> int | None:
     if value.kind == "tuple" and value.parts:
         return len(value.parts)
-    if (
-        (value.kind == "record" or value.keys)
-        and not run.containers.is_open(value)
-        and not run.containers.has_added(value)
-    ):
+    if value.kind == "record" and not run.containers.is_open(value) and not run.containers.has_added(value):
         return len(value.keys)
     return None
 
