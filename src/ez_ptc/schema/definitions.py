@@ -70,31 +70,25 @@ class _Inliner:
         if name is None or name not in self._definitions:
             return {key: self.of(value) for key, value in fields.items()}
         if self._contains_itself(name):
-            self._keep(name)
+            if name not in self.kept:
+                self.kept[name] = None  # the definition's own references to itself end here
+                self.kept[name] = self.of(self._definitions[name])
             return fields
         beside = {key: value for key, value in fields.items() if key != "$ref"}
         return {**cast("dict[str, object]", self.of(self._definitions[name])), **beside}
-
-    def _keep(self, name: str) -> None:
-        if name not in self.kept:
-            self.kept[name] = None  # the definition's own references to itself end here
-            self.kept[name] = self.of(self._definitions[name])
 
     def _contains_itself(self, name: str) -> bool:
         reached: set[str] = set()
         waiting = [name]
         while waiting:
-            for inner in _references(self._definitions.get(waiting.pop())):
+            for reference in _with_references(self._definitions.get(waiting.pop())):
+                inner = _referenced_name(reference)
                 if inner == name:
                     return True
-                if inner not in reached:
+                if inner is not None and inner not in reached:
                     reached.add(inner)
                     waiting.append(inner)
         return False
-
-
-def _references(part: object) -> Iterator[str]:
-    return (name for reference in _with_references(part) if (name := _referenced_name(reference)) is not None)
 
 
 def _referenced_name(fields: Mapping[str, object]) -> str | None:

@@ -52,10 +52,14 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
     otherwise, `SchemaError` names it and says what to write instead. `Context` parameters are left out.
     """
     candidates = [parameter for parameter in signature.parameters if not (parameter.hidden or parameter.is_context)]
-    describe = _Described.of(
-        tool, [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates], signature.namespace
-    )
+    candidate_inputs = [_Input.of(candidate, texts.get(candidate.name)) for candidate in candidates]
+    describe = _Described.of(tool, candidate_inputs, signature.namespace)
     inputs, parameters = describe.inputs, describe.parameters()
+    try:
+        validation = Validation(describe.core)
+    except UnboundedPatternError as error:
+        message = f"{tool}: {error}"
+        raise SchemaError(message) from None
     return FunctionSchema(
         parameters,
         replace(signature, parameters=tuple(value.parameter for value in inputs)),
@@ -72,7 +76,7 @@ def function_schema(tool: str, signature: Signature, texts: Mapping[str, str]) -
                 parameter.name: parameter.default for parameter in signature.parameters if not parameter.by_name
             },
             nullable=tuple(value.name for value in inputs if value.becomes_none),
-            validation=_validation(tool, describe.core),
+            validation=validation,
             places=Places(describe.core),
         ),
         describe.named,
@@ -93,7 +97,9 @@ class _Input:
         annotation, default = parameter.annotation, parameter.default
         if (plain := plain_type(annotation)) is not None and not isinstance(default, FieldInfo):
             return cls(parameter, text, (), plain)
-        infos = [item for item in _metadata(annotation) if isinstance(item, FieldInfo)]
+        infos: list[FieldInfo] = []
+        if get_origin(annotation) is Annotated:
+            infos = [item for item in get_args(annotation)[1:] if isinstance(item, FieldInfo)]
         if isinstance(default, FieldInfo):  # FastAPI's style: limit: int = Field(5, ge=1)
             annotation, infos = Annotated[cast("Any", annotation), default], [*infos, default]
             parameter = replace(parameter, annotation=annotation, default=_field_default(default))
@@ -165,13 +171,31 @@ class _Described:
         try:
             return cls._of(tool, inputs, namespace)
         except REFUSALS:
-            usable = [value for value in inputs if _is_usable(tool, value, namespace)]
+            usable = [value for value in inputs if cls._is_usable(tool, value, namespace)]
             return cls._of(tool, usable, namespace)
 
     @classmethod
-    def single(cls, tool: str, each: _Input, namespace: dict[str, Any]) -> "_Described":
-        """Describe one parameter. Raises the errors `of` looks for."""
-        return cls._of(tool, [each], namespace)
+    def _is_usable(cls, tool: str, value: _Input, namespace: dict[str, Any]) -> bool:
+        """Return whether a parameter can be described alone. Raises SchemaError if not, and it has no default."""
+        if value.plain is not None:
+            return True
+        try:
+            cls._of(tool, [value], namespace)
+        except SchemaError as error:
+            message = f"{tool}: parameter {value.name!r}: {error}"
+            raise SchemaError(message) from None
+        except REFUSALS as error:
+            if value.has_default:
+                return False
+            # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings;
+            # if an inner schema is wrong, the last line has the reason.
+            line = 0 if isinstance(error, PydanticUserError) else -1
+            lines = str(error).strip().splitlines()[line:][:1]
+            reason = "".join(lines).strip().partition(". ")[0] or type(error).__name__
+            text = annotation_text(value.parameter.annotation)
+            message = f"{tool}: parameter {value.name!r} cannot be of type {text} ({reason}): {_INSTEAD}"
+            raise SchemaError(message) from error
+        return True
 
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
@@ -195,25 +219,14 @@ class _Described:
 
     def parameters(self) -> dict[str, Any]:
         """Return the JSON Schema of all parameters."""
-        properties: Mapping[str, Any] = self.schema.get("properties", {})
-        required = [value.name for value in self.inputs if not value.has_default]
-        parameters: dict[str, Any] = {
-            "type": "object",
-            "properties": {value.name: value.describe(properties) for value in self.inputs},
-        }
-        if required:
+        others: Mapping[str, Any] = self.schema.get("properties", {})
+        properties = {value.name: value.describe(others) for value in self.inputs}
+        parameters: dict[str, Any] = {"type": "object", "properties": properties}
+        if required := [value.name for value in self.inputs if not value.has_default]:
             parameters["required"] = required
         if "$defs" in self.schema:
             return {**parameters, "$defs": self.schema["$defs"]}
         return parameters
-
-
-def _validation(tool: str, core: CoreSchema) -> Validation:
-    try:
-        return Validation(core)
-    except UnboundedPatternError as error:
-        message = f"{tool}: {error}"
-        raise SchemaError(message) from None
 
 
 def _core_fields(
@@ -225,36 +238,6 @@ def _core_fields(
         else core_schema.typed_dict_field(value.plain.core, required=value.is_required)
         for value in inputs
     }
-
-
-def _is_usable(tool: str, each: _Input, namespace: dict[str, Any]) -> bool:
-    if each.plain is not None:
-        return True
-    try:
-        _Described.single(tool, each, namespace)
-    except SchemaError as error:
-        message = f"{tool}: parameter {each.name!r}: {error}"
-        raise SchemaError(message) from None
-    except REFUSALS as error:
-        if not each.has_default:
-            raise _refusal(tool, each.parameter, error) from error
-        return False
-    return True
-
-
-def _refusal(tool: str, parameter: Parameter, error: Exception) -> SchemaError:
-    # Of pydantic's message only the first sentence is about the type, the rest about pydantic's own settings; if an
-    # inner schema is wrong, the last line has the reason.
-    line = 0 if isinstance(error, PydanticUserError) else -1
-    reason = "".join(str(error).strip().splitlines()[line:][:1]).strip().partition(". ")[0] or type(error).__name__
-    text = annotation_text(parameter.annotation)
-    return SchemaError(f"{tool}: parameter {parameter.name!r} cannot be of type {text} ({reason}): {_INSTEAD}")
-
-
-def _metadata(annotation: object) -> tuple[object, ...]:
-    if get_origin(annotation) is Annotated:
-        return get_args(annotation)[1:]
-    return ()
 
 
 def _field_default(info: FieldInfo) -> object:

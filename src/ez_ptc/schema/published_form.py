@@ -9,7 +9,6 @@ type without a row. A tool's own schema (`schema.functions`) says more, and is w
 import inspect
 import json
 from collections.abc import Callable, Hashable, Mapping
-from functools import partial
 from types import FrameType, NoneType, UnionType
 from typing import Any, Final, ForwardRef, Literal, cast, get_args, get_origin
 
@@ -72,11 +71,13 @@ def function_to_tool(func: Callable[..., object]) -> dict[str, Any]:
     parameters = [parameter for parameter in signature.parameters if not parameter.is_context]
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     properties, definitions = _schemas(annotations, signature.namespace)
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {item.name: {**properties[item.name], "description": _description(item)} for item in parameters},
-        "required": [parameter.name for parameter in parameters if _is_required(parameter)],
-    }
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+    for parameter in parameters:
+        described = {**properties[parameter.name], "description": _description(parameter)}
+        schema["properties"][parameter.name] = described
+        default = parameter.default
+        if default is EMPTY or (isinstance(default, FieldInfo) and default.is_required()):
+            schema["required"].append(parameter.name)
     if definitions:
         schema["$defs"] = definitions
     function = {"name": name, "description": prose(docstring) or docstring, "parameters": schema}
@@ -137,19 +138,18 @@ def _schemas(
     annotations: Mapping[str, object], namespace: dict[str, Any]
 ) -> tuple[dict[str, JsonSchemaValue], JsonSchemaValue]:
     annotations = {name: str if annotation is EMPTY else annotation for name, annotation in annotations.items()}
+
+    def is_usable(annotation: object) -> bool:
+        try:
+            publish_schemas({_VALUE: annotation}, namespace)
+        except REFUSALS:
+            return False
+        return True
+
     try:
         return publish_schemas(plain_types(annotations, namespace, is_usable=lambda _: True), namespace)
     except REFUSALS:
-        is_usable = partial(_is_usable, namespace=namespace)
         return publish_schemas(plain_types(annotations, namespace, is_usable=is_usable), namespace)
-
-
-def _is_usable(annotation: object, namespace: dict[str, Any]) -> bool:
-    try:
-        publish_schemas({_VALUE: annotation}, namespace)
-    except REFUSALS:
-        return False
-    return True
 
 
 # --- The form of a schema ---------------------------------------------------------------------------------------------
@@ -163,8 +163,11 @@ def _form(schema: object) -> JsonSchemaValue:
     form: JsonSchemaValue = {key: schema[key] for key in _KEYWORDS if key in schema}
     if form.get("format") not in _FORMATS:
         form.pop("format", None)
-    if form.get("type") == "array":
-        form = _array_form(form)
+    if form.get("type") == "array" and "prefixItems" in form:
+        form["prefixItems"] = list(map(_form, form["prefixItems"]))
+    elif form.get("type") == "array" and form.get("maxItems") != 0:
+        form = {key: value for key, value in form.items() if key not in ("minItems", "maxItems")}
+        form["items"] = _form(form.get("items"))
     elif form.get("type") == "object":
         form = _object_form(schema)
     branches = map(_form, schema.get("anyOf", schema.get("oneOf", ())))
@@ -188,28 +191,16 @@ def _without_null(schema: JsonSchemaValue) -> JsonSchemaValue:
     return {**siblings, "anyOf": branches}
 
 
-def _array_form(form: JsonSchemaValue) -> JsonSchemaValue:
-    if "prefixItems" in form:
-        return {**form, "prefixItems": list(map(_form, form["prefixItems"]))}
-    if form.get("maxItems") == 0:
-        return form
-    unbounded = {key: value for key, value in form.items() if key not in ("minItems", "maxItems")}
-    return {**unbounded, "items": _form(form.get("items"))}
-
-
 def _object_form(schema: JsonSchemaValue) -> JsonSchemaValue:
     if "properties" not in schema:
         by_pattern = [*schema.get("patternProperties", {}).values(), None]
         return {"type": "object", "additionalProperties": _form(schema.get("additionalProperties", by_pattern[0]))}
-    properties = {name: _property_form(inner) for name, inner in schema["properties"].items()}
+    properties: dict[str, JsonSchemaValue] = {}
+    for name, inner in schema["properties"].items():
+        properties[name] = _form(inner)
+        if (text := _without_null(inner).get("description")) is not None:
+            properties[name]["description"] = text
     return {"type": "object", "properties": properties, "required": schema.get("required", [])}
-
-
-def _property_form(schema: JsonSchemaValue) -> JsonSchemaValue:
-    text = _without_null(schema).get("description")
-    if text is None:
-        return _form(schema)
-    return {**_form(schema), "description": text}
 
 
 # --- The texts of a function ------------------------------------------------------------------------------------------
@@ -220,13 +211,6 @@ def _name(function: Callable[..., object]) -> str:
     if name is None or name == "__call__":
         return type(function).__name__
     return name
-
-
-def _is_required(parameter: Parameter) -> bool:
-    default = parameter.default
-    if isinstance(default, FieldInfo):
-        return default.is_required()
-    return default is EMPTY
 
 
 def _description(parameter: Parameter) -> str:

@@ -16,7 +16,7 @@ _DEPTH: Final = 3
 _BITS: Final = 512
 _SENTENCE: Final = 200
 _NAMES: Final = 40
-_BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
+_BRACKETS: Final[Mapping[type, str]] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 
 
 def safe_repr(value: object) -> str:
@@ -34,7 +34,7 @@ def safe_repr_with_type(value: object) -> str:
         return "None"
     name = _cut(type(value).__name__)
     text = safe_repr(value)
-    if type(value) in (*_BRACKETS, dict):
+    if type(value) in _BRACKETS:
         return f"{name} of {len(cast('list[object]', value))} {text}"
     if text == f"<{name}>":
         return name
@@ -60,22 +60,23 @@ def safe_line(text: str, most: int = _SENTENCE) -> str:
     text = text if len(text) <= most else f"{text[: most - 1]}…"
     if text.isprintable():
         return text
-    return "".join(map(_visible, text))
-
-
-def _visible(character: str) -> str:
-    if character.isprintable():
-        return character
-    return repr(character)[1:-1]
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def _repr(value: object, depth: int) -> str:
     cls = type(value)
     if cls in _BRACKETS:
         opening, closing = _BRACKETS[cls]
-        return opening + _items(cast("list[object]", value), depth) + closing
-    if cls is dict:
-        return "{" + _pairs(cast("dict[object, object]", value), depth) + "}"
+        values = cast("Collection[object]", value)
+        texts: list[str] = []
+        if cls is dict and depth:
+            pairs = islice(cast("dict[object, object]", value).items(), _ITEMS)
+            texts = [f"{_repr(key, 0)}: {_repr(item, depth - 1)}" for key, item in pairs]
+        elif depth:
+            texts = [_repr(item, depth - 1) for item in islice(values, _ITEMS)]
+        if len(values) > len(texts):
+            texts.append("…")
+        return f"{opening}{', '.join(texts)}{closing}"
     if cls is str or cls is bytes:
         return repr(cast("str", value)[: _WIDTH + 1])
     if cls is int and cast("int", value).bit_length() > _BITS:
@@ -83,23 +84,6 @@ def _repr(value: object, depth: int) -> str:
     if value is None or cls in (bool, int, float, complex):
         return repr(value)
     return f"<{_cut(cls.__name__)}>"
-
-
-def _items(values: list[object], depth: int) -> str:
-    if not depth:
-        return "…" if values else ""
-    texts = [_repr(value, depth - 1) for value, _ in zip(values, range(_ITEMS), strict=False)]
-    return ", ".join([*texts, "…"] if len(values) > _ITEMS else texts)
-
-
-def _pairs(values: dict[object, object], depth: int) -> str:
-    if not depth:
-        return "…" if values else ""
-    texts = [
-        f"{_repr(key, 0)}: {_repr(value, depth - 1)}"
-        for (key, value), _ in zip(values.items(), range(_ITEMS), strict=False)
-    ]
-    return ", ".join([*texts, "…"] if len(values) > _ITEMS else texts)
 
 
 def _cut(text: str) -> str:

@@ -19,17 +19,17 @@ _FORMATS: Final = {
     "binary": "bytes",
     "path": "Path",
 }
-_CHOICES: Final = 8
-_DEPTH: Final = 8
+_MAX_CHOICES: Final = 8
+_MAX_DEPTH: Final = 8
 # The maximum number of subschemas written out; the rest becomes `Any`.
-_MOST: Final = 2_000
-_LONGEST: Final = 80
-_GREATEST: Final = 10**80
+_MAX_SUBSCHEMAS: Final = 2_000
+_MAX_LENGTH: Final = 80
+_MAX_INT: Final = 10**80
 
 _Schema = Mapping[str, object]
 
 
-def type_text(schema: _Schema, *, choices: int = _CHOICES) -> str:
+def type_text(schema: _Schema, *, choices: int = _MAX_CHOICES) -> str:
     """Return a JSON Schema in the compact notation of a `# Returns:` line.
 
     An object is `{location: str, temp: int}`, an array of them `list[{id: int, name: str}]`. An optional key has a
@@ -65,7 +65,7 @@ class _Writer:
         self._root = root
         self._most = choices
         self._inside: list[str] = []
-        self._left = _MOST
+        self._left = _MAX_SUBSCHEMAS
 
     def text(self, schema: object) -> str:
         self._left -= 1
@@ -90,10 +90,11 @@ class _Writer:
         if type_ == "array":
             return self._array(schema)
         if type_ == "string":
-            return _string(schema)
-        if isinstance(type_, str):
-            return _PRIMITIVES.get(type_, "Any")
-        return "Any"
+            form = schema.get("format")
+            if schema.get("contentEncoding") == "base64":
+                return "bytes"
+            return _FORMATS.get(form, "str") if isinstance(form, str) else "str"
+        return _PRIMITIVES.get(type_, "Any") if isinstance(type_, str) else "Any"
 
     def _object(self, schema: _Schema) -> str:
         if isinstance(properties := schema.get("properties"), Mapping) and properties:
@@ -123,23 +124,19 @@ class _Writer:
     def _reference_text(self, ref: str) -> str:
         name = ref.rpartition("/")[2]
         name = name if name.isidentifier() else "Any"
-        if ref in self._inside or len(self._inside) == _DEPTH:
+        if ref in self._inside or len(self._inside) == _MAX_DEPTH:
             return name
         target: object = self._root
         for step in ref.removeprefix("#").split("/")[1:]:
-            target = _entry(target, step)
+            if not isinstance(target, Mapping):
+                return name
+            target = cast("Mapping[object, object]", target).get(step)
         if target is None:
             return name
         self._inside.append(ref)
         text = self.text(target)
         self._inside.pop()
         return text
-
-
-def _entry(part: object, key: str) -> object:
-    if isinstance(part, Mapping):
-        return cast("_Schema", part).get(key)
-    return None
 
 
 def _choices(schema: _Schema, most: int) -> str | None:
@@ -154,28 +151,19 @@ def _choices(schema: _Schema, most: int) -> str | None:
 
 def _is_short(choice: object) -> bool:
     if type(choice) is str:
-        return len(choice) <= _LONGEST
-    return type(choice) in (bool, float) or (type(choice) is int and abs(choice) < _GREATEST)
-
-
-def _string(schema: _Schema) -> str:
-    if schema.get("contentEncoding") == "base64":
-        return "bytes"
-    form = schema.get("format")
-    if isinstance(form, str):
-        return _FORMATS.get(form, "str")
-    return "str"
+        return len(choice) <= _MAX_LENGTH
+    return type(choice) in (bool, float) or (type(choice) is int and abs(choice) < _MAX_INT)
 
 
 def _is_cut(key: object) -> bool:
     text = str(key)
-    return len(text) > _LONGEST and not is_writable(text)
+    return len(text) > _MAX_LENGTH and not is_writable(text)
 
 
 def _key(name: object, required: list[object] | None) -> str:
     text = str(name)
     if not is_writable(text):
-        text = repr(f"{text[: _LONGEST - 1]}…" if _is_cut(text) else text)
+        text = repr(f"{text[: _MAX_LENGTH - 1]}…" if _is_cut(text) else text)
     if required is None or name in required:
         return text
     return f"{text}?"

@@ -119,11 +119,9 @@ class NativeJsonSchema(GenerateJsonSchema):
         if (names := _names_of_keys(cast("dict[str, Any]", schema.get("keys_schema", _ANY)))) is not None:
             described["propertyNames"] = names
         says_nothing = schema.get("keys_schema", _ANY)["type"] == schema.get("values_schema", _ANY)["type"] == "any"
-        described = {
-            key: value for key, value in described.items() if key != "additionalProperties" or value is not True
-        }
-        has_values = bool(described.keys() & {"additionalProperties", "patternProperties"})
-        if says_nothing or has_values:
+        if described.get("additionalProperties") is True:
+            del described["additionalProperties"]
+        if says_nothing or described.keys() & {"additionalProperties", "patternProperties"}:
             return described
         return {**described, "additionalProperties": True}
 
@@ -189,10 +187,7 @@ def json_schema(
     adapter: TypeAdapter[dict[str, Any]], *, output: bool = False, generator: type[NativeJsonSchema] = NativeJsonSchema
 ) -> dict[str, Any]:
     """Return the JSON Schema of a type adapter's type: for input or, with `output`, for output."""
-    mode = "validation"
-    if output:
-        mode = "serialization"
-    return adapter.json_schema(schema_generator=generator, mode=mode)
+    return adapter.json_schema(schema_generator=generator, mode="serialization" if output else "validation")
 
 
 def json_default(value: object) -> object:
@@ -232,28 +227,20 @@ def _names_of_keys(schema: Mapping[str, Any]) -> JsonSchemaValue | None:
     """Describe dict keys that are not str in Python; None for str keys and numbers."""
     values: list[object] | None = schema.get("expected", schema.get("members"))
     if values is not None and not all(isinstance(_plain(value), str) for value in values):
-        return {"type": "string", "enum": [_key_text(_plain(value)) for value in values]}
+        keys = [key if isinstance(key, str) else json.dumps(key) for key in map(_plain, values)]
+        return {"type": "string", "enum": keys}
     if schema["type"] in ("tuple", "list", "frozenset"):
         return {"description": "JSON text of a list, like '[1, 2]'"}
     return None
 
 
-def _key_text(key: object) -> str:
-    if isinstance(key, str):
-        return key
-    return json.dumps(key)
-
-
 def _enumeration(values: list[object]) -> JsonSchemaValue:
     # An Enum member may have several names, and is listed with each.
-    kinds = {_KINDS.get(type(value)) for value in values}
-    type_ = None
-    if len(kinds) == 1:
-        type_ = kinds.pop()
     unique = [value for index, value in enumerate(values) if _pair(value) not in map(_pair, values[:index])]
-    if type_ is None:
-        return {"enum": unique}
-    return {"type": type_, "enum": unique}
+    kinds = {_KINDS.get(type(value)) for value in values}
+    if len(kinds) == 1 and (type_ := kinds.pop()) is not None:
+        return {"type": type_, "enum": unique}
+    return {"enum": unique}
 
 
 def _pair(value: object) -> tuple[type, object]:
