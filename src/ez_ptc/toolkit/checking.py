@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Mistake", "check_program"]
 
 # The maximum characters of a program: the worker checks no longer one either.
-_MAX_PROGRAM = 20_000
+_MAX_PROGRAM = 12_000
 _PROVIDED = frozenset({"exit", "quit", "help", "__name__", "__file__"})
 
 

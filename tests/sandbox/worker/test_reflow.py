@@ -59,11 +59,14 @@ FOLDED: dict[str, tuple[str, str]] = {
 }
 
 
-CERTAIN = ("a loop", "a condition in a loop", "an end of a line in a text", "texts with ends of lines of their own")
-CERTAIN += ("what is tried", "colons that open nothing", "one line of several")
+CERTAIN = {"a loop", "a condition in a loop", "an end of a line in a text", "texts with ends of lines of their own"} | {
+    "what is tried",
+    "colons that open nothing",
+    "one line of several",
+}
 
 
-@pytest.mark.parametrize("name", CERTAIN)
+@pytest.mark.parametrize("name", sorted(CERTAIN))
 def test_folded_program_that_can_only_mean_one_thing_runs(toolkit: Toolkit, name: str) -> None:
     code, lines = FOLDED[name]
     folded, unfolded = toolkit.execute(code), toolkit.execute(lines)

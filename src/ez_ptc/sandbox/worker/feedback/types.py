@@ -27,6 +27,7 @@ __all__ = [
     "UNKNOWN",
     "Type",
     "join",
+    "limit_depth",
     "list_of",
     "members",
     "of_each",
@@ -35,6 +36,7 @@ __all__ = [
 
 # The maximum number of types that one value may have; with more, it is unknown.
 _MAX_MEMBERS = 4
+_MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
 # The classes of values by kind, to ask which attributes they have.
@@ -62,7 +64,8 @@ class Type(NamedTuple):
     items of an empty list. `item` is the type of the items of a list, the values of a dict or the result of a
     coroutine, None if unknown; `key` the kind of a dict's keys, `keys` the types of known keys, `parts` the members of
     a union or the items of a tuple, `choices` the only possible texts and numbers. `tool` is the tool that returned the
-    value, `site` tells where a container was made, and `value` is a function, class or module itself.
+    value, `site` tells where a container was made, `value` is a function, class or
+    module itself, and `depth` how deeply types are nested.
     """
 
     kind: str = ""
@@ -74,6 +77,7 @@ class Type(NamedTuple):
     tool: str = ""
     site: object = None
     value: object = None
+    depth: int = 0
 
     @property
     def record(self) -> Type:
@@ -96,6 +100,17 @@ class Type(NamedTuple):
 UNKNOWN, NOTHING, NONE = Type(), Type("nothing"), Type("NoneType")
 STR, INT, FLOAT, BOOL = Type("str"), Type("int"), Type("float"), Type("bool")
 TRUE, FALSE = Type("bool", choices=(True,)), Type("bool", choices=(False,))
+
+
+def limit_depth(value: Type) -> Type:
+    """Return a type whose parts are known to a limited depth, so that none takes long to compare."""
+    inner = [*value.parts, *value.keys.values()]
+    if value.item is not None:
+        inner.append(value.item)
+    depth = 1 + max((part.depth for part in inner), default=-1)
+    if depth <= _MAX_DEPTH:
+        return value if depth == value.depth else value._replace(depth=depth)
+    return Type(value.kind, item=UNKNOWN, key=value.key, tool=value.tool, site=value.site, depth=1)
 
 
 def list_of(item: Type | None) -> Type:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
 # The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
-_MOST_CHECKED = 20_000
+_MOST_CHECKED = 12_000
 _NOWHERE_FD = 1
 # Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 48 << 20

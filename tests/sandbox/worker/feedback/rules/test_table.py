@@ -198,6 +198,7 @@ LARGE: dict[str, str] = {
     + "".join("    " * n + f"for i{n} in range(3):\n" for n in range(18))
     + "    " * 18
     + "x = str(x) if x == 1 else len(x)",
+    "pairs of pairs": "list_parcels()\nd = 1\n" + "d = (d, d)\n" * 900,
     "doubled types": "list_parcels()\nd = 1\n" + "d = [d, d]\n" * 60 + "d = {'k': d, 'j': [d, {**d}]}\n" * 20,
     "many mistakes": "list_parcels()\n" + "print(list_parcels()[0]['heft'])\n" * 2_000,
 }

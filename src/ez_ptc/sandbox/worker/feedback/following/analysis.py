@@ -16,7 +16,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, members, of_each
+from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members, of_each
 from .environment import Containers, Frame
 from .library import object_type
 from .names import names_bound_in
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule", "TooLongError"]
 
 # As many as take less than 20 ms.
-_MAX_STEPS = 3_000
+_MAX_STEPS = 2_500
 _MAX_PASSES = 4
 MAX_MISTAKES = 50
 # The most mistakes for which suggestions are looked for, which takes a millisecond each.
@@ -133,6 +133,8 @@ class Analysis:
             and isinstance(node, (ast.Call, ast.BinOp, ast.Subscript))
         ):
             value = value._replace(site=node)
+        if value.parts or value.keys or value.item is not None:
+            value = limit_depth(value)
         if self._forgotten and ast.unparse(node) in self._forgotten:
             value = UNKNOWN
         self.types[node] = value
