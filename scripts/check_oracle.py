@@ -79,4 +79,4 @@ def _check(ty: str, place: Path) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(str(Path(sys.argv[1]).absolute())))
