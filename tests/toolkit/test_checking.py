@@ -82,3 +82,10 @@ def test_names_that_programs_have_are_known(program: str) -> None:
 @pytest.mark.parametrize("program", ["(" * 100_000, "x = " + "-" * 100_000 + "1", "\x00", "list_rooms()\n" * 100_000])
 def test_hostile_program_is_answered(program: str) -> None:
     assert len(TOOLKIT.check(program)) <= 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_unknown_escape_is_no_warning_of_the_host() -> None:
+    assert TOOLKIT.check("print('\\d', list_rooms())") == []
+    [mistake] = TOOLKIT.check("print('it\\'s \\d', list_rooms()[0]['flor'])")
+    assert mistake.suggestion == "print('it\\'s \\d', list_rooms()[0]['floor'])"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ez_ptc.sandbox.worker.feedback.check import find_mistakes
-from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions
+from ez_ptc.sandbox.worker.feedback.mistakes import apply_suggestions, parse_quietly
 from ez_ptc.sandbox.worker.feedback.signatures import Shapes
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.sandbox.worker.running.type_names import type_names
 from ez_ptc.sandbox.worker.source_repair import repair_source
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Mapping
 
     from ez_ptc.sandbox.execution import Grant
@@ -77,13 +77,12 @@ def check_program(code: str, grants: Mapping[str, Grant]) -> list[Mistake]:
 
 def _parse(code: str) -> tuple[str, ast.Module]:
     """Return a program and its syntax tree, also of one in a fence, as a worker reads it."""
-    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
-        tree = compile(code, "<program>", "exec", flags, dont_inherit=True)
+        tree = parse_quietly(code)
     except SyntaxError:
         code = repair_source(code) or code
-        tree = compile(code, "<program>", "exec", flags, dont_inherit=True)
-    return code, tree if isinstance(tree, ast.Module) else ast.Module([], [])
+        tree = parse_quietly(code)
+    return code, tree
 
 
 def _line(corrected: str | None, number: int) -> str | None:

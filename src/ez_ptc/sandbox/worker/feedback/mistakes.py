@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from ..quoting import MAX_LINE, on_one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mistake", "Suggestion", "apply_suggestions", "describe_changes", "replacing"]
+__all__ = ["Mistake", "Suggestion", "apply_suggestions", "describe_changes", "parse_quietly", "replacing"]
 
 _MAX_DESCRIBED = 5
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -67,15 +68,25 @@ def apply_suggestions(text: str, mistakes: Sequence[Mistake]) -> str | None:
         if not corrected:
             continue
         try:
-            compile(
-                corrected, "<proposed>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
-            )
+            parse_quietly(corrected)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             # Inside an f-string, the other quotes may be necessary. The parser raises the last two for too much
             # nesting.
             continue
         return corrected
     return None
+
+
+def parse_quietly(text: str) -> ast.Module:
+    """Return the syntax tree of a program, without the parser's warnings on stderr, such as of unknown escapes.
+
+    Raises what the parser raises: SyntaxError, ValueError, RecursionError or MemoryError.
+    """
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = compile(text, "<program>", "exec", flags, dont_inherit=True)
+    return tree if isinstance(tree, ast.Module) else ast.Module([], [])
 
 
 def describe_changes(text: str, suggestions: Sequence[Suggestion]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from ..quoting import MAX_LINE, on_one_line
 from .check import find_mistakes
 from .following.analysis import MAX_MISTAKES
-from .mistakes import apply_suggestions, describe_changes
+from .mistakes import apply_suggestions, describe_changes, parse_quietly
 from .read_only import reads_only
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
 
 def _is_right(program: str, shapes: Shapes, taken: Collection[str]) -> bool:
     """Return whether a corrected program has no mistake left."""
-    tree = compile(program, "<proposed>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-    return isinstance(tree, ast.Module) and not find_mistakes(tree, shapes, taken)
+    return not find_mistakes(parse_quietly(program), shapes, taken)
 
 
 def program_to_copy(
