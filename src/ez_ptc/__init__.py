@@ -24,15 +24,20 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import AuthenticationError as AuthenticationError
     from ez_ptc.errors import CodeError as CodeError
     from ez_ptc.errors import ConnectionFailedError as ConnectionFailedError
+    from ez_ptc.errors import DecisionError as DecisionError
     from ez_ptc.errors import DuplicateToolError as DuplicateToolError
     from ez_ptc.errors import EzPtcError as EzPtcError
     from ez_ptc.errors import HistoryError as HistoryError
     from ez_ptc.errors import IsolationUnavailableError as IsolationUnavailableError
+    from ez_ptc.errors import JournalCorruptError as JournalCorruptError
+    from ez_ptc.errors import JournalError as JournalError
     from ez_ptc.errors import MissingExtraError as MissingExtraError
+    from ez_ptc.errors import OutcomeUnknownError as OutcomeUnknownError
     from ez_ptc.errors import Overloaded as Overloaded
     from ez_ptc.errors import ProtocolError as ProtocolError
     from ez_ptc.errors import ProviderError as ProviderError
     from ez_ptc.errors import RateLimitError as RateLimitError
+    from ez_ptc.errors import ReplayDivergedError as ReplayDivergedError
     from ez_ptc.errors import SandboxError as SandboxError
     from ez_ptc.errors import SchemaError as SchemaError
     from ez_ptc.errors import ToolError as ToolError
@@ -75,9 +80,15 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.toolkit.checking import Mistake as Mistake
     from ez_ptc.toolkit.session import Session as Session
     from ez_ptc.toolkit.toolkit import Toolkit as Toolkit
-    from ez_ptc.tools.approval import Approve as Approve
+    from ez_ptc.tools.approval import Approver as Approver
     from ez_ptc.tools.builtin import create_calculator_tool as create_calculator_tool
     from ez_ptc.tools.builtin import create_datetime_tool as create_datetime_tool
+    from ez_ptc.tools.decisions import Approve as Approve
+    from ez_ptc.tools.decisions import Deny as Deny
+    from ez_ptc.tools.decisions import DidNotHappen as DidNotHappen
+    from ez_ptc.tools.decisions import Happened as Happened
+    from ez_ptc.tools.decisions import Pause as Pause
+    from ez_ptc.tools.decisions import PendingCall as PendingCall
     from ez_ptc.tools.decorators import ToolOptions as ToolOptions
     from ez_ptc.tools.decorators import ez_tool as ez_tool
     from ez_ptc.tools.decorators import tool as tool

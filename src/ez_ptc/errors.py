@@ -19,6 +19,11 @@
     │   └── ConnectionFailedError            the provider could not be reached
     ├── TurnLimitError                       a conversation reached its limit
     ├── HistoryError (ValueError)            a conversation could not be loaded or saved
+    ├── JournalError                         a run could not be recorded, read or continued
+    │   ├── DecisionError (ValueError)       a decision does not fit a pending call
+    │   ├── ReplayDivergedError              a program or its tools differ from the recorded run
+    │   ├── OutcomeUnknownError              a call may have taken effect; a person has to say whether it did
+    │   └── JournalCorruptError              the journal was damaged or changed
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Messages say what happened and what to do next. Data that code may need is in attributes.
@@ -31,15 +36,20 @@ __all__ = [
     "AuthenticationError",
     "CodeError",
     "ConnectionFailedError",
+    "DecisionError",
     "DuplicateToolError",
     "EzPtcError",
     "HistoryError",
     "IsolationUnavailableError",
+    "JournalCorruptError",
+    "JournalError",
     "MissingExtraError",
+    "OutcomeUnknownError",
     "Overloaded",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
+    "ReplayDivergedError",
     "SandboxError",
     "SchemaError",
     "ToolError",
@@ -152,6 +162,33 @@ class TurnLimitError(EzPtcError):
 
 class HistoryError(EzPtcError, ValueError):
     """A conversation could not be loaded or saved."""
+
+
+class JournalError(EzPtcError):
+    """A run could not be recorded, read or continued."""
+
+
+class DecisionError(JournalError, ValueError):
+    """A decision does not fit the call that it is about; nothing was decided."""
+
+
+class ReplayDivergedError(JournalError):
+    """The program, its tools or its interpreter differ from those of the recorded run; no call was made."""
+
+
+class OutcomeUnknownError(JournalError):
+    """Calls may have taken effect, and only a person can say whether they did.
+
+    `pending` has a `PendingCall` for each; `resume` takes `Happened(result)` or `DidNotHappen()` for its id.
+    """
+
+    def __init__(self, message: str, *, pending: Iterable[object] = ()) -> None:
+        super().__init__(message)
+        self.pending = tuple(pending)
+
+
+class JournalCorruptError(JournalError):
+    """The journal was damaged or changed by something else; the message names the row."""
 
 
 class MissingExtraError(EzPtcError, ImportError):

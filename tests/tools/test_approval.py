@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from ez_ptc.errors import ArgumentsError, DuplicateToolError, ToolError
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.annotations.context import Context
-from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool

@@ -11,7 +11,7 @@ import pytest
 from ez_ptc.errors import ArgumentsError, SchemaError, ToolError
 from ez_ptc.messages import ToolCall
 from ez_ptc.schema.annotations.context import Context
-from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool

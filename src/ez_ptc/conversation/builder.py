@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
 
 __all__ = ["LLMPromptBuilder", "llm"]
 
@@ -151,7 +151,7 @@ class LLMPromptBuilder:
         """Set the value of the tools' `Context` parameters."""
         return self._with(tool_context=context)
 
-    def approve(self, approve: Approve) -> LLMPromptBuilder:
+    def approve(self, approve: Approver) -> LLMPromptBuilder:
         """Set the approver of calls that require approval, including calls from programs.
 
         `approve` gets a `ToolCall` and returns True, a dict of changed arguments, or a reason for refusal (str). It may

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ez_ptc.conversation.prices import Price
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLimits"]
@@ -54,7 +54,7 @@ class Settings:
     toolkit: Toolkit | None = None
     mode: Literal["tool", "prompt"] = "tool"
     tool_context: object = NO_CONTEXT
-    approve: Approve | None = None
+    approve: Approver | None = None
     on_tool_call: Callable[[dict[str, Any]], None] | None = None
     provider: LLMProvider | str | None = None
     model: str | None = None

@@ -9,7 +9,8 @@ from ez_ptc._lazy import lazy
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.sandbox.execution import Grant, Grants
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.calls import CallSettings, arun_call, run_call
+from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.calls import arun_call, run_call
 from ez_ptc.tools.definitions.names import with_real_names
 from ez_ptc.tools.failures import failure
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ez_ptc.messages import ToolResult
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool
@@ -56,7 +57,7 @@ class ToolChannel:
         return cls(tools, grants, settings, () if listener is None else (listener,))
 
     def with_settings(
-        self, context: object, approve: Approve | None, listener: Callable[[dict[str, Any]], None] | None
+        self, context: object, approve: Approver | None, listener: Callable[[dict[str, Any]], None] | None
     ) -> ToolChannel:
         """Return a channel with another context or approver and one more listener, where given."""
         if context is NO_CONTEXT and approve is None and listener is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.sandbox.execution import ExecutionResult, Limits, SandboxSession
     from ez_ptc.toolkit.channel import ToolChannel
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
 
 __all__ = ["Session"]
 
@@ -57,7 +57,7 @@ class Session:
         timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
         *,
         context: object = NO_CONTEXT,
-        approve: Approve | None = None,
+        approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it ends the program and drops the variables.

@@ -13,7 +13,7 @@ from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
 from ez_ptc.toolkit.shared_sandbox import SandboxAccess
-from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.prompts import PromptWriter
     from ez_ptc.toolkit.session import Session
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Toolkit"]
@@ -75,7 +75,7 @@ class Toolkit:
     on_tool_call: Callable[[dict[str, Any]], None] | None = None
     sandbox: Sandbox | None = None
     context: object = NO_CONTEXT
-    approve: Approve | None = None
+    approve: Approver | None = None
     reraise: tuple[type[BaseException], ...] = ()
     allow_imports: Iterable[str] = ()
     _registry: ToolRegistry = field(init=False)
@@ -254,7 +254,7 @@ class Toolkit:
         timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
         *,
         context: object = NO_CONTEXT,
-        approve: Approve | None = None,
+        approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program.

@@ -3,88 +3,115 @@
 import contextlib
 import copy
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, is_dataclass
 from dataclasses import fields as dataclass_fields
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc.errors import ToolError
 from ez_ptc.messages import ToolCall
-from ez_ptc.schema.safe_repr import safe_line
+from ez_ptc.schema.arguments.replacement import detach
+from ez_ptc.tools.approval_requests import ApprovalRequest
+from ez_ptc.tools.call_lifetime import CallInterrupted
+from ez_ptc.tools.decisions import Decision, Pause
 from ez_ptc.tools.failures import log_error
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
+    from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["ApprovalRequest", "Approve", "refuse_on_failure", "require_approver", "unanswered_error"]
+__all__ = [
+    "Approver",
+    "approval_request",
+    "ask",
+    "conclude",
+    "needs_approval",
+    "refuse_on_failure",
+    "require_answerable",
+    "unanswered",
+]
 
-_MAX_REASON_LENGTH: Final = 500
-
-Approve = Callable[[ToolCall], Any]
+Approver = Callable[[ToolCall], Any]
 """Decides about a call; it may be asynchronous if the call is awaited.
 
 The call's `arguments` are exactly what will run, as JSON: checked, converted, with defaults, without `Context` values.
-Return True to run the call, or a dict of other arguments to run it with; changing `arguments` in place and returning
-True does the same. Changed arguments are checked again. Return text to refuse with a reason; any other value refuses
-too. An exception refuses the call; it is logged, and the model does not see it.
+Return `Approve()`, `Deny("reason")` or `Pause()`, which leaves the decision for later. True is short for `Approve()`, a
+dict of other arguments for `Approve(arguments)`, and text for `Deny(text)`; any other value refuses. Changing
+`arguments` in place and approving runs the call with the changes. Changed arguments are checked again. An exception
+refuses the call; it is logged, and the model does not see it.
 """
 
 
-def require_approver(tool: str, approve: Approve | None) -> Approve:
-    """Return the approver, or raise ToolError if there is none."""
-    if approve is None:
+def needs_approval(tool: "Definition", bound: "BoundCall") -> bool:
+    """Return whether a checked call needs approval. Runs the tool's predicate; where that fails, approval is needed."""
+    predicate = tool.requires_approval
+    if predicate is True or predicate is False:
+        return predicate
+    values, defaults = tool.arguments_of(bound)
+    call = ToolCall("", tool.name, detach({**values, **defaults}))
+    try:
+        return bool(predicate(call))
+    except Exception as error:  # noqa: BLE001 - the predicate is foreign code and may raise anything
+        log_error(f"deciding whether {tool.name} requires approval failed, so it does", error)
+        return True
+
+
+def approval_request(tool: "Definition", bound: "BoundCall") -> ApprovalRequest:
+    """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
+    from ez_ptc.formats.content import as_json
+
+    passed, defaults = tool.arguments_of(bound)
+    values = {**passed, **defaults}
+    in_order = dict.fromkeys([*tool.parameters["properties"], *values])
+    original: dict[str, object] = {name: as_json(_with_all_fields(values[name])) for name in in_order if name in values}
+    return ApprovalRequest(ToolCall("", tool.name, copy.deepcopy(original)), original, frozenset(defaults))
+
+
+_Answered = tuple[ApprovalRequest, object]
+
+
+def require_answerable(tool: str, approve: Approver | None, life: "CallLife") -> None:
+    """Raise ToolError if there is no approver, and the call cannot wait for a later decision."""
+    if approve is None and not life.can_wait:
         message = f"{tool} requires approval, but no approver is set: pass approve=... to the call, registry or Toolkit"
         raise ToolError(message)
-    return approve
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """A bound call as the approver sees it.
+def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: "CallLife") -> _Answered:
+    """Return the request for a call's approval, and the answer: an earlier decision, or the approver's."""
+    request = approval_request(tool, bound)
+    decision = life.recall(request)
+    if decision is not None:
+        return request, decision
+    if approve is None:
+        return request, Pause()
+    life.notify(request)
+    return request, approve(request.call)
 
-    The approver may change `call`; `original` keeps the arguments as they were, and `defaults` the names of those that
-    the caller did not pass.
+
+def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Decision:
+    """Record the decision in an answer, and return the one that counts.
+
+    Raises:
+        CallInterrupted: The call waits for a later decision.
+        ToolError: It would have to wait, and cannot.
     """
-
-    call: ToolCall
-    original: dict[str, object]
-    defaults: frozenset[str]
-
-    @classmethod
-    def of_call(cls, tool: "Definition", bound: "BoundCall") -> "ApprovalRequest":
-        """Return a request that shows exactly what will run, as JSON that shares nothing with it."""
-        from ez_ptc.formats.content import as_json
-
-        passed, defaults = tool.arguments_of(bound)
-        values = {**passed, **defaults}
-        in_order = dict.fromkeys([*tool.parameters["properties"], *values])
-        original: dict[str, object] = {
-            name: as_json(_with_all_fields(values[name])) for name in in_order if name in values
-        }
-        return cls(ToolCall("", tool.name, copy.deepcopy(original)), original, frozenset(defaults))
-
-    def changed_arguments(self, answer: object) -> dict[str, object] | None:
-        """Return the arguments to run the call with instead, or None to run it unchanged.
-
-        Raises ToolError, with a message for the model, if the answer is not an approval.
-        """
-        if answer is True:
-            answer = self.call.arguments
-        if isinstance(answer, dict):
-            arguments = cast("dict[str, object]", answer)
-            if arguments == self.original:
-                return None
-            # A default need not have its parameter's type, and the function gets it in any case.
-            return {
-                name: value
-                for name, value in arguments.items()
-                if not (name in self.defaults and value == self.original[name])
-            }
-        message = f"{self.call.name} was not approved"
-        reason = isinstance(answer, str) and safe_line(answer.strip(), _MAX_REASON_LENGTH)
-        if reason:
-            message += f": {reason}"
+    decision = request.decision(answer)
+    if isinstance(decision, Pause) and not life.can_wait:
+        message = f"{request.call.name} was not approved: its approver left the decision for later"
         raise ToolError(message)
+    decision = life.keep(request, decision)
+    if isinstance(decision, Pause):
+        raise CallInterrupted
+    return decision
+
+
+def unanswered(tool: str, life: "CallLife") -> Pause:
+    """Return the decision about a call whose approver did not answer in time. Raises ToolError if it cannot wait."""
+    if not life.can_wait:
+        message = f"{tool} was not approved: there was no answer within {life.approval_seconds:g} s"
+        raise ToolError(message)
+    return Pause()
 
 
 def _with_all_fields(value: Any) -> Any:  # noqa: ANN401 - any value
@@ -123,8 +150,3 @@ def refuse_on_failure(tool: str, reraise: tuple[type[BaseException], ...]) -> Ge
         log_error(f"asking for approval of {tool} failed", error)
         message = f"{tool} was not approved: its approver failed (the log of 'ez_ptc.tools' has the error)"
         raise ToolError(message) from error
-
-
-def unanswered_error(tool: str, seconds: float | None) -> ToolError:
-    """Return the error of a call whose approver did not answer in time."""
-    return ToolError(f"{tool} was not approved: there was no answer within {seconds:g} s")

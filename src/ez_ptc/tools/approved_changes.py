@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ez_ptc.schema.arguments.replacement import detach
-from ez_ptc.tools.approval import ApprovalRequest
+from ez_ptc.tools.approval_requests import ApprovalRequest
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall

@@ -2,14 +2,22 @@
 
 import atexit
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ToolError
+from ez_ptc.schema.annotations.context import RUNNING_CALL, RunningCall
 
-__all__ = ["CallLife", "RunningCalls", "run_to_completion"]
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from ez_ptc.tools.approval_requests import ApprovalRequest
+    from ez_ptc.tools.decisions import Decision
+
+__all__ = ["CallInterrupted", "CallLife", "RunningCalls", "run_to_completion"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,13 +29,62 @@ _MAX_EXIT_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.005
 
 
-class CallLife:
-    """The caller's side of one call: whether it still wants the result, and how long an approver may take."""
+class CallInterrupted(BaseException):
+    """The caller's side stops a call before it ends: it waits for a decision, or it could not be recorded.
 
-    __slots__ = ("is_given_up",)
+    `error` is what to raise instead of continuing; None if the call waits.
+    """
+
+    def __init__(self, error: Exception | None = None) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class CallLife:
+    """The caller's side of one call: whether it still wants the result, and what is decided and recorded about it.
+
+    `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
+    override `recall`, `keep`, `begin` and `abandon`; each may block and may raise CallInterrupted.
+    """
+
+    __slots__ = ("_idempotency_key", "is_given_up")
+
+    can_wait = False
+    is_recorded = False
+    """Whether `keep`, `begin` and `abandon` may block."""
 
     def __init__(self) -> None:
         self.is_given_up = False
+        self._idempotency_key: str | None = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """A text that is the same each time this call is repeated, and different for every other call."""
+        key = self._idempotency_key = self._idempotency_key or uuid.uuid4().hex
+        return key
+
+    def recall(self, request: "ApprovalRequest") -> "Decision | None":
+        """Return the decision that was made about the call earlier, or None."""
+        del request
+
+    def notify(self, request: "ApprovalRequest") -> None:
+        """Learn that an approver is asked now."""
+
+    def keep(self, request: "ApprovalRequest", decision: "Decision") -> "Decision":
+        """Record a decision, and return the one that counts: another may have come first."""
+        del request
+        return decision
+
+    def begin(self, request: "Callable[[], ApprovalRequest]") -> None:
+        """Record that the function is about to run; `request` shows its arguments."""
+
+    def abandon(self) -> None:
+        """Record that the function is left running in its thread, and its result will be lost."""
+        self.give_up()
+
+    def enter(self) -> "Token[RunningCall | None]":
+        """Make this the call whose `Context.idempotency_key` the function reads."""
+        return RUNNING_CALL.set(self)
 
     @property
     def is_wanted(self) -> bool:

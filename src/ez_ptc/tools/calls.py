@@ -1,21 +1,21 @@
 """Running a tool: every call, of whatever origin, goes through this module, in four steps.
 
 1. Its arguments are checked and converted.
-2. If the tool requires approval, the approver sees exactly what will run, and may refuse or change it.
-3. The function runs, unless the caller has given up in the meantime.
+2. If the call requires approval, the approver sees exactly what will run, and may refuse or change it.
+3. The function runs, unless the caller has given up in the meantime. A caller that keeps records writes that first.
 4. What the function returned or raised becomes the result.
 
 `run_call` takes these steps in the caller's thread. `arun_call` awaits them: anything slow or foreign runs in a worker
 thread, so that the event loop stays free.
 
 The caller may disappear at any moment: its program runs out of time, or its task is cancelled. Its `CallLife` records
-that, and no further step begins. A function already running continues, as one of its tool's bounded `RunningCalls`.
+that, and no further step begins. A function already running continues, as one of its tool's bounded `RunningCalls`. A
+call that has to wait for a decision ends with `CallInterrupted`, which is no exception of a tool and passes through.
 """
 
 import inspect
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
@@ -23,55 +23,32 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 from ez_ptc._sync import call_within, run_coroutine, to_thread
 from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
-from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.schema.annotations.context import RUNNING_CALL
 from ez_ptc.schema.arguments.replacement import detach
-from ez_ptc.tools.approval import ApprovalRequest, Approve, refuse_on_failure, require_approver, unanswered_error
+from ez_ptc.tools.approval import (
+    approval_request,
+    ask,
+    conclude,
+    needs_approval,
+    refuse_on_failure,
+    require_answerable,
+    unanswered,
+)
+from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.approved_changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
+from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.failures import failure, log_text
 
 if TYPE_CHECKING:
     from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.definitions.definition import Definition
 
-__all__ = ["NO_SETTINGS", "CallSettings", "acall_tool", "arun_call", "call_tool", "run_call"]
+__all__ = ["acall_tool", "arun_call", "call_tool", "run_call"]
 
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class CallSettings:
-    """The host's additions to a call.
-
-    `context` is the value of `Context` parameters, and `approve` the approver. Exceptions of the types in `reraise` are
-    raised to the caller instead of failing the tool: frameworks use them for control flow.
-    """
-
-    context: object = NO_CONTEXT
-    approve: Approve | None = None
-    reraise: tuple[type[BaseException], ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether they add nothing."""
-        return self.context is NO_CONTEXT and self.approve is None and not self.reraise
-
-    def over(self, other: "CallSettings") -> "CallSettings":
-        """Return these settings, completed by those of `other`."""
-        return CallSettings(
-            other.context if self.context is NO_CONTEXT else self.context,
-            self.approve or other.approve,
-            self.reraise or other.reraise,
-        )
-
-    def for_call(self, context: object, approve: Approve | None) -> "CallSettings":
-        """Return these settings, overridden by those of one call."""
-        if context is NO_CONTEXT and approve is None:
-            return self
-        return CallSettings(context, approve).over(self)
-
-
-NO_SETTINGS: Final = CallSettings()
 # The types most functions return: never awaitable, never generators.
 _PLAIN: Final = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 
@@ -127,20 +104,26 @@ def _invoke(
         bound = _bind(tool, args, kwargs, settings)
     else:
         bound = run_to_completion(_bind, tool, args, kwargs, settings)
-    if tool.requires_approval:
-        bound = _request_approval(tool, bound, RawCall(args, kwargs, settings.context), settings, life or CallLife())
+    has_caller, life = life is not None, life or CallLife()
+    if tool.requires_approval and needs_approval(tool, bound):
+        bound = _approve(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     run = partial(tool.function, *bound.args, **bound.kwargs)
-    if life is None and tool.timeout is None:
-        output = _call_function(tool.name, settings, run)
-    else:
-        output = _invoke_with_timeout(tool, run, settings, life or CallLife())
-    if type(output) in _PLAIN:
+    token = life.enter()
+    try:
+        if has_caller or tool.timeout is not None:
+            life.begin(partial(approval_request, tool, bound))
+            output = _invoke_with_timeout(tool, run, settings, life)
+        else:
+            output = _call_function(tool.name, settings, run)
+        if type(output) in _PLAIN:
+            return output, bound
+        output = _drain_generator(output)
+        if _is_awaitable(output):
+            # A sync decorator can hide an async function.
+            output = run_coroutine(_await_with_timeout, tool, output)
         return output, bound
-    output = _drain_generator(output)
-    if _is_awaitable(output):
-        # A sync decorator can hide an async function.
-        output = run_coroutine(_await_with_timeout, tool, output)
-    return output, bound
+    finally:
+        RUNNING_CALL.reset(token)
 
 
 def _invoke_with_timeout(
@@ -152,30 +135,32 @@ def _invoke_with_timeout(
     try:
         outcome = call_within(tool.timeout, partial(_capture, partial(_begin, tool, run, settings, life)))
     except TimeoutError:
-        life.give_up()
+        life.abandon()
         raise _timeout_error(tool) from None
     return outcome()
 
 
-def _request_approval(
+def _approve(
     tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
 ) -> "BoundCall":
-    ask = partial(_ask, tool, bound, require_approver(tool.name, settings.approve))
+    require_answerable(tool.name, settings.approve, life)
+    seconds = life.approval_seconds
+    question = partial(_capture, partial(ask, tool, bound, settings.approve, life))
     with life.pausing():
-        if life.approval_seconds is None:
-            outcome = _capture(ask)
+        if seconds is None:
+            outcome = question()
         else:
             try:
-                outcome = call_within(life.approval_seconds, partial(_capture, ask))
+                outcome = call_within(seconds, question)
             except TimeoutError:
-                raise unanswered_error(tool.name, life.approval_seconds) from None
+                outcome = partial(_unanswered, tool, bound, life)
     with refuse_on_failure(tool.name, settings.reraise):
         request, answer = outcome()
     if _is_awaitable(answer):
         if isinstance(answer, Coroutine):
             answer.close()
         _refuse_async(f"the approval of {tool.name}")
-    arguments = request.changed_arguments(answer)
+    arguments = request.changed_arguments(conclude(request, answer, life))
     return bound if arguments is None else raw.rebind(tool, bound, request, arguments)
 
 
@@ -223,8 +208,12 @@ async def _ainvoke(
     # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
-    if tool.requires_approval:
-        bound = await _arequest_approval(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
+    if tool.requires_approval and await _aneeds_approval(tool, bound):
+        bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
+    life.enter()  # in this task only, or in that of a caller who calls a tool himself
+    if life.is_recorded:
+        record = partial(_capture, partial(life.begin, partial(approval_request, tool, bound)))
+        (await to_thread(record))()
     begin = partial(_begin, tool, partial(tool.function, *bound.args, **bound.kwargs), settings, life)
     try:
         outcome = _capture(begin) if tool.is_async else await _begin_in_thread(tool, begin, life)
@@ -246,25 +235,33 @@ async def _begin_in_thread(tool: "Definition", begin: Callable[[], object], life
     try:
         return await to_thread(_capture, begin, seconds=tool.timeout)
     except TimeoutError:  # of the thread; the tool's own is in its outcome
-        life.give_up()
+        life.abandon()
         raise _timeout_error(tool) from None
 
 
-async def _arequest_approval(
+async def _aneeds_approval(tool: "Definition", bound: "BoundCall") -> bool:
+    # A predicate is foreign code, which must not hold up the event loop.
+    return tool.requires_approval is True or await to_thread(needs_approval, tool, bound)
+
+
+async def _aapprove(
     tool: "Definition", bound: "BoundCall", raw: RawCall, settings: CallSettings, life: CallLife
 ) -> "BoundCall":
     from anyio import move_on_after
 
+    require_answerable(tool.name, settings.approve, life)
     # In a thread, because people are slow and the event loop must not wait for them.
-    ask = partial(_capture, partial(_ask, tool, bound, require_approver(tool.name, settings.approve)))
+    question = partial(_capture, partial(ask, tool, bound, settings.approve, life))
     answered: tuple[ApprovalRequest, object] | None = None
     with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
-        request, answer = (await to_thread(ask))()
+        request, answer = (await to_thread(question))()
         answered = request, await _await_output(tool.name, answer)
-    if answered is None:
-        raise unanswered_error(tool.name, life.approval_seconds)
-    request, answer = answered
-    arguments = request.changed_arguments(answer)
+    request, answer = answered or await to_thread(_unanswered, tool, bound, life)
+    if life.is_recorded:
+        decision = (await to_thread(partial(_capture, partial(conclude, request, answer, life))))()
+    else:
+        decision = conclude(request, answer, life)
+    arguments = request.changed_arguments(decision)
     if arguments is None:
         return bound
     return await _run_check_in_thread(partial(raw.rebind, tool, bound, request, arguments))
@@ -321,9 +318,9 @@ def _bind(
     return tool.binder.bind(args, kwargs, context=settings.context)
 
 
-def _ask(tool: "Definition", bound: "BoundCall", approve: Approve) -> tuple[ApprovalRequest, object]:
-    request = ApprovalRequest.of_call(tool, bound)
-    return request, approve(request.call)
+def _unanswered(tool: "Definition", bound: "BoundCall", life: CallLife) -> tuple[ApprovalRequest, object]:
+    answer = unanswered(tool.name, life)
+    return approval_request(tool, bound), answer
 
 
 def _begin(tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife) -> object:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast, overload
 
 from ez_ptc.errors import SchemaError
+from ez_ptc.messages import ToolCall
 from ez_ptc.tools.definitions.options import FunctionOptions
 from ez_ptc.tools.tool import Tool
 
@@ -40,7 +41,7 @@ def ez_tool(
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool = False,
+    requires_approval: bool | Callable[[ToolCall], object] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,
@@ -55,7 +56,7 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
     description: str | None = None,
     return_schema: dict[str, Any] | None = None,
     category: str | None = None,
-    requires_approval: bool = False,
+    requires_approval: bool | Callable[[ToolCall], object] = False,
     idempotent: bool = False,
     read_only: bool | None = None,
     strict: bool | None = None,
@@ -70,7 +71,8 @@ def ez_tool(  # noqa: PLR0913 - each option is a keyword that editors complete
         description: Replaces the docstring's prose.
         return_schema: The JSON Schema of the return value, used as it is; by default, the annotation's.
         category: A category to select tools by.
-        requires_approval: Each call needs approval.
+        requires_approval: Each call needs approval, or those for which a function of the checked call returns True:
+            `lambda call: call.arguments["amount"] > 100`. Its arguments are converted to their annotated types.
         idempotent: Calling it twice has the same effect as calling it once.
         read_only: Calling it changes nothing, here or elsewhere. Programs suggested to a model use only such tools;
             None leaves it open.

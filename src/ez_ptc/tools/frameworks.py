@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc.tools.calls import CallSettings, acall_tool, call_tool
+from ez_ptc.tools.call_settings import CallSettings
+from ez_ptc.tools.calls import acall_tool, call_tool
 
 if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition

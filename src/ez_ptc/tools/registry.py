@@ -7,8 +7,8 @@ from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools import transforms
-from ez_ptc.tools.approval import Approve
-from ez_ptc.tools.calls import CallSettings
+from ez_ptc.tools.approval import Approver
+from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.failures import failure, logs_refusal
 from ez_ptc.tools.tool import Tool
@@ -27,7 +27,7 @@ class ToolRegistry:
     """
 
     def __init__(
-        self, tools: Iterable[Tool[..., Any]] = (), *, context: object = NO_CONTEXT, approve: Approve | None = None
+        self, tools: Iterable[Tool[..., Any]] = (), *, context: object = NO_CONTEXT, approve: Approver | None = None
     ) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
         self._settings = CallSettings(context, approve)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast
 from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.calls import NO_SETTINGS, CallSettings, acall_tool, arun_call, call_tool, run_call
+from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
+from ez_ptc.tools.calls import acall_tool, arun_call, call_tool, run_call
 from ez_ptc.tools.definitions.parameters import ToolParameter, parameter_list
 from ez_ptc.tools.failures import failure
 from ez_ptc.tools.frameworks import as_plain_function, mark_coroutine_function, passed_arguments, signature_annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.schema.arguments.binder import BoundCall
-    from ez_ptc.tools.approval import Approve
+    from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions
 
@@ -151,7 +152,7 @@ class Tool(Generic[P, R_co]):
         self,
         *,
         context: object = NO_CONTEXT,
-        approve: "Approve | None" = None,
+        approve: "Approver | None" = None,
         reraise: tuple[type[BaseException], ...] = (),
     ) -> Callable[..., Any]:
         """Return a plain function for a framework that reads its signature and calls it.
@@ -256,8 +257,8 @@ class Tool(Generic[P, R_co]):
 
     @property
     def requires_approval(self) -> bool:
-        """Whether each call needs approval."""
-        return self._definition.requires_approval
+        """Whether calls need approval: all of them, or those that the tool's predicate chooses."""
+        return bool(self._definition.requires_approval)
 
     @property
     def idempotent(self) -> bool:
@@ -322,7 +323,7 @@ class Tool(Generic[P, R_co]):
         return self._definition.binder.bind(args, kwargs, context=context)
 
     def call(
-        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approve | None" = None
+        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approver | None" = None
     ) -> object:
         """Check a model's arguments, call the function with them and return its result.
 
@@ -344,7 +345,7 @@ class Tool(Generic[P, R_co]):
         return call_tool(self._definition, (), self._definition.parse(arguments), settings)
 
     async def acall(
-        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approve | None" = None
+        self, arguments: dict[str, object] | str, /, *, context: object = NO_CONTEXT, approve: "Approver | None" = None
     ) -> object:
         """Same as `call`, but awaits; a synchronous function runs in a worker thread."""
         settings = self._settings.for_call(context, approve)

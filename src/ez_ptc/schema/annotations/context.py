@@ -3,15 +3,24 @@
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import UnionType
-from typing import Annotated, Final, NewType, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, NewType, NoReturn, Protocol, Union, get_args, get_origin
 
 from ez_ptc.errors import SchemaError
 from ez_ptc.schema.annotations.resolution import alias_value, innermost, names_around, resolve_leniently
 
-__all__ = ["NO_CONTEXT", "Context", "context_arguments", "context_default", "context_names", "is_context", "takes_none"]
-
-T = TypeVar("T")
+__all__ = [
+    "NO_CONTEXT",
+    "RUNNING_CALL",
+    "Context",
+    "RunningCall",
+    "context_arguments",
+    "context_default",
+    "context_names",
+    "is_context",
+    "takes_none",
+]
 
 
 class _Marker:
@@ -37,11 +46,46 @@ _EMPTY: Final = inspect.Parameter.empty
 _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _QUALIFIERS: Final = (typing.Final, typing.ClassVar)
 
-Context = Annotated[T, _MARKER]
-"""Marks a parameter filled by the host: `def buy(item: str, session: Context[Session])` gets the Session itself.
 
-The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it.
-"""
+class RunningCall(Protocol):
+    """A call whose function is running."""
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same text each time this call is repeated, and another for every other call."""
+        ...
+
+
+RUNNING_CALL: Final[ContextVar[RunningCall | None]] = ContextVar("ez_ptc_running_call", default=None)
+"""The call whose function is running."""
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T = typing_extensions.TypeVar("T", default=Any)
+    Context = Annotated[T, _MARKER]
+else:
+
+    class _ContextClass(type):
+        @property
+        def idempotency_key(cls) -> str | None:
+            """The key of the running call: the same if it is repeated after a crash. None outside of calls."""
+            call = RUNNING_CALL.get()
+            return None if call is None else call.idempotency_key
+
+        def __getitem__(cls, item: Any) -> Any:  # noqa: ANN401 - any type
+            return Annotated[item, _MARKER]
+
+    class Context(metaclass=_ContextClass):
+        """Marks a parameter filled by the host: `def buy(item: str, session: Context[Session])` gets the Session.
+
+        The host passes it to the call, `tool.call(arguments, context=session)`; the model does not know of it. A
+        parameter annotated with `Context` alone gets this class if the host passes nothing. `Context.idempotency_key`
+        is a text that stays the same if the running call is repeated after a crash.
+        """
+
+        __get_pydantic_core_schema__ = _MARKER.__get_pydantic_core_schema__
+
 
 # The default of `context`: the host passes none.
 NO_CONTEXT: Final = _NoContext()
@@ -53,6 +97,8 @@ def is_context(annotation: object) -> bool:
     `Context` may be within `Annotated`, a union, a type alias or a NewType, even without a type of its own. Resolve
     textual annotations first.
     """
+    if annotation is Context:
+        return True
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         is_marked = any(argument is _MARKER or argument is Context for argument in arguments[1:])
@@ -85,9 +131,11 @@ def _is_alias(kind: object) -> bool:
 
 def context_default(annotation: object, default: object) -> object:
     """Return the default of a context parameter, if the host passes no context; `Parameter.empty` if it must."""
-    if default is _EMPTY and takes_none(annotation):
-        return None
-    return default
+    if default is not _EMPTY:
+        return default
+    if annotation is Context:
+        return Context
+    return None if takes_none(annotation) else _EMPTY
 
 
 def context_names(function: Callable[..., object]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from ez_ptc.errors import ArgumentsError, SchemaError
-from ez_ptc.messages import MediaMessage
+from ez_ptc.messages import MediaMessage, ToolCall
 from ez_ptc.schema.annotations.docstrings import docstring_of, parameter_texts, prose
 from ez_ptc.schema.annotations.signatures import EMPTY, Signature, innermost, read_signature, signature_text
 from ez_ptc.schema.functions import FunctionSchema, function_schema
@@ -45,7 +45,7 @@ class Options:
     description: str | None = None
     return_schema: dict[str, Any] | None = None
     category: str | None = None
-    requires_approval: bool = False
+    requires_approval: bool | Callable[[ToolCall], object] = False
     idempotent: bool = False
     read_only: bool | None = None
     strict: bool | None = None
@@ -76,7 +76,7 @@ class Definition:
     return_schema: dict[str, Any] | None
     is_async: bool
     category: str | None
-    requires_approval: bool
+    requires_approval: bool | Callable[[ToolCall], object]
     idempotent: bool
     read_only: bool | None
     strict: bool | None
@@ -100,7 +100,7 @@ class Definition:
     @property
     def is_guarded(self) -> bool:
         """Whether direct calls are checked: they need approval or context, or only the schema knows the parameters."""
-        return self.requires_approval or bool(self.binder.contexts) or self.is_open
+        return bool(self.requires_approval or self.binder.contexts or self.is_open)
 
     @property
     def returns_coroutine(self) -> bool:
@@ -274,7 +274,7 @@ def _definition(
         return_schema=options.return_schema,
         is_async=_is_any(inspect.iscoroutinefunction, function) or _is_any(inspect.isasyncgenfunction, function),
         category=options.category,
-        requires_approval=options.requires_approval,
+        requires_approval=_approval(name, options.requires_approval),
         idempotent=options.idempotent,
         read_only=_true_false_or_none(name, "read_only", options.read_only),
         strict=_true_false_or_none(name, "strict", options.strict),
@@ -293,6 +293,18 @@ def _timeout(tool: str, seconds: object) -> float | None:
         return float(seconds)
     message = f"{tool}: expected a timeout in seconds, positive, or None for no limit; got {safe_repr(seconds)}"
     raise SchemaError(message)
+
+
+def _approval(tool: str, option: object) -> bool | Callable[[ToolCall], object]:
+    if isinstance(option, bool):
+        return option
+    if not callable(option) or _is_any(inspect.iscoroutinefunction, option):
+        message = (
+            f"{tool}: expected requires_approval to be True, False or a plain function of the call, got "
+            f"{safe_repr(option)}: write requires_approval=lambda call: call.arguments['amount'] > 100"
+        )
+        raise SchemaError(message)
+    return option
 
 
 def _true_false_or_none(tool: str, option: str, value: object) -> bool | None:

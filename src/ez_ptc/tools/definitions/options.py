@@ -1,6 +1,9 @@
 """The options of a tool, as keyword arguments."""
 
+from collections.abc import Callable
 from typing import Any, TypedDict
+
+from ez_ptc.messages import ToolCall
 
 __all__ = ["FunctionOptions", "HandmadeOptions"]
 
@@ -10,7 +13,7 @@ class HandmadeOptions(TypedDict, total=False):
 
     return_schema: dict[str, Any] | None
     category: str | None
-    requires_approval: bool
+    requires_approval: bool | Callable[[ToolCall], object]
     idempotent: bool
     read_only: bool | None
     strict: bool | None
