@@ -47,6 +47,8 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import WorkerDiedError as WorkerDiedError
     from ez_ptc.formats.prompt import Prompt as Prompt
     from ez_ptc.formats.prompt import TextDelta as TextDelta
+    from ez_ptc.journal.journal import Journal as Journal
+    from ez_ptc.journal.journal import Run as Run
     from ez_ptc.messages import Answer as Answer
     from ez_ptc.messages import AudioMessage as AudioMessage
     from ez_ptc.messages import DocumentMessage as DocumentMessage

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from anyio.lowlevel import RunVar
 
-__all__ = ["BlockingEvents", "Threads", "call_within", "from_other_threads", "on_fork", "run_coroutine", "to_thread"]
+__all__ = [
+    "BlockingEvents",
+    "Threads",
+    "call_within",
+    "from_other_threads",
+    "on_fork",
+    "run_coroutine",
+    "to_thread",
+    "to_thread_and_back",
+]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -49,6 +58,16 @@ async def to_thread(function: Callable[..., R], *arguments: object, seconds: flo
         finally:
             outcome.cancel()  # without effect on a function that has begun
     return outcome.result()
+
+
+async def to_thread_and_back(function: Callable[..., R], *arguments: object) -> R:
+    """Same as `to_thread`, but a cancelled caller waits for the function, whose result must not be lost."""
+    from anyio import CancelScope
+
+    results: list[R] = []
+    with CancelScope(shield=True):
+        results.append(await to_thread(function, *arguments))
+    return results[0]
 
 
 def call_within(seconds: float, function: Callable[[], R]) -> R:

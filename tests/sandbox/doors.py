@@ -16,6 +16,7 @@ class Door:
     """Calls functions by their names, with what a program sends, unchecked."""
 
     has_listeners = True
+    recorder = None
 
     def __init__(self, *functions: Callable[..., object]) -> None:
         self._functions = {function.__name__: function for function in functions}

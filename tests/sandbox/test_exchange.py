@@ -27,6 +27,7 @@ class Door:
     """A channel over two names whose calls nobody runs; it keeps the records."""
 
     has_listeners: bool = True
+    recorder: None = None
 
     grants: Grants = field(
         default_factory=lambda: Grants([Grant("add", "add(a, b)", "Add.", is_async=True), Grant("ok")])
@@ -74,7 +75,7 @@ def replied(frame: bytes) -> tuple[int, str, Any]:
 
 def answered(talk: Exchange, asked: CallFrame, result: ToolResult) -> bytes:
     """End a call as a driver does, and return the reply."""
-    frame = talk.answer(asked, result, talk.encode(asked, result))
+    frame = talk.answer(asked, talk.encode(asked, result))
     talk.report_call(asked)
     talk.mark_sent(asked)
     return frame

@@ -4,13 +4,15 @@ Theory of operation. A driver owns a socket and a clock; `Exchange` makes all de
 
 1. The driver sends `opening()`, the run frame.
 2. It passes received bytes to `receive`, which returns the calls to run.
-3. It runs each call, unless `refusal` gives a reason not to. It passes the result to `encode` (in any thread, since
-   this runs the tool's code) and `answer`, sends the reply frame, then calls `report_call` and `mark_sent`.
-4. After the done frame, a violation of the protocol or a timeout, it reads `result()`.
+3. It runs each call, unless `refusal` gives a reason not to, or `replay` has a recorded reply. It passes the result to
+   `encode` (in any thread, since this runs the tool's code) and `answer`, sends the reply frame, then calls
+   `report_call` and `mark_sent`.
+4. After the done frame, a violation of the protocol, a pause or a timeout, it reads `result()`.
 
 States. `is_finished`: the done frame came. `stop()`: the time is up; calls are refused, and the worker has its grace
-period. `end(reason)`: the worker was killed or died; the first reason counts. `closed`: the caller has left, so no call
-begins. Nothing is read after `is_over`. A worker that is neither finished, stopped nor ended is `is_lost`.
+period. `pause()`: every unanswered call waits for a decision. `end(reason)`: the worker was killed or died; the first
+reason counts. `closed`: the caller has left, so no call begins. Nothing is read after `is_over`. A worker that is
+neither finished, paused, stopped nor ended is `is_lost`.
 
 Everything from the worker is hostile. A call must have the next number, a granted tool, and a path of its own; the
 numbers of frames, calls, unanswered calls and characters are limited. A violation ends the worker, but the calls
@@ -20,21 +22,19 @@ added to and discarded from.
 
 from __future__ import annotations
 
-import math
-import os
 import time
 from dataclasses import dataclass
-from json.encoder import encode_basestring_ascii
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc._lazy import lazy
-from ez_ptc.errors import ArgumentsError, ProtocolError, ToolError
+from ez_ptc.errors import ProtocolError
 from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
-from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, pack, reply
-from ez_ptc.sandbox.output_text import encodable, shorten
-from ez_ptc.sandbox.replies import encode_result
+from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, reply
+from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, run_frame, timeout_message
+from ez_ptc.sandbox.output_text import shorten
+from ez_ptc.sandbox.replies import encode_call_result
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
@@ -43,52 +43,12 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import Channel, Limits
     from ez_ptc.sandbox.frames import Frame
+    from ez_ptc.sandbox.replies import EncodedResult
 
-__all__ = ["ZYGOTE_GONE", "EncodedResult", "Exchange", "SessionState", "rejected_result"]
+__all__ = ["ZYGOTE_GONE", "Exchange", "SessionState"]
 
 ZYGOTE_GONE = "the program's process is gone, and the sandbox's with it: run it again"
-_CORES = os.cpu_count() or 1
 _TOO_LATE = "data after the last frame"
-_SPARE_FRAMES = 64
-_OUTPUT_BLOCK_BYTES = 4096
-# About the cost of waking a core, so that spinning in vain at most doubles it.
-_SPIN_SECONDS = 50e-6
-_SPINNING = b',"spin":%g,"code":' % _SPIN_SECONDS
-_NOT_SPINNING = b',"spin":0.0,"code":'
-
-
-def rejected_result(message: str) -> ExecutionResult:
-    """Return the result of a program that was not started."""
-    return ExecutionResult(success=False, status="failed", error=message, error_output=message + "\n")
-
-
-def _max_frames(limits: Limits) -> int:
-    # Each call may come with a frame of output on either stream; then there is output between calls, and the end.
-    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
-
-
-def _timeout_message(limits: Limits) -> str:
-    return f"the program timed out after {limits.timeout:g} s"
-
-
-def _run_head(limits: Limits, tools: bytes) -> bytes:
-    """Return the head of a run frame, the same for all programs with these limits and tools."""
-    numbers = {
-        "memory": limits.memory,
-        "output": limits.output,
-        "frame": limits.frame,
-        "images": limits.images,
-        "elements": limits.elements,
-        "outstanding": limits.outstanding,
-        "calls": limits.calls,
-        # Always limited: during an approval the program's clock stands still, but it may go on computing.
-        "cpu": math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES),
-    }
-    if limits.seed is not None:
-        numbers["seed"] = limits.seed
-    messages = {"timeout": _timeout_message(limits), "cpu": f"the program used up its {numbers['cpu']} s of CPU time"}
-    head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
-    return b'%b,"tools":%b' % (head[:-1], tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +57,6 @@ class SessionState:
 
     calls: int = 0
     limits: Limits | None = None
-
-
-class EncodedResult(NamedTuple):
-    """A call's result: `kind` and `body` of the reply to the program, `result` and `error` for the record."""
-
-    kind: bytes
-    body: bytes
-    result: object
-    error: str | None
 
 
 class Exchange:
@@ -121,6 +72,7 @@ class Exchange:
     _done: DoneFrame | None = None
     _end_reason: str | None = None
     _is_stopping = False
+    _is_paused = False
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
         self.limits = limits
@@ -131,11 +83,14 @@ class Exchange:
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
         self._output_left = limits.output
-        self._frames_left = _max_frames(limits)
+        self.frames_left = max_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
         self._unanswered: set[int] = set()
         self._unsent: set[int] = set()
+        self._waiting: set[int] = set()
+        self.remembered: set[str] = set()
+        """The tools whose further calls are approved."""
 
     @lazy
     def reader(self) -> FrameReader:
@@ -145,7 +100,7 @@ class Exchange:
     @property
     def spin_seconds(self) -> float:
         """How long both sides poll for a frame before they sleep, in seconds."""
-        return _SPIN_SECONDS if self.may_spin else 0.0
+        return SPIN_SECONDS if self.may_spin else 0.0
 
     @property
     def deadline(self) -> float:
@@ -160,18 +115,19 @@ class Exchange:
     @property
     def timeout_message(self) -> str:
         """The error of a program that takes too long."""
-        return _timeout_message(self.limits)
+        return timeout_message(self.limits)
 
     def opening(self) -> bytes:
         """Return the run frame, without limits and tools that a session's worker knows already."""
         session = self._session
-        if session is not None and session.limits is self.limits:
-            head = b'{"t":"run"'
-        else:
-            head = self._channel.grants.cached_run_head(self.limits, _run_head)
-        middle = _SPINNING if self.may_spin else _NOT_SPINNING
-        tail = b"}" if session is None else b',"session":true}'
-        return pack(b"".join((head, middle, encode_basestring_ascii(self._code).encode(), tail)))
+        knows_limits = session is not None and session.limits is self.limits
+        return run_frame(
+            self._code,
+            None if knows_limits else self._channel,
+            self.limits,
+            spin_seconds=self.spin_seconds,
+            in_session=session is not None,
+        )
 
     def receive(self, data: bytes) -> list[CallFrame]:
         """Take bytes from the worker and return the calls to run; none after a violation of the protocol.
@@ -194,8 +150,8 @@ class Exchange:
             return []
         calls: list[CallFrame] = []
         for frame in read():
-            self._frames_left -= 1
-            if self._frames_left < 0:
+            self.frames_left -= 1
+            if self.frames_left < 0:
                 message = "more frames than its limits allow"
                 raise ProtocolError(message)
             if isinstance(frame, CallFrame):
@@ -252,21 +208,57 @@ class Exchange:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
-    def encode(self, call: CallFrame, result: ToolResult) -> EncodedResult:
-        """Encode a call's result for the program. It may run foreign code, and may be called in any thread."""
-        if not result.success:
-            error = _error_triple(result)
-            return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]))
-        kind, body, problem = encode_result(call.name, result.output, self.limits.frame, self.limits.elements)
-        # A value that cannot be encoded may contain itself, and so cannot be copied either.
-        output = result.output if problem else detach(result.output)
-        return EncodedResult(kind, body, output, problem)
+    def replay(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, bytes]]]:
+        """Return whether `call` has to run, and the reply frames that are due now: recorded ones, to any calls.
 
-    def answer(self, call: CallFrame, result: ToolResult, encoded: EncodedResult) -> bytes:
-        """Record the result of `call`, and return the reply frame; `report_call` and `mark_sent` come next."""
-        self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=result.duration_ms)
+        Raises ReplayDivergedError if the call differs from the recorded one.
+        """
+        recorder = self._channel.recorder
+        if recorder is None:
+            return True, []
+        must_run, replies = recorder.arrive(call)
+        if not must_run:
+            self._waiting.add(call.number)
+        return must_run, self._answer_all(replies)
+
+    def flush_replies(self) -> list[tuple[CallFrame, bytes]]:
+        """Return the reply frames that are held back for their turn."""
+        recorder = self._channel.recorder
+        return [] if recorder is None else self._answer_all(recorder.flush())
+
+    def _answer_all(self, replies: list[tuple[CallFrame, EncodedResult]]) -> list[tuple[CallFrame, bytes]]:
+        return [(call, self.answer(call, encoded)) for call, encoded in replies]
+
+    def encode(self, call: CallFrame, result: ToolResult) -> EncodedResult:
+        """Encode a call's result, and record it. It may run foreign code, and may be called in any thread.
+
+        Raises CallInterrupted if it cannot be recorded.
+        """
+        encoded = encode_call_result(call.name, result, self.limits.frame, self.limits.elements)
+        if self._channel.recorder is not None:
+            self._channel.recorder.end(call, encoded)
+        return encoded
+
+    def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:
+        """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
+        self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
+        self._waiting.discard(call.number)
         self._unanswered.discard(call.number)
         return reply(call.number, encoded.kind, encoded.body)
+
+    def wait_for_decision(self, call: CallFrame) -> None:
+        """Record that `call` waits for a decision that comes later."""
+        self._records[call.number]["error"] = "the call waits for a decision"
+        self._waiting.add(call.number)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether every unanswered call waits, so that the program may be unable to go on."""
+        return bool(self._waiting) and self._unanswered <= self._waiting
+
+    def pause(self) -> None:
+        """Record that the program is left, to be continued after a decision; from now on no call runs."""
+        self._is_paused = True
 
     def report_call(self, call: CallFrame) -> None:
         """Pass the record of `call` to the listeners: foreign code, never to be run under a lock."""
@@ -291,17 +283,17 @@ class Exchange:
     @property
     def wants_calls(self) -> bool:
         """Whether calls of the program may begin."""
-        return not (self._is_stopping or self.is_finished or self._end_reason or self.closed)
+        return not (self._is_stopping or self._is_paused or self.is_finished or self._end_reason or self.closed)
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more may be read from the worker."""
-        return self.is_finished or bool(self._end_reason)
+        return self.is_finished or self._is_paused or bool(self._end_reason)
 
     @property
     def is_lost(self) -> bool:
         """Whether the worker is gone for no known reason."""
-        return not (self.is_finished or self._is_stopping or self._end_reason)
+        return not (self.is_finished or self._is_paused or self._is_stopping or self._end_reason)
 
     @property
     def has_unsent(self) -> bool:
@@ -316,7 +308,7 @@ class Exchange:
     @property
     def has_begun(self) -> bool:
         """Whether a frame came from the program."""
-        return self._frames_left != _max_frames(self.limits)
+        return self.frames_left != max_frames(self.limits)
 
     @property
     def is_orphaned(self) -> bool:
@@ -345,7 +337,7 @@ class Exchange:
             tool_calls=[CallRecord(record) for record in self._records.values()],
             success=error is None,
             error=error,
-            status="done" if error is None else "failed",
+            status=self._status(error),
             duration_ms=(time.perf_counter() - self.started) * 1e3,
             max_text=self.limits.max_text,
         )
@@ -357,8 +349,15 @@ class Exchange:
                 result.return_value, result.described = done.value, done.described
         return result
 
+    def _status(self, error: str | None) -> Literal["done", "failed", "paused"]:
+        if self._is_paused:
+            return "paused"
+        return "done" if error is None else "failed"
+
     def _error_and_trace(self) -> tuple[str | None, str]:
         done, max_text = self._done, self.limits.max_text
+        if self._is_paused:
+            return "the program is paused: calls wait for a decision", ""
         if self._is_stopping:
             error = f"TimeoutError: {self.timeout_message}"
             if done and done.error:
@@ -373,15 +372,3 @@ class Exchange:
         if done.kind == "memory":
             error += f" (the program may use {self.limits.memory >> 20} MiB)"
         return error, shorten(done.trace, max_text)
-
-
-def _error_triple(result: ToolResult) -> tuple[str, str, str]:
-    """Return the exception for the program: its class name, the nearest built-in class, and the message."""
-    cls = ToolError if result.exception is None else type(result.exception)
-    # The text names the class if the message is not enough alone, but the program sees the class in any case.
-    message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
-    if issubclass(cls, ArgumentsError):
-        return "TypeError", "TypeError", message
-    bases = cast("list[type]", cls.__mro__)
-    builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
-    return cls.__name__, builtin, message

@@ -18,10 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.frames import CallFrame
     from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.replies import EncodedResult
+    from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.call_lifetime import CallLife
+    from ez_ptc.tools.decisions import Decision, PendingCall
 
-__all__ = ["CallRecord", "Channel", "ExecutionResult", "Grant", "Grants", "Limits", "Sandbox", "SandboxSession"]
+__all__ = [
+    "CallRecord",
+    "Channel",
+    "ExecutionResult",
+    "Grant",
+    "Grants",
+    "Limits",
+    "Recorder",
+    "Sandbox",
+    "SandboxSession",
+]
 
 _MIB = 1 << 20
 _MAX_SECONDS = 366 * 24 * 3600
@@ -127,7 +141,9 @@ class ExecutionResult(Printable):
             `duration_ms`, `path` (the call's position in the program).
         success: Whether the program ran to completion.
         error: The error in one line, for a model to act on; None after success.
-        status: `"done"` or `"failed"`.
+        status: `"done"`, `"failed"`, or `"paused"`, if calls wait for a decision.
+        run_id: The id of the run in the journal, or None without one.
+        pending: The calls that wait for a decision, if the program is paused.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
@@ -141,7 +157,9 @@ class ExecutionResult(Printable):
     tool_calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     success: bool = True
     error: str | None = None
-    status: Literal["done", "failed"] = "done"
+    status: Literal["done", "failed", "paused"] = "done"
+    run_id: str | None = None
+    pending: tuple[PendingCall, ...] = ()
     duration_ms: float = 0.0
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
@@ -229,8 +247,63 @@ class Grants:
         return cached[1]
 
 
+class Recorder(Protocol):
+    """Records the calls of one program, and replays those of its earlier execution. Any thread may call it.
+
+    Methods that write raise CallInterrupted if they cannot.
+    """
+
+    @property
+    def clock_ns(self) -> int | None:
+        """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
+        ...
+
+    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
+        """Take note of a call. Return whether it has to run, and the recorded replies that are due now.
+
+        Raises ReplayDivergedError if it is not the recorded call.
+        """
+        ...
+
+    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
+        """Return the recorded replies that are held back for their turn."""
+        ...
+
+    def idempotency_key(self, call: CallFrame) -> str:
+        """Return the key of a call, the same in every execution of the program."""
+        ...
+
+    def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
+        """Return the decision that was made about a call earlier, or None."""
+        ...
+
+    def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
+        """Record a decision, or that there is none yet; return the one that counts."""
+        ...
+
+    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
+        """Record that a call's function is about to run."""
+        ...
+
+    def end(self, call: CallFrame, encoded: EncodedResult) -> None:
+        """Record a call's reply, before the program gets it."""
+        ...
+
+    def abandon(self, call: CallFrame) -> None:
+        """Record that a call's function is left behind in its thread.
+
+        Raises CallInterrupted if the program cannot go on without knowing its outcome.
+        """
+        ...
+
+
 class Channel(Protocol):
     """Runs the tool calls of one program. The sandbox checks frames; the channel checks arguments."""
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The recorder of the program's calls, or None."""
+        ...
 
     @property
     def grants(self) -> Grants:

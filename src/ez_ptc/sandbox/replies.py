@@ -1,20 +1,60 @@
-"""Encoding a tool's result for a program: the payload of the reply to its call."""
+"""Encoding a tool's result, for the program and for the record of its call."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ez_ptc.errors import ArgumentsError, ToolError
 from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.output_text import encodable
 from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable
 
-__all__ = ["Payload", "encode_result"]
+    from ez_ptc.messages import ToolResult
+
+__all__ = ["EncodedResult", "Payload", "encode_call_result", "encode_result"]
 
 _HASHABLE_CONTAINERS = frozenset({tuple, frozenset, values.Row})
+
+
+class EncodedResult(NamedTuple):
+    """A call's result: `kind` and `body` of the reply to the program, the rest for the record."""
+
+    kind: bytes
+    body: bytes
+    result: object
+    error: str | None
+    duration_ms: float = 0.0
+
+
+def encode_call_result(
+    tool: str, result: ToolResult, max_bytes: int, max_elements: int = values.MAX_NODES
+) -> EncodedResult:
+    """Encode a call's result for the program and its record. It may run foreign code, as slow as it likes."""
+    if not result.success:
+        error = _error_triple(result)
+        return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]), result.duration_ms)
+    kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements)
+    # A value that cannot be encoded may contain itself, and so cannot be copied either.
+    output = result.output if problem else detach(result.output)
+    return EncodedResult(kind, body, output, problem, result.duration_ms)
+
+
+def _error_triple(result: ToolResult) -> tuple[str, str, str]:
+    """Return the exception for the program: its class name, the nearest built-in class, and the message."""
+    cls = ToolError if result.exception is None else type(result.exception)
+    # The text names the class if the message is not enough alone, but the program sees the class in any case.
+    message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
+    if issubclass(cls, ArgumentsError):
+        return "TypeError", "TypeError", message
+    bases = cast("list[type]", cls.__mro__)
+    builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
+    return cls.__name__, builtin, message
 
 
 class Payload(NamedTuple):

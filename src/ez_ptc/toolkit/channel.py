@@ -15,9 +15,10 @@ from ez_ptc.tools.definitions.names import with_real_names
 from ez_ptc.tools.failures import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.execution import Recorder
     from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
@@ -34,6 +35,7 @@ class ToolChannel:
     grants: Grants
     settings: CallSettings
     listeners: tuple[Callable[[dict[str, Any]], None], ...] = ()
+    recorder: Recorder | None = None
 
     @classmethod
     def of_tools(
@@ -68,6 +70,17 @@ class ToolChannel:
             listeners = (*self.listeners, listener)
         # `replace` makes an object without the cached `_tools`, which depend on the settings.
         return replace(self, settings=CallSettings(context, approve).over(self.settings), listeners=listeners)
+
+    def restricted_to(self, names: Collection[str]) -> ToolChannel:
+        """Return a channel to the tools with these names only."""
+        if len(names) == len(self.tools):
+            return self
+        grants = Grants(grant for grant in self.grants.by_name.values() if grant.name in names)
+        return replace(self, tools=tuple(tool for tool in self.tools if tool.name in names), grants=grants)
+
+    def context_of(self, name: str) -> object:
+        """Return the value of a tool's `Context` parameters."""
+        return self._tools[name][1].context
 
     @lazy
     def _tools(self) -> dict[str, tuple[Definition, CallSettings, dict[str, str]]]:

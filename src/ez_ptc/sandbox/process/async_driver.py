@@ -13,8 +13,10 @@ import anyio
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.frames import DoneFrame
-from ez_ptc.sandbox.process.calling import ProgramCall
+from ez_ptc.sandbox.process.calling import program_call
+from ez_ptc.sandbox.process.silence import Silence
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
+from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -111,11 +113,22 @@ class AwaitingDriver:
             if not data:
                 return
             for call in await self._take(data):
-                refusal = exchange.refusal(call)
-                if refusal is None:
-                    group.start_soon(self._run, call, group)
-                else:
-                    await self._send(exchange.refuse(call, refusal))
+                await self._dispatch(call, group)
+
+    async def _dispatch(self, call: CallFrame, group: TaskGroup) -> None:
+        exchange = self._exchange
+        refusal = exchange.refusal(call)
+        if refusal is not None:
+            await self._send(exchange.refuse(call, refusal))
+            return
+        must_run, replies = exchange.replay(call)
+        for answered, frame in replies:
+            await self._send(frame)
+            exchange.mark_sent(answered)
+        if must_run:
+            group.start_soon(self._run, call, group)
+        elif exchange.is_stalled:
+            group.start_soon(self._wait_for_decision, call, group)
 
     async def _take(self, data: bytes) -> list[CallFrame]:
         exchange = self._exchange
@@ -143,25 +156,53 @@ class AwaitingDriver:
 
     async def _run(self, call: CallFrame, group: TaskGroup) -> None:
         exchange = self._exchange
+        recorder = self._channel.recorder
         try:
-            life = ProgramCall(exchange, self._pausing)
+            life = program_call(exchange, call, recorder, self._pausing)
             result = await self._channel.acall(call.name, call.args, call.kwargs, life)
-            # Encoding runs foreign code and may be slow, so it stays off the event loop.
+            # Encoding runs foreign code, recording waits for the disk: they stay off the event loop if they are slow.
             encode = partial(exchange.encode, call, result)
-            is_quick = not result.success or is_little(result.output, most=MAX_WRITTEN)
+            is_quick = recorder is None and (not result.success or is_little(result.output, most=MAX_WRITTEN))
             encoded = encode() if is_quick else await to_thread(encode)
-            frame = exchange.answer(call, result, encoded)
+            if exchange.is_over:
+                return
+            frame = exchange.answer(call, encoded)
             exchange.report_call(call)
             await self._send(frame)
             exchange.mark_sent(call)
         except OSError:
             # The worker is lost; the reader notices.
             return
+        except CallInterrupted as interruption:
+            if interruption.error is not None:
+                self._fail(interruption.error, group)
+                return
+            exchange.wait_for_decision(call)
+            await self._wait_for_decision(call, group)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
-            self._failure = error
-            group.cancel_scope.cancel()
+            self._fail(error, group)
+
+    def _fail(self, error: BaseException, group: TaskGroup) -> None:
+        self._failure = error
+        group.cancel_scope.cancel()
+
+    async def _wait_for_decision(self, call: CallFrame, group: TaskGroup) -> None:
+        """Pause the program once all its calls wait, and it is quiet: its other parts have gone as far as they can."""
+        exchange = self._exchange
+        silence = Silence(exchange, self._lease.worker)
+        while exchange.is_stalled and not exchange.is_over:
+            if not call.alone:
+                await anyio.sleep(silence.seconds)
+            if (call.alone or silence.lasts()) and exchange.is_stalled:
+                held = exchange.flush_replies()
+                if not held:
+                    exchange.pause()
+                    group.cancel_scope.cancel()
+                for answered, frame in held:
+                    await self._send(frame)
+                    exchange.mark_sent(answered)
 
     async def _send(self, frame: bytes) -> None:
         rest = memoryview(frame)

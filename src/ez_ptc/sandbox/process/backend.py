@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
-from ez_ptc.sandbox.exchange import Exchange, rejected_result
+from ez_ptc.sandbox.exchange import Exchange
+from ez_ptc.sandbox.opening import rejected_result
 from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages

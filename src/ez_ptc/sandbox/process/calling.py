@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ez_ptc.tools.call_lifetime import CallLife
+from ez_ptc.tools.decisions import Approve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.execution import Recorder
+    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.tools.approval_requests import ApprovalRequest
+    from ez_ptc.tools.decisions import Decision
 
-__all__ = ["ProgramCall"]
+__all__ = ["ProgramCall", "RecordedCall", "program_call"]
 
 
 class ProgramCall(CallLife):
@@ -38,3 +43,64 @@ class ProgramCall(CallLife):
     def pausing(self) -> AbstractContextManager[None]:
         """Return a context in which the program's clock stands still."""
         return self._pausing()
+
+    def recall(self, request: ApprovalRequest) -> Decision | None:
+        """Return an approval if the tool's calls were approved for the rest of the program."""
+        return Approve() if request.call.name in self._exchange.remembered else None
+
+    def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
+        """Remember the decision for the rest of the program, if it says so."""
+        if isinstance(decision, Approve) and decision.remember == "run":
+            self._exchange.remembered.add(request.call.name)
+        return decision
+
+
+class RecordedCall(ProgramCall):
+    """One call of a program whose calls are recorded: it can wait for a decision that comes later."""
+
+    __slots__ = ("_call", "_recorder")
+
+    can_wait = True
+    is_recorded = True
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        pausing: Callable[[], AbstractContextManager[None]],
+        call: CallFrame,
+        recorder: Recorder,
+    ) -> None:
+        super().__init__(exchange, pausing)
+        self._call = call
+        self._recorder = recorder
+
+    @property
+    def idempotency_key(self) -> str:
+        """The key of this call, the same in every execution of the program."""
+        return self._recorder.idempotency_key(self._call)
+
+    def recall(self, request: ApprovalRequest) -> Decision | None:
+        """Return the decision that was made about the call earlier, or None."""
+        return self._recorder.recall(self._call, request)
+
+    def keep(self, request: ApprovalRequest, decision: Decision) -> Decision:
+        """Record a decision, and return the one that counts."""
+        return self._recorder.keep(self._call, request, decision)
+
+    def begin(self, request: Callable[[], ApprovalRequest]) -> None:
+        """Record that the function is about to run."""
+        self._recorder.begin(self._call, request)
+
+    def abandon(self) -> None:
+        """Record that the function is left behind; the program may have to wait for a word about it."""
+        self.give_up()
+        self._recorder.abandon(self._call)
+
+
+def program_call(
+    exchange: Exchange, call: CallFrame, recorder: Recorder | None, pausing: Callable[[], AbstractContextManager[None]]
+) -> ProgramCall:
+    """Return the caller's side of a program's call."""
+    if recorder is None:
+        return ProgramCall(exchange, pausing)
+    return RecordedCall(exchange, pausing, call, recorder)

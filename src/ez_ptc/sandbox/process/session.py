@@ -8,7 +8,8 @@ import weakref
 from typing import TYPE_CHECKING
 
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.exchange import Exchange, SessionState, rejected_result
+from ez_ptc.sandbox.exchange import Exchange, SessionState
+from ez_ptc.sandbox.opening import rejected_result
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
 from ez_ptc.sandbox.process.runner import find_code_problem
 

@@ -22,12 +22,15 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from ez_ptc.sandbox.process.calling import ProgramCall
+from ez_ptc.sandbox.process.calling import program_call
 from ez_ptc.sandbox.process.clock import Clock
+from ez_ptc.sandbox.process.silence import Silence
 from ez_ptc.sandbox.worker.spinning import Spinner
+from ez_ptc.tools.call_lifetime import CallInterrupted
 
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Callable
 
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.exchange import Exchange
@@ -190,29 +193,64 @@ class BlockingDriver:
         refusal = self._exchange.refusal(call)
         if refusal is not None:
             self._send(self._exchange.refuse(call, refusal))
+            return
+        must_run, replies = self._exchange.replay(call)
+        for answered, frame in replies:
+            self._send(frame, answered)
+        if not must_run:
+            if self._exchange.is_stalled:
+                self._aside(call, over, self._wait_for_decision)
         elif call.alone:
             self._in_tool = True
-            self._run(call)
+            self._run(call, over)
             self._in_tool = False
         else:
-            context = contextvars.copy_context()
-            self._threads.start(lambda: context.run(self._run_aside, call, over))
+            self._aside(call, over, self._run)
 
-    def _run(self, call: CallFrame) -> None:
+    def _aside(self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]) -> None:
+        context = contextvars.copy_context()
+        self._threads.start(lambda: context.run(self._run_aside, call, over, run))
+
+    def _run(self, call: CallFrame, over: threading.Event) -> None:
         exchange = self._exchange
-        result = self._channel.call(call.name, call.args, call.kwargs, ProgramCall(exchange, self._clock.pausing))
-        encoded = exchange.encode(call, result)
+        try:
+            life = program_call(exchange, call, self._channel.recorder, self._clock.pausing)
+            encoded = exchange.encode(call, self._channel.call(call.name, call.args, call.kwargs, life))
+        except CallInterrupted as interruption:
+            if interruption.error is not None:
+                raise interruption.error from None
+            exchange.wait_for_decision(call)
+            self._wait_for_decision(call, over)
+            return
         with self._turn:
-            if self._reader or exchange.closed:
+            if self._reader or exchange.is_over or exchange.closed:
                 # The time or the program is over, and the caller has gone on without this thread.
                 return
-            frame = exchange.answer(call, result, encoded)
+            frame = exchange.answer(call, encoded)
         exchange.report_call(call)
         self._send(frame, call)
 
-    def _run_aside(self, call: CallFrame, over: threading.Event) -> None:
+    def _wait_for_decision(self, call: CallFrame, over: threading.Event) -> None:
+        """Pause the program once all its calls wait, and it is quiet: its other parts have gone as far as they can."""
+        exchange = self._exchange
+        silence = Silence(exchange, self._lease.worker)
+        while exchange.is_stalled and not exchange.is_over:
+            if not call.alone and over.wait(silence.seconds):
+                return
+            if call.alone or silence.lasts():
+                with self._turn:
+                    held = exchange.flush_replies()
+                    if not held and exchange.is_stalled:
+                        exchange.pause()
+                        over.set()
+                for answered, frame in held:
+                    self._send(frame, answered)
+
+    def _run_aside(
+        self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]
+    ) -> None:
         try:
-            self._run(call)
+            run(call, over)
         except OSError:
             # The worker is lost; the reader notices.
             return

@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import signal
+from pathlib import Path
 from typing import Final
 
 __all__ = ["WorkerHandle"]
@@ -33,6 +34,15 @@ class WorkerHandle:
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(0))
+
+    def host_pid(self) -> int | None:
+        """Return the process's id in the host's PID namespace, or None if the kernel does not tell."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in Path(f"/proc/self/fdinfo/{self._pidfd}").read_text(encoding="ascii").splitlines():
+                name, _, value = line.partition(":")
+                if name == "Pid" and int(value) > 0:
+                    return int(value)
+        return None
 
     def interrupt(self) -> None:
         """Ask the program to stop: it gets a TimeoutError."""

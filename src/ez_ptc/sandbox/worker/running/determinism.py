@@ -1,6 +1,7 @@
 """Everything that differs between runs of a program: clocks, random numbers, ids. Renewed in each worker, or pinned.
 
-A pinned program's clock begins at a fixed time, advances a step with each reading, and by the duration of each sleep.
+A pinned program's clock begins at a fixed or a given time, advances a step with each reading, and by the duration of
+each sleep.
 Its random numbers follow from the seed alone.
 """
 
@@ -58,7 +59,8 @@ def renewals() -> list[Callable[[], Any]]:
 class _Clock:
     """The time of a pinned program, in nanoseconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
         self._now = 0
 
     def look(self, start: int = 0) -> int:
@@ -71,9 +73,9 @@ class _Clock:
         self._now = max(self._now, since + int(seconds * _SECOND))
 
 
-def pin(seed: int) -> None:
-    """Make everything the program observes depend on the seed alone."""
-    clock = _Clock()
+def pin(seed: int, epoch_ns: int | None = None) -> None:
+    """Make everything the program observes depend on the seed alone, and on the time at which its clock starts."""
+    clock = _Clock(_EPOCH_NS if epoch_ns is None else epoch_ns)
     # Code that needs the real time keeps it.
     real = ModuleType("time")
     _put(real, **vars(time))
@@ -95,12 +97,12 @@ def _pin_clocks(clock: _Clock) -> None:
     for name in _CLOCKS:
         start = 0
         if name == "time":
-            start = _EPOCH_NS
+            start = clock.epoch
         nanoseconds = functools.partial(clock.look, start)
         _put(time, **{f"{name}_ns": nanoseconds, name: functools.partial(_in_seconds, nanoseconds)})
 
     def clock_gettime_ns(which: int) -> int:
-        return clock.look(_EPOCH_NS if which == time.CLOCK_REALTIME else 0)
+        return clock.look(clock.epoch if which == time.CLOCK_REALTIME else 0)
 
     def clock_gettime(which: int) -> float:
         return clock_gettime_ns(which) / _SECOND

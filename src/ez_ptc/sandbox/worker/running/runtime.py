@@ -121,7 +121,7 @@ class Runtime:
         if limit:
             self._limit(limits, session=frame.get("session", False))
         if limits.get("seed") is not None and self._programs == 1:
-            chance.pin(limits["seed"])
+            chance.pin(limits["seed"], limits.get("clock"))
         done = self._run(frame["code"])
         if limit and not frame.get("session"):
             self._end(frame["code"])

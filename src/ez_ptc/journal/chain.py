@@ -1,0 +1,59 @@
+"""The events of a run, each with a hash over itself and its predecessors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Event", "EventKind", "chain_start", "content_hash", "event_hash"]
+
+EventKind = Literal["start", "claim", "pending", "decision", "intent", "result", "pause", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of a run's record.
+
+    Attributes:
+        kind: "start" and "claim" begin an execution; "pending" is a call that waits, "decision" what was decided about
+            it; "intent" comes before a tool runs, "result" after; "pause" and "end" end an execution.
+        path: The call's position in the program; "" for events of the whole run.
+        data: Its JSON object.
+        payload: The bytes that are not JSON of ours: the program, a call's arguments, a reply.
+        time: Seconds since 1970.
+        position: Its number in the run, from 1; 0 before it is written.
+    """
+
+    kind: EventKind
+    path: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    payload: bytes | None = None
+    time: float = 0.0
+    position: int = 0
+
+    def encoded_data(self) -> bytes:
+        """Return `data` as JSON in ASCII."""
+        return json.dumps(self.data, separators=(",", ":")).encode()
+
+
+def chain_start(run_id: str) -> bytes:
+    """Return the hash before a run's first event."""
+    return hashlib.sha256(run_id.encode()).digest()
+
+
+def content_hash(payload: bytes) -> bytes:
+    """Return the hash by which a payload is stored."""
+    return hashlib.sha256(payload).digest()
+
+
+def event_hash(previous: bytes, event: tuple[int, str, str, float], data: bytes, payload_hash: bytes | None) -> bytes:
+    """Return the hash of an event after `previous`; `event` is its position, kind, path and time."""
+    position, kind, path, seconds = event
+    head = f"{position}\0{kind}\0{path}\0{len(data)}\0".encode()
+    return hashlib.sha256(b"".join((previous, head, struct.pack(">d", seconds), data, payload_hash or b""))).digest()

@@ -1,0 +1,352 @@
+"""`Journal`: the durable record of runs."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
+
+from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
+from ez_ptc.journal.record import Record, RunState
+from ez_ptc.journal.results import result_from_bytes
+from ez_ptc.journal.rows import append, find_run, insert_run, list_runs, prune_runs, read_events, verify_run
+from ez_ptc.journal.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from ez_ptc.journal.rows import RunRow
+    from ez_ptc.journal.store import Database
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.tools.decisions import Decision, PendingCall, Settlement
+
+__all__ = ["Journal", "Replayer", "Run"]
+
+_MAX_BYTES: Final = 4 << 30
+_RETENTION: Final = timedelta(days=90)
+_SECONDS_BETWEEN_PRUNINGS: Final = 3600.0
+_FINISHED: Final = ("done", "failed")
+
+_Decisions = dict[str, "Decision | Settlement"]
+
+
+class Replayer(Protocol):
+    """What replays a run: a `Toolkit` with the run's tools."""
+
+    def replay(self, run_id: str, *, journal: Journal) -> ExecutionResult:
+        """Run a finished program from its record, without calling a tool, and compare."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One journaled execution of a program.
+
+    Attributes:
+        id: Its id, for `Toolkit.resume`.
+        state: "running", "paused", "resumable" (its process died, or all its calls are decided), "outcome_unknown" (a
+            call may have taken effect), "done" or "failed".
+        pending: The calls that wait for a decision.
+        program: The program.
+        result: Its result, once it has paused or ended; else None.
+        created: When it started, in UTC.
+        changed: When it was last written, in UTC.
+        session: The id of its session, or None.
+    """
+
+    id: str
+    state: RunState
+    pending: tuple[PendingCall, ...]
+    program: str
+    result: ExecutionResult | None
+    created: datetime
+    changed: datetime
+    session: str | None = None
+
+
+class Journal:
+    """The durable record of runs, in an SQLite file that is created on first use and readable by its owner only.
+
+    Several threads and processes may use one file. A second file beside it, with `-lock` at its end, holds their locks.
+    The file must be on a file system of this machine.
+
+    Every method raises JournalCorruptError if the file is damaged, and JournalError if it is no journal, belongs to
+    another version of ez-ptc, or cannot be used.
+    """
+
+    def __init__(
+        self, path: str | Path, *, retention: timedelta | None = _RETENTION, max_bytes: int = _MAX_BYTES
+    ) -> None:
+        """Use a file.
+
+        Args:
+            path: The file.
+            retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
+            max_bytes: The size beyond which no further run starts.
+        """
+        self.path: Final = Path(path)
+        self._retention = retention
+        self._max_bytes = max_bytes
+        self._pruned_at = 0.0
+        self.store: Final = Store(self.path)
+
+    def __repr__(self) -> str:
+        return f"Journal({str(self.path)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self.store.close()
+
+    # Reading ----------------------------------------------------------------------------------------------------------
+
+    def runs(self, state: RunState | None = None) -> list[Run]:
+        """Return the runs, the latest first; with `state`, those in that state. Raises ValueError for another state."""
+        if state is not None and state not in get_args(RunState):
+            message = f"unknown state {state!r}; expected one of {', '.join(get_args(RunState))}"
+            raise ValueError(message)
+
+        def read(database: Database) -> list[Run]:
+            rows = [row for row in list_runs(database) if state in {None, row.state} or row.state not in _FINISHED]
+            return [self._run(database, row) for row in reversed(rows)]
+
+        return [run for run in self.store.read(read) if state in {None, run.state}]
+
+    def run(self, id: str) -> Run:  # noqa: A002 - what callers call it
+        """Return a run. Raises JournalError for an unknown id."""
+        return self.store.read(lambda database: self._run(database, find_run(database, id)))
+
+    def session_runs(self, session: str) -> list[Run]:
+        """Return the runs of a session, the first first."""
+        return self.store.read(
+            lambda database: [self._run(database, row) for row in list_runs(database, session=session)]
+        )
+
+    def events(self, id: str) -> tuple[Event, ...]:  # noqa: A002 - what callers call it
+        """Return the events of a run, the first first. Raises JournalError for an unknown id."""
+        return tuple(self.store.read(lambda database: read_events(database, find_run(database, id))))
+
+    def export(self, id: str) -> Iterator[str]:  # noqa: A002 - what callers call it
+        """Yield the events of a run as lines of JSON. Raises JournalError for an unknown id."""
+        for event in self.events(id):
+            fields: dict[str, Any] = {
+                "run": id,
+                "position": event.position,
+                "time": datetime.fromtimestamp(event.time, UTC).isoformat(),
+                "kind": event.kind,
+                "path": event.path,
+                "data": event.data,
+            }
+            if event.payload is not None:
+                try:
+                    fields["payload"] = event.payload.decode()
+                except UnicodeDecodeError:
+                    fields["payload_base64"] = base64.b64encode(event.payload).decode()
+            yield json.dumps(fields)
+
+    def replay(self, id: str, toolkit: Replayer) -> ExecutionResult:  # noqa: A002 - what callers call it
+        """Run a finished program from its record, without calling a tool, and return its result, which is the same.
+
+        Raises ReplayDivergedError if it is not, or if the toolkit differs from the run's.
+        """
+        return toolkit.replay(id, journal=self)
+
+    def verify(self) -> int:
+        """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
+        return self.store.read(_verify)
+
+    def _run(self, database: Database, row: RunRow) -> Run:
+        record = Record.of(read_events(database, row))
+        start, ending = record.start, record.ending
+        result = None
+        if ending is not None and ending.payload is not None:
+            result = result_from_bytes(ending.payload, row.id, record)
+        return Run(
+            row.id,
+            self._state(row, record),
+            () if row.state in _FINISHED else record.pending(row.id),
+            (start.payload or b"").decode(),
+            result,
+            datetime.fromtimestamp(row.created, UTC),
+            datetime.fromtimestamp(row.changed, UTC),
+            row.session or None,
+        )
+
+    def _state(self, row: RunRow, record: Record) -> RunState:
+        if row.state == "done" or row.state == "failed":  # noqa: PLR1714 - so that the type is known
+            return row.state
+        if self.store.locks.is_owned(row.number):
+            return "running"
+        if record.has_unknown:
+            return "outcome_unknown"
+        return "paused" if record.pending(row.id) else "resumable"
+
+    # Writing ----------------------------------------------------------------------------------------------------------
+
+    def decide(self, id: str, decisions: Mapping[str, object]) -> None:  # noqa: A002 - what callers call it
+        """Record decisions about pending calls, by their ids; `Toolkit.resume` goes on with them.
+
+        The first decision about a call counts. Raises DecisionError, without recording any, if one is about a call that
+        is not pending, or does not fit it.
+        """
+
+        def write(database: Database) -> None:
+            row = find_run(database, id)
+            record = Record.of(read_events(database, row))
+            events = to_events(record, decide(id, record, decisions))
+            append(database, row, events, state=row.state)
+
+        self.store.transact(write)
+
+    def prune(self, older_than: timedelta = _RETENTION, *, states: Iterable[str] = _FINISHED) -> int:
+        """Remove the runs in these states that have not changed for a time; return their number.
+
+        A run that is being executed is never removed.
+        """
+        limit = time.time() - older_than.total_seconds()
+        wanted = set(states)
+
+        def write(database: Database) -> int:
+            rows = [
+                row for row in list_runs(database) if row.changed <= limit and self._is_prunable(database, row, wanted)
+            ]
+            prune_runs(database, rows)
+            return len(rows)
+
+        return self.store.transact(write)
+
+    def _is_prunable(self, database: Database, row: RunRow, states: set[str]) -> bool:
+        if row.state in _FINISHED:
+            return row.state in states
+        state = self._state(row, Record.of(read_events(database, row)))
+        return state != "running" and state in states
+
+    def start(self, program: str, data: Mapping[str, Any], *, session: str = "") -> tuple[RunRow, Record]:
+        """Start a run, owned by this process until `release`. Used by `Toolkit.execute`."""
+        self._make_room()
+        run_id = uuid.uuid4().hex
+        event = Event("start", data={**data, "session": session, "owner": _owner()}, payload=program.encode())
+
+        def write(database: Database) -> RunRow:
+            row = insert_run(database, run_id, session, _owner(), [event])
+            self.store.locks.own(row.number)
+            return row
+
+        return self.store.transact(write), Record(event)
+
+    def claim(
+        self, run_id: str, answers: Mapping[str, object], check: Callable[[Record, _Decisions], None]
+    ) -> tuple[RunRow, Record]:
+        """Become the owner of an unfinished run, and record decisions. Used by `Toolkit.resume`.
+
+        `check` may raise, before anything is written. Raises OutcomeUnknownError if a call's outcome stays unknown.
+        """
+        row = self.store.read(lambda database: find_run(database, run_id))
+        if row.state in _FINISHED:
+            raise JournalError(_finished_text(row))
+        if not self.store.locks.own(row.number):
+            message = f"run {run_id} is being executed by {row.owner}: wait for it, or end that process"
+            raise JournalError(message)
+
+        def write(database: Database) -> tuple[RunRow, Record]:
+            row = find_run(database, run_id)
+            if row.state in _FINISHED:
+                raise JournalError(_finished_text(row))
+            events = read_events(database, row)
+            record = Record.of(events)
+            decisions = decide(run_id, record, answers)
+            require_known_outcomes(run_id, record, decisions)
+            check(record, decisions)
+            claim = Event("claim", data={"owner": _owner()})
+            row = append(database, row, [claim, *to_events(record, decisions)], state="running", owner=_owner())
+            return row, Record.of(read_events(database, row))
+
+        try:
+            return self.store.transact(write)
+        except BaseException:
+            self.store.locks.disown(row.number)
+            raise
+
+    def finished(self, run_id: str) -> tuple[RunRow, Record]:
+        """Return a run that has ended. Used by `Toolkit.replay`. Raises JournalError if it has not."""
+
+        def read(database: Database) -> tuple[RunRow, Record]:
+            row = find_run(database, run_id)
+            if row.state not in _FINISHED:
+                message = f"run {run_id} has not ended: resume it first"
+                raise JournalError(message)
+            return row, Record.of(read_events(database, row))
+
+        return self.store.read(read)
+
+    def finish(self, row: RunRow, event: Event, state: str) -> None:
+        """Record that an execution has paused or ended. Used by `Toolkit.execute`."""
+
+        def write(database: Database) -> None:
+            current = find_run(database, row.id)
+            if current.epoch != row.epoch:
+                message = f"run {row.id} was continued elsewhere: this execution of it records nothing more"
+                raise JournalError(message)
+            append(database, current, [event], state=state)
+
+        self.store.transact(write)
+
+    def release(self, row: RunRow) -> None:
+        """Stop being the owner of a run."""
+        self.store.locks.disown(row.number)
+
+    def _make_room(self) -> None:
+        """Remove what is kept long enough, now and then. Raises JournalError if the file is too large."""
+        now = time.monotonic()
+        if self._retention is not None and (not self._pruned_at or now - self._pruned_at > _SECONDS_BETWEEN_PRUNINGS):
+            self._pruned_at = now
+            self.prune(self._retention)
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size > self._max_bytes:
+            message = (
+                f"the journal {self.path} has {size:,} bytes, more than max_bytes={self._max_bytes:,}: prune() it, or "
+                f"raise the limit"
+            )
+            raise JournalError(message)
+
+
+def _owner() -> str:
+    return f"process {os.getpid()} on {os.uname().nodename}"
+
+
+def _finished_text(row: RunRow) -> str:
+    return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"
+
+
+def _verify(database: Database) -> int:
+    problems = [text for (text,) in database.execute("PRAGMA integrity_check").fetchall() if text != "ok"]
+    if problems:
+        message = f"the journal is damaged: {problems[0]}; restore it from a backup"
+        raise JournalCorruptError(message)
+    rows = list_runs(database)
+    for row in rows:
+        verify_run(database, row)
+    known = {row.number for row in rows}
+    known.update(number for (number,) in database.execute("SELECT number FROM pruned").fetchall())
+    for (last,) in database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'runs'").fetchall():
+        missing = [number for number in range(1, last + 1) if number not in known]
+        if missing:
+            message = f"row {missing[0]} of the table runs was removed, though not by prune()"
+            raise JournalCorruptError(message)
+    return len(rows)

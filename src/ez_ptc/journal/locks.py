@@ -1,0 +1,135 @@
+"""Locks in a file beside the journal: one for writing, and one for each run that is being executed.
+
+Linux's open-file-description locks hold between processes, and between several open files of one process. The kernel
+releases them when the process dies, however it dies, so a run whose lock is free has no owner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ez_ptc._sync import on_fork
+from ez_ptc.errors import JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+__all__ = ["FileLocks"]
+
+# struct flock: type, whence, start, length, pid.
+_FLOCK = "hhqqi"
+_WRITER = 0
+# The first byte after that of the writer; each run has the one of its number.
+_RUNS = 1
+_PATIENCE_SECONDS = 30.0
+_MAX_NAP_SECONDS = 0.02
+_OWNER_ONLY = 0o600
+_HELD = {errno.EAGAIN, errno.EACCES}
+
+
+class FileLocks:
+    """The locks of one journal, as one user of it: two users exclude each other, in one process too."""
+
+    def __init__(self, path: Path) -> None:
+        """Use the file `path`, which is created with the first lock."""
+        self._path = path
+        self._fd = -1
+        self._opening = threading.Lock()
+        self._owned: set[int] = set()
+        on_fork(self, FileLocks._after_fork)
+
+    def _after_fork(self) -> None:
+        # A fork shares the locks of its parent as long as it has the file open.
+        self._opening = threading.Lock()
+        self._owned = set()
+        self.close()
+
+    def close(self) -> None:
+        """Release every lock."""
+        fd, self._fd = self._fd, -1
+        self._owned.clear()
+        if fd >= 0:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def writing(self) -> Generator[None]:
+        """Return a context in which no other process and no other user writes.
+
+        Raises JournalError if others hold the lock for 30 seconds, or if the file system has no locks.
+        """
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        nap = 0.0005
+        while not self._take(_WRITER):
+            if time.monotonic() > deadline:
+                message = f"another process has been writing to the journal for {_PATIENCE_SECONDS:g} s: {self._path}"
+                raise JournalError(message)
+            time.sleep(nap)
+            nap = min(2 * nap, _MAX_NAP_SECONDS)
+        try:
+            yield
+        finally:
+            self._release(_WRITER)
+
+    def own(self, run: int) -> bool:
+        """Try to become the owner of a run. Return whether it had none."""
+        if run in self._owned or not self._take(_RUNS + run):
+            return False
+        self._owned.add(run)
+        return True
+
+    def disown(self, run: int) -> None:
+        """Stop being the owner of a run."""
+        if run in self._owned:
+            self._owned.discard(run)
+            self._release(_RUNS + run)
+
+    def is_owned(self, run: int) -> bool:
+        """Return whether a run has an owner, in any process."""
+        if run in self._owned:
+            return True
+        import fcntl
+
+        request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _RUNS + run, 1, 0)
+        answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
+        return struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK
+
+    def _take(self, position: int) -> bool:
+        import fcntl
+
+        request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, position, 1, 0)
+        try:
+            fcntl.fcntl(self._open(), fcntl.F_OFD_SETLK, request)
+        except OSError as error:
+            if error.errno in _HELD:
+                return False
+            message = f"cannot lock {self._path}: {error.strerror}; a journal needs a file system with locks"
+            raise JournalError(message) from error
+        return True
+
+    def _release(self, position: int) -> None:
+        import fcntl
+
+        if self._fd >= 0:
+            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_UNLCK, os.SEEK_SET, position, 1, 0))
+
+    def _open(self) -> int:
+        with self._opening:
+            if self._fd < 0:
+                try:
+                    self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
+                except OSError as error:
+                    message = f"cannot open the journal's lock file {self._path}: {error.strerror}"
+                    raise JournalError(message) from error
+            return self._fd
+
+    def __del__(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)

@@ -1,0 +1,169 @@
+"""What is known of a run: the state of each of its calls, folded from its events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ez_ptc.formats.content import as_json
+from ez_ptc.tools.decisions import Approve, Decision, Deny, PendingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.journal.chain import Event
+
+__all__ = ["CallState", "Record", "Reply", "RunState", "decision_data", "decision_of", "pending_id"]
+
+RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", "failed"]
+"""What a run is doing: "running" has a live owner; "resumable" lost its process, and can go on."""
+
+_ARGUMENTS: Final = "arguments"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The recorded reply to a call.
+
+    `kind` and `body` are what the program got, `seen` the number of calls that the program had made by then, and
+    `order` the position of the event.
+    """
+
+    kind: bytes
+    body: bytes
+    error: str | None
+    duration_ms: float
+    seen: int
+    order: int
+
+
+@dataclass(slots=True)
+class CallState:
+    """One call of a run.
+
+    `call` are the program's arguments as bytes, `arguments` the checked ones as JSON. `is_open` says that the function
+    may be running or have run, and `is_repeatable` that running it again is harmless.
+    """
+
+    tool: str
+    path: str
+    call: bytes | None = None
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    is_pending: bool = False
+    is_open: bool = False
+    is_repeatable: bool = False
+    decision: Decision | None = None
+    decided: Event | None = None
+    reply: Reply | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the call may have taken effect, and no one knows."""
+        return self.is_open and self.reply is None and not self.is_repeatable
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the call waits for an approval."""
+        return self.is_pending and self.decision is None and self.reply is None
+
+
+@dataclass(slots=True)
+class Record:
+    """A run as its events tell it."""
+
+    start: Event
+    calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    remembered: set[str] = field(default_factory=set[str])
+    ending: Event | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Record:
+        """Fold a run's events, of which the first is its start."""
+        first, *others = events
+        record = cls(first)
+        for event in others:
+            record.add(event)
+        return record
+
+    def add(self, event: Event) -> None:
+        """Add one event."""
+        if event.kind in {"pause", "end"}:
+            self.ending = event
+        if not event.path:
+            return
+        call = self.calls.get(event.path)
+        if call is None:
+            call = self.calls[event.path] = CallState(str(event.data.get("tool", "")), event.path)
+        if event.kind in {"pending", "intent"}:
+            call.call = event.payload
+            call.arguments = event.data[_ARGUMENTS]
+        if event.kind == "pending":
+            call.is_pending = True
+        elif event.kind == "intent":
+            call.is_open, call.is_repeatable = True, bool(event.data["repeatable"])
+        elif event.kind == "decision":
+            self._add_decision(call, event)
+        elif event.kind == "result":
+            call.reply = _reply(event)
+
+    def _add_decision(self, call: CallState, event: Event) -> None:
+        call.decided = event
+        if event.data["decision"] == "did_not_happen":
+            call.is_open = False
+            return
+        call.decision = decision = decision_of(event.data)
+        if isinstance(decision, Approve) and decision.remember == "run":
+            self.remembered.add(call.tool)
+
+    def pending(self, run_id: str) -> tuple[PendingCall, ...]:
+        """Return the calls that wait for a decision or for a word about their outcome, in order of arrival."""
+        return tuple(
+            PendingCall(
+                pending_id(run_id, call.path),
+                call.tool,
+                call.arguments,
+                call.path,
+                "outcome_unknown" if call.is_unknown else "needs_approval",
+            )
+            for call in self.calls.values()
+            if call.is_unknown or call.is_waiting
+        )
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether the outcome of a call is unknown."""
+        return any(call.is_unknown for call in self.calls.values())
+
+
+def pending_id(run_id: str, path: str) -> str:
+    """Return the id of a call that waits, unique among all runs."""
+    return f"{run_id}:{path}"
+
+
+def decision_data(decision: Decision) -> dict[str, Any]:
+    """Return a decision as JSON."""
+    if isinstance(decision, Approve):
+        arguments = None if decision.arguments is None else as_json(dict(decision.arguments))
+        return {"decision": "approve", _ARGUMENTS: arguments, "remember": decision.remember, "by": decision.by}
+    if isinstance(decision, Deny):
+        return {"decision": "deny", "reason": decision.reason, "by": decision.by}
+    return {"decision": "pause"}
+
+
+def decision_of(data: Any) -> Decision:  # noqa: ANN401 - JSON of a journal
+    """Return the decision in an event's data."""
+    if data["decision"] == "approve":
+        return Approve(data[_ARGUMENTS], remember=data["remember"], by=data["by"])
+    return Deny(data["reason"], by=data["by"])
+
+
+def _reply(event: Event) -> Reply:
+    data = event.data
+    return Reply(
+        str(data["kind"]).encode(),
+        event.payload or b"",
+        data["error"],
+        float(data["duration_ms"]),
+        int(data["seen"]),
+        event.position,
+    )

@@ -1,0 +1,294 @@
+"""Recording the calls of one execution, and answering those that an earlier one has made.
+
+Theory of operation
+-------------------
+A program that is run again from its journal makes the same calls, at the same paths: its clocks, random numbers and
+hash seeds are those of the first time. `arrive` is told of each call and decides:
+
+- A call with a recorded reply is not run: the program gets the same bytes. Replies are given in their recorded order,
+  and each only after as many calls have arrived as had before it the first time, so parallel parts of a program meet
+  as they met then. If a reply cannot come in its turn, because the program's own threads took another order, `flush`
+  gives out what is held.
+- A call that differs from the recorded one at its path ends the execution with ReplayDivergedError.
+- Any other call runs. Before its function does, `begin` writes an intent; after it, `end` writes the reply, which is on
+  disk before the program gets it. Tools declared read-only need no intent, because running them again is harmless.
+
+A call with an intent but no reply has an unknown outcome, unless its tool is idempotent: the process died in between,
+or the function was left behind in its thread. It is never run again without a person's word.
+
+Several threads call these methods. `_lock` guards the state in memory, and no file is touched under it.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ez_ptc.errors import JournalError, ReplayDivergedError
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.record import CallState, decision_data, decision_of
+from ez_ptc.journal.rows import append, find_run, read_events
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.replies import EncodedResult
+from ez_ptc.sandbox.worker.values import codec as values
+from ez_ptc.tools.call_lifetime import CallInterrupted
+from ez_ptc.tools.decisions import Approve, Pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.rows import RunRow
+    from ez_ptc.journal.store import Database, Store
+    from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.tools.approval_requests import ApprovalRequest
+    from ez_ptc.tools.decisions import Decision
+
+__all__ = ["Policy", "RunRecorder", "call_bytes"]
+
+Policy = Literal["once", "idempotent", "reader"]
+"""Whether a call may be repeated: never without a person's word, with the same key, or freely."""
+
+
+class RunRecorder:
+    """The recorder of one execution of a run, by its owner."""
+
+    def __init__(
+        self, store: Store, row: RunRow, record: Record, policies: Mapping[str, Policy], *, is_replay: bool = False
+    ) -> None:
+        """Record the calls of a run; with `is_replay`, refuse any that is not recorded."""
+        self._is_replay = is_replay
+        self._store = store
+        self._row = row
+        self._record = record
+        self._policies = policies
+        self._lock = threading.Lock()
+        self._ended = threading.Condition(self._lock)
+        self._in_flight: set[str] = set()
+        self._arrived: dict[str, CallFrame] = {}
+        self._held: dict[int, CallFrame] = {}
+        self._orders = sorted(call.reply.order for call in record.calls.values() if call.reply is not None)
+        self._next = 0
+
+    @property
+    def clock_ns(self) -> int | None:
+        """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
+        return self._record.start.data["clock_ns"]
+
+    # Replaying --------------------------------------------------------------------------------------------------------
+
+    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
+        """Take note of a call. Return whether it has to run, and the replies that are due now.
+
+        Raises ReplayDivergedError if it is not the recorded call.
+        """
+        with self._lock:
+            self._arrived[call.path] = call
+            state = self._record.calls.get(call.path)
+            if state is None:
+                self._record.calls[call.path] = CallState(call.name, call.path)
+            else:
+                self._compare(call, state)
+            must_run = state is None or state.reply is None
+            if must_run and self._is_replay:
+                message = f"the program differs from its record, which has no reply to its call at {call.path}"
+                raise ReplayDivergedError(message)
+            if state is not None and state.reply is not None:
+                self._held[state.reply.order] = call
+            return must_run, self._due()
+
+    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
+        """Return the replies that are held back, whatever their order."""
+        with self._lock:
+            held = [self._held.pop(order) for order in sorted(self._held)]
+            return [(call, self._encoded(call)) for call in held]
+
+    def _due(self) -> list[tuple[CallFrame, EncodedResult]]:
+        due: list[tuple[CallFrame, EncodedResult]] = []
+        while self._next < len(self._orders):
+            call = self._held.get(self._orders[self._next])
+            if call is None:
+                break
+            reply = self._record.calls[call.path].reply
+            if reply is not None and reply.seen > len(self._arrived):
+                break
+            del self._held[self._orders[self._next]]
+            self._next += 1
+            due.append((call, self._encoded(call)))
+        return due
+
+    def _encoded(self, call: CallFrame) -> EncodedResult:
+        reply = self._record.calls[call.path].reply
+        if reply is None:  # not reached: only calls with replies are held
+            message = f"the call at {call.path} has no reply"
+            raise JournalError(message)
+        result: object = None
+        if reply.kind == b"s":
+            result = reply.body.decode("utf-8", "surrogatepass")
+        elif reply.kind != b"e":
+            result = codec.loads(reply.body)
+        return EncodedResult(reply.kind, reply.body, result, reply.error, reply.duration_ms)
+
+    def _compare(self, call: CallFrame, state: CallState) -> None:
+        if call.name == state.tool and (state.call is None or state.call == call_bytes(call)):
+            return
+        message = (
+            f"the program differs from its record: at {call.path} it called {call.name} where it had called "
+            f"{state.tool}, or with other arguments; nothing was run"
+        )
+        raise ReplayDivergedError(message)
+
+    def check_complete(self) -> None:
+        """Raise ReplayDivergedError if the program has ended without making a call of its record."""
+        missing = [path for path, call in self._record.calls.items() if call.reply and path not in self._arrived]
+        if missing:
+            message = f"the program differs from its record: it ended without its call at {missing[0]}"
+            raise ReplayDivergedError(message)
+
+    # Recording --------------------------------------------------------------------------------------------------------
+
+    def idempotency_key(self, call: CallFrame) -> str:
+        """Return the key of a call, the same in every execution of the run."""
+        return f"{self._row.id}:{call.path}"
+
+    def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
+        """Return the decision that was made about a call, or None."""
+        state = self._record.calls[call.path]
+        decision = state.decision
+        if decision is None and request.call.name in self._record.remembered:
+            return Approve()
+        if isinstance(decision, Approve) and decision.arguments is None:
+            # What was shown is what runs, even if a default is computed anew.
+            return replace(decision, arguments=state.arguments)
+        return decision
+
+    def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
+        """Record a decision, or that there is none yet; return the one that counts.
+
+        Raises CallInterrupted if it cannot be recorded.
+        """
+        state = self._record.calls[call.path]
+        if state.decision is not None or request.call.name in self._record.remembered:
+            return decision
+        events: list[Event] = []
+        if not state.is_pending:
+            data = {"tool": call.name, "arguments": request.original}
+            events.append(Event("pending", call.path, data, call_bytes(call)))
+        if not isinstance(decision, Pause):
+            events.append(Event("decision", call.path, {"tool": call.name, **decision_data(decision)}))
+        return self._write(lambda database: self._decide(database, call.path, decision, events))
+
+    def _decide(self, database: Database, path: str, decision: Decision, events: list[Event]) -> Decision:
+        """Write a decision, unless another was recorded meanwhile; return the one that counts."""
+        row = self._own_row(database)
+        state = self._record.calls[path]
+        if state.is_pending:
+            for event in read_events(database, row):
+                if event.path == path and event.kind == "decision":
+                    self._record.add(event)
+                    return decision_of(event.data)
+        append(database, row, events, state="running")
+        for event in events:
+            self._record.add(event)
+        return decision
+
+    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
+        """Record that a call's function is about to run. Raises CallInterrupted if it cannot be recorded."""
+        policy = self._policies[call.name]
+        state = self._record.calls[call.path]
+        state.arguments = request().original
+        if policy != "reader" and not state.is_open:
+            self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
+        with self._lock:
+            self._in_flight.add(call.path)
+
+    def end(self, call: CallFrame, encoded: EncodedResult) -> None:
+        """Record a call's reply. Raises CallInterrupted if it cannot be recorded."""
+        state = self._record.calls[call.path]
+        data = {
+            "tool": call.name,
+            "kind": encoded.kind.decode(),
+            "error": encoded.error,
+            "duration_ms": encoded.duration_ms,
+            "seen": len(self._arrived),
+        }
+        events = [Event("result", call.path, data, encoded.body)]
+        if not state.is_open:
+            events.insert(0, self._intent(call, state, is_repeatable=True))
+        try:
+            self._write_events(*events)
+        finally:
+            self._leave(call)
+
+    def abandon(self, call: CallFrame) -> None:
+        """Record that a call's function is left behind in its thread.
+
+        Raises CallInterrupted if that makes its outcome unknown.
+        """
+        self._leave(call)
+        if self._record.calls[call.path].is_unknown:
+            raise CallInterrupted
+
+    def _leave(self, call: CallFrame) -> None:
+        with self._lock:
+            self._in_flight.discard(call.path)
+            self._ended.notify_all()
+
+    def wait_for_calls(self, seconds: float) -> None:
+        """Wait until no function is running, `seconds` at most."""
+        with self._lock:
+            self._ended.wait_for(lambda: not self._in_flight, seconds)
+
+    @staticmethod
+    def _intent(call: CallFrame, state: CallState, *, is_repeatable: bool) -> Event:
+        data = {"tool": call.name, "arguments": state.arguments, "repeatable": is_repeatable}
+        return Event("intent", call.path, data, call_bytes(call))
+
+    # Writing ----------------------------------------------------------------------------------------------------------
+
+    def _write_events(self, *events: Event) -> None:
+        def write(database: Database) -> None:
+            append(database, row := self._own_row(database), events, state=row.state)
+
+        self._write(write)
+        with self._lock:
+            for event in events:
+                self._record.add(event)
+
+    def _write(self, job: Callable[[Database], Any]) -> Any:  # noqa: ANN401 - what the job returns
+        try:
+            return self._store.transact(job)
+        except JournalError as error:
+            raise CallInterrupted(error) from error
+
+    def _own_row(self, database: Database) -> RunRow:
+        """Return the run's row. Raises JournalError if another process has become its owner."""
+        row = find_run(database, self._row.id)
+        if row.epoch != self._row.epoch:
+            message = f"run {self._row.id} was continued elsewhere: this execution of it records nothing more"
+            raise JournalError(message)
+        return row
+
+
+def call_bytes(call: CallFrame) -> bytes:
+    """Return a call's arguments in a form that is equal for equal calls."""
+    tree = [values.encode(list(call.args)), values.encode(call.kwargs)]
+    body = codec.dumps(tree)
+    if b'"$"' in body:
+        body = codec.dumps(_in_order(tree))
+    return body
+
+
+def _in_order(tree: object) -> object:
+    """Return an encoded tree with the members of its sets in order: the host iterates over a set as it likes."""
+    if isinstance(tree, list):
+        return [_in_order(item) for item in cast("list[object]", tree)]
+    if not isinstance(tree, dict):
+        return tree
+    fields = {key: _in_order(item) for key, item in cast("dict[str, object]", tree).items()}
+    mark = fields.get("$")
+    if isinstance(mark, list) and mark[0] in {"s", "fs"}:
+        name, members = cast("tuple[str, list[object]]", tuple(cast("list[object]", mark)))
+        fields["$"] = [name, sorted(members, key=codec.dumps)]
+    return fields

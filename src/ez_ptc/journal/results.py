@@ -1,0 +1,77 @@
+"""Results of executions as bytes, for a run's last event, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.messages import ImageMessage
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
+from ez_ptc.sandbox.worker.values import codec as values
+
+if TYPE_CHECKING:
+    from ez_ptc.journal.record import CallState, Record
+
+__all__ = ["call_records", "read_reply", "result_from_bytes", "result_to_bytes"]
+
+_FIELDS: Final = (
+    "output",
+    "error_output",
+    "return_value",
+    "described",
+    "success",
+    "error",
+    "status",
+    "duration_ms",
+    "truncated",
+    "max_text",
+)
+
+
+def result_to_bytes(result: ExecutionResult) -> bytes:
+    """Return a result without its calls, which have events of their own."""
+    fields: dict[str, Any] = {name: getattr(result, name) for name in _FIELDS}
+    return codec.dumps(values.encode({**fields, "images": [image.data for image in result.images]}))
+
+
+def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionResult:
+    """Return the result of `result_to_bytes`, with the calls of the record."""
+    fields = cast("dict[str, Any]", codec.loads(payload))
+    images = [ImageMessage(data) for data in fields.pop("images")]
+    return ExecutionResult(
+        **fields, images=images, tool_calls=call_records(record), run_id=run_id, pending=record.pending(run_id)
+    )
+
+
+def call_records(record: Record) -> list[dict[str, Any]]:
+    """Return the calls of a run as in `ExecutionResult.tool_calls`."""
+    return [_call_record(call) for call in record.calls.values()]
+
+
+def read_reply(kind: bytes, body: bytes) -> object:
+    """Return the value in a reply to a program; None for an error."""
+    if kind == b"e":
+        return None
+    if kind == b"s":
+        return body.decode("utf-8", "surrogatepass")
+    return codec.loads(body)
+
+
+def _call_record(call: CallState) -> dict[str, Any]:
+    args, kwargs = cast("list[Any]", codec.loads(call.call or b"[[],{}]"))
+    reply = call.reply
+    if reply is not None:
+        error = reply.error
+    elif call.is_unknown:
+        error = "the outcome of the call is unknown"
+    else:
+        error = "the call waits for a decision"
+    return CallRecord(
+        name=call.tool,
+        args=tuple(args),
+        kwargs=kwargs,
+        result=None if reply is None else read_reply(reply.kind, reply.body),
+        error=error,
+        duration_ms=0.0 if reply is None else reply.duration_ms,
+        path=call.path,
+    )

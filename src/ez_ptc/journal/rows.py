@@ -1,0 +1,173 @@
+"""Reading and writing the rows of runs and events."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ez_ptc.journal.store import Database
+
+__all__ = ["RunRow", "append", "find_run", "insert_run", "list_runs", "prune_runs", "read_events", "verify_run"]
+
+# Larger payloads are stored once, by content.
+_MAX_INLINE_BYTES: Final = 4096
+_RUN: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
+_EVENTS: Final = """
+    SELECT position, kind, path, time, events.data, payload, content, events.hash, contents.data FROM events
+    LEFT JOIN contents ON contents.hash = content WHERE run = ? ORDER BY position
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A row of the table `runs`: what its events say, for finding it."""
+
+    number: int
+    id: str
+    session: str
+    state: str
+    created: float
+    changed: float
+    epoch: int
+    owner: str
+    events: int
+    head: bytes
+
+
+def find_run(database: Database, run_id: str) -> RunRow:
+    """Return a run's row. Raises JournalError for an unknown id."""
+    rows = database.execute(f"{_RUN} WHERE id = ?", (run_id,)).fetchall()
+    if not rows:
+        pruned = database.execute("SELECT 1 FROM pruned WHERE id = ?", (run_id,)).fetchall()
+        reason = "it was pruned" if pruned else "see Journal.runs()"
+        message = f"the journal has no run {run_id!r}: {reason}"
+        raise JournalError(message)
+    return RunRow(*rows[0])
+
+
+def list_runs(database: Database, *, session: str | None = None) -> list[RunRow]:
+    """Return the rows of all runs, or of a session's, the oldest first."""
+    if session is None:
+        return [RunRow(*row) for row in database.execute(f"{_RUN} ORDER BY number").fetchall()]
+    rows = database.execute(f"{_RUN} WHERE session = ? ORDER BY number", (session,)).fetchall()
+    return [RunRow(*row) for row in rows]
+
+
+def insert_run(database: Database, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:
+    """Add a run with its first events, and return its row."""
+    now = time.time()
+    database.execute(
+        "INSERT INTO runs (id, session, state, created, changed, epoch, owner, events, head)"
+        " VALUES (?, ?, 'running', ?, ?, 1, ?, 0, ?)",
+        (run_id, session, now, now, owner, chain_start(run_id)),
+    )
+    row = find_run(database, run_id)
+    return append(database, row, [replace(event, time=now) for event in events], state="running")
+
+
+def append(database: Database, row: RunRow, events: Iterable[Event], *, state: str, owner: str | None = None) -> RunRow:
+    """Add events to a run and set its state; a new `owner` begins another epoch. Return its new row."""
+    position, head = row.events, row.head
+    now = time.time()
+    for event in events:
+        now = event.time or now
+        position += 1
+        data, payload = event.encoded_data(), event.payload
+        payload_hash = None if payload is None else content_hash(payload)
+        content = None
+        if payload is not None and len(payload) > _MAX_INLINE_BYTES:
+            database.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (payload_hash, payload))
+            database.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (row.number, payload_hash))
+            payload, content = None, payload_hash
+        head = event_hash(head, (position, event.kind, event.path, now), data, payload_hash)
+        database.execute(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (row.number, position, event.kind, event.path, now, data, payload, content, head),
+        )
+    changed = replace(
+        row,
+        state=state,
+        changed=now,
+        epoch=row.epoch + (owner is not None),
+        owner=row.owner if owner is None else owner,
+        events=position,
+        head=head,
+    )
+    database.execute(
+        "UPDATE runs SET state = ?, changed = ?, epoch = ?, owner = ?, events = ?, head = ? WHERE number = ?",
+        (state, now, changed.epoch, changed.owner, position, head, row.number),
+    )
+    return changed
+
+
+def read_events(database: Database, row: RunRow) -> list[Event]:
+    """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
+    events: list[Event] = []
+    head = chain_start(row.id)
+    for position, kind, path, seconds, data, payload, content, own_hash, stored in database.execute(
+        _EVENTS, (row.number,)
+    ).fetchall():
+        if position != len(events) + 1:
+            raise _corrupt(row, len(events) + 1, "it is missing")
+        if content is not None:
+            if stored is None or content_hash(stored) != content:
+                raise _corrupt(row, position, "its content is missing or was changed")
+            payload = stored  # noqa: PLW2901 - the same bytes, stored elsewhere
+        payload_hash = None if payload is None else content_hash(payload)
+        head = event_hash(head, (position, kind, path, seconds), data, payload_hash)
+        if head != own_hash:
+            raise _corrupt(row, position, "it was changed")
+        events.append(Event(kind, path, _parse(row, position, data), payload, seconds, position))
+    if len(events) != row.events or head != row.head:
+        raise _corrupt(row, min(len(events), row.events) + 1, "it is missing, or was added")
+    return events
+
+
+def verify_run(database: Database, row: RunRow) -> list[Event]:
+    """Return a run's events after comparing them with its row. Raises JournalCorruptError."""
+    events = read_events(database, row)
+    if not events or events[0].kind != "start":
+        raise _corrupt(row, 1, "it does not start the run")
+    executions = [event for event in events if event.kind in {"start", "claim"}]
+    endings = [event for event in events if event.kind in {"start", "claim", "pause", "end"}]
+    state = str(endings[-1].data.get("state", "running"))
+    expected = (events[0].time, events[-1].time, len(executions), str(executions[-1].data.get("owner", "")), state)
+    session = str(events[0].data.get("session", ""))
+    if (row.created, row.changed, row.epoch, row.owner, row.state) != expected or row.session != session:
+        message = f"row {row.number} of the table runs (run {row.id}) was changed: its events say something else"
+        raise JournalCorruptError(message)
+    return events
+
+
+def prune_runs(database: Database, rows: Iterable[RunRow]) -> None:
+    """Remove runs, and the contents that no other run uses; their numbers stay known."""
+    now = time.time()
+    for row in rows:
+        database.execute("INSERT INTO pruned VALUES (?, ?, ?)", (row.number, row.id, now))
+        database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
+    database.execute("DELETE FROM contents WHERE hash NOT IN (SELECT content FROM uses)")
+
+
+def _parse(row: RunRow, position: int, data: bytes) -> dict[str, Any]:
+    try:
+        parsed: object = json.loads(data)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise _corrupt(row, position, "its data is not a JSON object")
+    return cast("dict[str, Any]", parsed)
+
+
+def _corrupt(row: RunRow, position: int, reason: str) -> JournalCorruptError:
+    return JournalCorruptError(
+        f"the journal was damaged or changed: event {position} of run {row.id} (row {row.number}, {position} of the "
+        f"table events): {reason}"
+    )

@@ -1,0 +1,287 @@
+"""The journal's SQLite file: its tables, its transactions, and its rows.
+
+Theory of operation
+-------------------
+All writes of a process go through `transact`, which commits in groups: a caller puts its job into the queue and takes
+the commit lock. The caller that gets the lock runs every job in the queue in one transaction; when the others get the
+lock, their jobs are done. So calls that end side by side share one wait for the disk, and `transact` returns only after
+the data is on it (WAL with `synchronous = FULL`).
+
+Between processes, a transaction holds the file lock of `locks.py` in addition to SQLite's own. With it, no process
+writes while another copies the log into the file (a checkpoint), which SQLite up to 3.51.2 does not always survive.
+
+A job checks first and writes then, so that a job that raises has written nothing, and the others of its group go on. An
+error of SQLite undoes the whole group: every caller gets it.
+
+Nobody but SQLite opens the file: closing another descriptor of it would release SQLite's locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from ez_ptc._sync import on_fork
+from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.journal.locks import FileLocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+__all__ = ["Database", "Store", "connect"]
+
+R = TypeVar("R")
+
+Database = sqlite3.Connection
+
+# "EzPj": the application id in the file's header.
+_APPLICATION_ID: Final = 0x457A506A
+_VERSION: Final = 1
+_MAGIC: Final = b"SQLite format 3\0"
+_BUSY_SECONDS: Final = 30.0
+_OWNER_ONLY: Final = 0o600
+# Commits after which the log is copied into the file; some four megabytes of small calls.
+_COMMITS_PER_CHECKPOINT: Final = 500
+_PRIMARY_CODE: Final = 0xFF
+_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+_SETTINGS: Final = (
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA wal_autocheckpoint = 0",
+)
+_TABLES: Final = f"""
+    CREATE TABLE runs (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
+        state TEXT NOT NULL, created REAL NOT NULL, changed REAL NOT NULL,
+        epoch INTEGER NOT NULL, owner TEXT NOT NULL, events INTEGER NOT NULL, head BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX runs_of_sessions ON runs (session) WHERE session != '';
+    CREATE TABLE events (
+        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE, position INTEGER NOT NULL,
+        kind TEXT NOT NULL, path TEXT NOT NULL, time REAL NOT NULL, data BLOB NOT NULL,
+        payload BLOB, content BLOB, hash BLOB NOT NULL, PRIMARY KEY (run, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE contents (hash BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT;
+    CREATE TABLE uses (
+        run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+        content BLOB NOT NULL REFERENCES contents (hash), PRIMARY KEY (content, run)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE pruned (number INTEGER PRIMARY KEY, id TEXT NOT NULL, time REAL NOT NULL) STRICT;
+    PRAGMA application_id = {_APPLICATION_ID};
+    PRAGMA user_version = {_VERSION};
+"""
+
+
+def connect(path: Path) -> Database:
+    """Return a connection to an SQLite file, without settings."""
+    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+class _Job(Generic[R]):
+    """One caller's part of a transaction."""
+
+    __slots__ = ("_outcome", "error", "is_done", "run")
+
+    def __init__(self, run: Callable[[Database], R]) -> None:
+        self.run = run
+        self.is_done = False
+        self.error: BaseException | None = None
+        self._outcome: R | None = None
+
+    def do(self, database: Database) -> None:
+        try:
+            self._outcome = self.run(database)
+        except sqlite3.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - it is raised again for the job's own caller
+            self.error = error
+
+    def result(self) -> R:
+        if self.error is not None:
+            raise self.error
+        return cast("R", self._outcome)
+
+
+class Store:
+    """An SQLite file with the records of runs, for any thread; created on first use, readable by its owner only.
+
+    Every method raises JournalCorruptError if the file is damaged, and JournalError if it is no journal, is from
+    another version of ez-ptc, or cannot be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path: Final = path
+        self.locks: Final = FileLocks(path.with_name(f"{path.name}-lock"))
+        self._database: Database | None = None
+        self._jobs: deque[_Job[Any]] = deque()
+        self._commits = 0
+        self._writer: int | None = None
+        self._begin()
+        on_fork(self, Store._after_fork)
+
+    def _begin(self) -> None:
+        self._lock = threading.RLock()
+
+    def _after_fork(self) -> None:
+        # A connection must not be used in a fork, nor closed, which would happen when it is garbage.
+        if self._database is not None:
+            import ctypes
+
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
+        self._database = None
+        self._writer = None
+        self._jobs.clear()
+        self._begin()
+
+    def transact(self, run: Callable[[Database], R]) -> R:
+        """Run a job in a transaction, perhaps with the jobs of other threads; return its result once it is on disk.
+
+        The job may raise an exception before it writes anything.
+        """
+        if self._writer == threading.get_ident():
+            message = "the journal is being written by the code that this signal handler has interrupted"
+            raise JournalError(message)
+        job = _Job(run)
+        self._jobs.append(job)
+        with self._lock:
+            if not job.is_done:
+                self._commit()
+        return job.result()
+
+    def _commit(self) -> None:
+        jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        self._writer = threading.get_ident()
+        try:
+            with self._errors():
+                database = self._open()
+                with self.locks.writing(), _transaction(database):
+                    for job in jobs:
+                        job.do(database)
+                    # A reader may see a job's rows only together with those of the whole group.
+                self._commits += 1
+                if self._commits % _COMMITS_PER_CHECKPOINT == 0:
+                    self._checkpoint(database)
+        except BaseException as error:
+            for job in jobs:
+                job.error = error
+            raise
+        finally:
+            self._writer = None
+            for job in jobs:
+                job.is_done = True
+
+    def read(self, run: Callable[[Database], R]) -> R:
+        """Run a job that only reads, in a transaction of its own."""
+        with self._lock, self._errors():
+            database = self._open()
+            with _transaction(database, "DEFERRED"):
+                return run(database)
+
+    def _checkpoint(self, database: Database) -> None:
+        with self.locks.writing():
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            database, self._database = self._database, None
+            if database is not None:
+                # The last connection to close copies the log into the file.
+                with contextlib.suppress(JournalError), self.locks.writing():
+                    database.close()
+            self.locks.close()
+
+    def _open(self) -> Database:
+        if self._database is None:
+            self._create_file()
+            database = connect(self.path)
+            try:
+                for setting in _SETTINGS:
+                    database.execute(setting).fetchall()
+                self._ensure_tables(database)
+            except BaseException:  # an interruption must not leave the file open
+                database.close()
+                raise
+            self._database = database
+        return self._database
+
+    def _create_file(self) -> None:
+        """Create the file for its owner only, and see that it is not something else.
+
+        SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
+        """
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER_ONLY)
+        except FileExistsError:
+            size = self.path.stat().st_size
+            if 0 < size < len(_MAGIC):
+                raise JournalError(self._not_usable("it is not an SQLite database")) from None
+        except OSError as error:
+            message = f"cannot create the journal {self.path}: {error.strerror}"
+            raise JournalError(message) from error
+        else:
+            os.close(fd)
+
+    def _ensure_tables(self, database: Database) -> None:
+        if self._has_tables(database):
+            return
+        with self.locks.writing():
+            # Once for the file; it cannot be set within a transaction.
+            ((mode,),) = database.execute("PRAGMA journal_mode = WAL").fetchall()
+            if mode != "wal":
+                message = f"the file system of {self.path} cannot hold a journal: SQLite's WAL does not work there"
+                raise JournalError(message)
+            with _transaction(database):
+                if not self._has_tables(database):
+                    for statement in _TABLES.split(";"):
+                        database.execute(statement)
+
+    def _has_tables(self, database: Database) -> bool:
+        ((application_id,),) = database.execute("PRAGMA application_id").fetchall()
+        ((version,),) = database.execute("PRAGMA user_version").fetchall()
+        if application_id == 0 and not database.execute("SELECT 1 FROM sqlite_schema").fetchall():
+            return False
+        if application_id != _APPLICATION_ID:
+            raise JournalError(self._not_usable("it is another application's database"))
+        if version != _VERSION:
+            reason = f"expected version {_VERSION}, got {version}, which needs another version of ez-ptc"
+            raise JournalError(self._not_usable(reason))
+        return True
+
+    @contextlib.contextmanager
+    def _errors(self) -> Generator[None]:
+        """Raise SQLite's errors as ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE
+            if code in _DAMAGE:
+                message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
+                raise JournalCorruptError(message) from error
+            hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
+            message = f"cannot use the journal {self.path}: {error}; {hint}"
+            raise JournalError(message) from error
+
+    def _not_usable(self, reason: str) -> str:
+        return f"{self.path} is not a usable journal: {reason}; give the path of another file"
+
+
+@contextlib.contextmanager
+def _transaction(database: Database, mode: str = "IMMEDIATE") -> Generator[None]:
+    database.execute(f"BEGIN {mode}")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:  # an interruption must not leave half of it to the next commit
+        with contextlib.suppress(sqlite3.Error):  # SQLite may have undone it already
+            database.execute("ROLLBACK")
+        raise

@@ -1,0 +1,74 @@
+"""The run frame, by which a worker gets a program, its limits and its tools."""
+
+from __future__ import annotations
+
+import math
+import os
+from json.encoder import encode_basestring_ascii
+from typing import TYPE_CHECKING
+
+from ez_ptc.sandbox import codec
+from ez_ptc.sandbox.execution import ExecutionResult
+from ez_ptc.sandbox.frames import pack
+
+if TYPE_CHECKING:
+    from ez_ptc.sandbox.execution import Channel, Limits
+
+__all__ = ["SPIN_SECONDS", "max_frames", "rejected_result", "run_frame", "timeout_message"]
+
+# About the cost of waking a core, so that spinning in vain at most doubles it.
+SPIN_SECONDS = 50e-6
+
+_CORES = os.cpu_count() or 1
+_SPARE_FRAMES = 64
+_OUTPUT_BLOCK_BYTES = 4096
+
+
+def rejected_result(message: str) -> ExecutionResult:
+    """Return the result of a program that was not started."""
+    return ExecutionResult(success=False, status="failed", error=message, error_output=message + "\n")
+
+
+def max_frames(limits: Limits) -> int:
+    """Return how many frames a program may send."""
+    # Each call may come with a frame of output on either stream; then there is output between calls, and the end.
+    return 3 * limits.calls + limits.output // _OUTPUT_BLOCK_BYTES + _SPARE_FRAMES
+
+
+def timeout_message(limits: Limits) -> str:
+    """Return the error of a program that takes too long."""
+    return f"the program timed out after {limits.timeout:g} s"
+
+
+def run_frame(code: str, channel: Channel | None, limits: Limits, *, spin_seconds: float, in_session: bool) -> bytes:
+    """Return the run frame; without `channel`, for a worker that knows the tools and the limits already."""
+    if channel is None:
+        head = b'{"t":"run"'
+    elif channel.recorder is None:
+        head = channel.grants.cached_run_head(limits, _head)
+    else:
+        head = _head(limits, channel.grants.encoded, channel.recorder.clock_ns)
+    tail = b',"session":true}' if in_session else b"}"
+    return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
+
+
+def _head(limits: Limits, tools: bytes, clock_ns: int | None = None) -> bytes:
+    """Return the head of a run frame, the same for all programs with these limits and tools."""
+    numbers = {
+        "memory": limits.memory,
+        "output": limits.output,
+        "frame": limits.frame,
+        "images": limits.images,
+        "elements": limits.elements,
+        "outstanding": limits.outstanding,
+        "calls": limits.calls,
+        # Always limited: during an approval the program's clock stands still, but it may go on computing.
+        "cpu": math.ceil(limits.cpu_time or (limits.timeout + limits.grace) * _CORES),
+    }
+    if limits.seed is not None:
+        numbers["seed"] = limits.seed
+    if clock_ns is not None:
+        numbers["clock"] = clock_ns
+    messages = {"timeout": timeout_message(limits), "cpu": f"the program used up its {numbers['cpu']} s of CPU time"}
+    head = codec.dumps({"t": "run", "limits": numbers, "messages": messages})
+    return b'%b,"tools":%b' % (head[:-1], tools)

@@ -1,0 +1,51 @@
+"""Finding out that a program whose calls all wait for a decision has nothing else to do."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ez_ptc.sandbox.exchange import Exchange
+    from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+
+__all__ = ["Silence"]
+
+_SECONDS: Final = 0.15
+# The clock of another process's CPU time, as the kernel numbers it.
+_CPU_CLOCK: Final = 2
+
+
+class Silence:
+    """Whether a program has sent nothing and used no CPU time for a moment.
+
+    It may be sleeping, though: then it goes on after the pause.
+    """
+
+    seconds = _SECONDS
+
+    def __init__(self, exchange: Exchange, worker: WorkerHandle) -> None:
+        self._exchange = exchange
+        self._pid = worker.host_pid()
+        self._last = self._look()
+
+    def _look(self) -> tuple[int, float, bool]:
+        """Return how many frames have come, the CPU time in seconds, and whether a thread is running."""
+        cpu, is_running = 0.0, False
+        if self._pid is not None:
+            with contextlib.suppress(OSError, ValueError):
+                cpu = time.clock_gettime((~self._pid << 3) | _CPU_CLOCK)
+                is_running = any(map(_is_running, Path(f"/proc/{self._pid}/task").iterdir()))
+        return self._exchange.frames_left, cpu, is_running
+
+    def lasts(self) -> bool:
+        """Return whether nothing has happened since the last look; call it every `seconds`."""
+        last, self._last = self._last, self._look()
+        return last == self._last and not self._last[2]
+
+
+def _is_running(thread: Path) -> bool:
+    # The state comes after the name, which is in parentheses and may contain any characters.
+    return (thread / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "R"

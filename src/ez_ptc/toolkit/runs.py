@@ -1,0 +1,209 @@
+"""Journaled executions: starting, continuing and replaying the runs of a toolkit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import secrets
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from ez_ptc.errors import ReplayDivergedError
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.recorder import RunRecorder
+from ez_ptc.journal.results import result_to_bytes
+from ez_ptc.sandbox.execution import Limits
+from ez_ptc.schema.safe_repr import safe_repr
+from ez_ptc.tools.decisions import Approve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from ez_ptc.journal.journal import Journal, Run
+    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.recorder import Policy
+    from ez_ptc.journal.rows import RunRow
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.channel import ToolChannel
+    from ez_ptc.tools.definitions.definition import Definition
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["Execution", "Replay", "Runs"]
+
+_SEED_BITS: Final = 62
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One execution of a run: a context in which this process is its owner.
+
+    The sandbox runs `code` with `channel` and `limits`; `finish` takes its result.
+    """
+
+    journal: Journal
+    row: RunRow
+    record: Record
+    recorder: RunRecorder
+    code: str
+    channel: ToolChannel
+    limits: Limits
+
+    def finish(self, result: ExecutionResult) -> ExecutionResult:
+        """Record how the execution ended, and return the result as the caller gets it.
+
+        Raises ReplayDivergedError if the program has left out a call of its record.
+        """
+        self.recorder.wait_for_calls(self.limits.grace)
+        if result.status == "done":
+            self.recorder.check_complete()
+        result.run_id = self.row.id
+        state = result.status
+        if self.record.has_unknown:
+            state = "outcome_unknown"
+            names = ", ".join(call.tool for call in self.record.calls.values() if call.is_unknown)
+            result.status, result.success = "paused", False
+            result.error = f"the outcome of {names} is unknown: it may have taken effect"
+        if result.status == "paused":
+            result.pending = self.record.pending(self.row.id)
+        kind = "pause" if result.status == "paused" else "end"
+        self.journal.finish(self.row, Event(kind, data={"state": state}, payload=result_to_bytes(result)), state)
+        return result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.journal.release(self.row)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The repetition of a finished run, in which no tool runs; `compare` takes its result."""
+
+    recorder: RunRecorder
+    code: str
+    channel: ToolChannel
+    limits: Limits
+    run: Run
+
+    def compare(self, result: ExecutionResult) -> ExecutionResult:
+        """Return the result, which is that of the run. Raises ReplayDivergedError if it differs."""
+        self.recorder.check_complete()
+        recorded = self.run.result
+        for name in ("output", "error_output", "error", "success", "described"):
+            before, now = getattr(recorded, name), getattr(result, name)
+            if before != now:
+                message = (
+                    f"the replay of run {self.run.id} differs from its record: {name} is {safe_repr(now)}, and was "
+                    f"{safe_repr(before)}"
+                )
+                raise ReplayDivergedError(message)
+        result.run_id = self.run.id
+        return result
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Starts and continues the journaled runs of one toolkit."""
+
+    journal: Journal
+    tools: tuple[Tool[..., Any], ...]
+    imports: tuple[str, ...]
+
+    def start(self, code: str, channel: ToolChannel, limits: Limits, *, session: str = "") -> Execution:
+        """Start a run. Raises JournalError if it cannot be recorded."""
+        clock_ns = None
+        if limits.seed is None:
+            limits, clock_ns = replace(limits, seed=secrets.randbits(_SEED_BITS)), time.time_ns()
+        data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns}
+        return self._continue(*self.journal.start(code, data, session=session), channel)
+
+    def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
+        """Continue a run. Raises JournalError, before anything runs, if that is not possible."""
+
+        def check(record: Record, decisions: Mapping[str, object]) -> None:
+            self._compare(record)
+            for path, decision in decisions.items():
+                if isinstance(decision, Approve) and decision.arguments is not None:
+                    self._check_arguments(record.calls[path].tool, decision.arguments, channel)
+
+        row, record = self.journal.claim(run_id, answers, check)
+        return self._continue(row, record, channel)
+
+    def replay(self, run_id: str, channel: ToolChannel, journal: Journal) -> Replay:
+        """Return an execution that repeats a finished run from its record.
+
+        Raises JournalError if it has not finished.
+        """
+        row, record = journal.finished(run_id)
+        self._compare(record)
+        execution = self._continue(row, record, channel, is_replay=True)
+        return Replay(execution.recorder, execution.code, execution.channel, execution.limits, journal.run(run_id))
+
+    def _continue(self, row: RunRow, record: Record, channel: ToolChannel, *, is_replay: bool = False) -> Execution:
+        limits = Limits(**record.start.data["limits"])
+        code = (record.start.payload or b"").decode()
+        names = set(record.start.data["tools"])
+        policies: dict[str, Policy] = {tool.name: _policy(tool) for tool in self.tools}
+        recorder = RunRecorder(self.journal.store, row, record, policies, is_replay=is_replay)
+        channel = replace(channel.restricted_to(names), recorder=recorder)
+        return Execution(self.journal, row, record, recorder, code, channel, limits)
+
+    def _check_arguments(self, name: str, arguments: Mapping[str, object], channel: ToolChannel) -> None:
+        """Raise ArgumentsError if an edited call would not run."""
+        (definition,) = [tool.definition for tool in self.tools if tool.name == name]
+        definition.binder.bind((), arguments, context=channel.context_of(name))
+
+    def _fingerprint(self, code: str) -> dict[str, Any]:
+        return {
+            "program": hashlib.sha256(code.encode()).hexdigest(),
+            "library": _library_version(),
+            "interpreter": f"{platform.python_implementation()} {sys.version}",
+            "imports": list(self.imports),
+            "tools": {tool.name: _digest(tool.definition) for tool in self.tools},
+        }
+
+    def _compare(self, record: Record) -> None:
+        """Raise ReplayDivergedError if this toolkit, library or interpreter is not the run's."""
+        recorded, present = record.start.data, self._fingerprint((record.start.payload or b"").decode())
+        for name in ("library", "interpreter", "program"):
+            if recorded[name] != present[name]:
+                message = (
+                    f"the run was recorded with {name} {recorded[name]}, and this is {present[name]}: nothing was run"
+                )
+                raise ReplayDivergedError(message)
+        if not set(recorded["imports"]) <= set(present["imports"]):
+            message = f"the run may import {', '.join(recorded['imports'])}: pass allow_imports={recorded['imports']}"
+            raise ReplayDivergedError(message)
+        for name, digest in recorded["tools"].items():
+            if name not in present["tools"]:
+                message = f"the run has a tool {name!r}, and this toolkit has none: add it; nothing was run"
+                raise ReplayDivergedError(message)
+            if present["tools"][name] != digest:
+                message = (
+                    f"the tool {name!r} has changed since the run was recorded (its parameters or its return type): "
+                    f"resume with the tool as it was; nothing was run"
+                )
+                raise ReplayDivergedError(message)
+
+
+def _policy(tool: Tool[..., Any]) -> Policy:
+    if tool.read_only is True:
+        return "reader"
+    return "idempotent" if tool.idempotent else "once"
+
+
+def _digest(tool: Definition) -> str:
+    described = [tool.name, tool.parameters, tool.is_async, tool.return_schema]
+    text = json.dumps(described, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _library_version() -> str:
+    return sys.modules["ez_ptc"].__version__
