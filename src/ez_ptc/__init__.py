@@ -71,10 +71,15 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.providers.openai_responses import OpenAIProvider as OpenAIProvider
     from ez_ptc.providers.provider import LLMProvider as LLMProvider
     from ez_ptc.providers.scripted import ScriptedProvider as ScriptedProvider
+    from ez_ptc.sandbox.events import ApprovalNeeded as ApprovalNeeded
+    from ez_ptc.sandbox.events import CallEnded as CallEnded
+    from ez_ptc.sandbox.events import CallStarted as CallStarted
+    from ez_ptc.sandbox.events import OutputDelta as OutputDelta
+    from ez_ptc.sandbox.events import ProgramEnded as ProgramEnded
     from ez_ptc.sandbox.execution import ExecutionResult as ExecutionResult
     from ez_ptc.sandbox.execution import Limits as Limits
-    from ez_ptc.sandbox.execution import Sandbox as Sandbox
     from ez_ptc.sandbox.process.backend import ProcessSandbox as ProcessSandbox
+    from ez_ptc.sandbox.protocols import Sandbox as Sandbox
     from ez_ptc.schema.annotations.context import Context as Context
     from ez_ptc.schema.published_form import function_to_tool as function_to_tool
     from ez_ptc.schema.published_form import type_to_json_schema as type_to_json_schema

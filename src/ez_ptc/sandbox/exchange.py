@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import ProtocolError
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.execution import Channel, Limits
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.frames import Frame
+    from ez_ptc.sandbox.protocols import Channel
     from ez_ptc.sandbox.replies import EncodedResult
 
 __all__ = ["ZYGOTE_GONE", "Exchange", "SessionState"]
@@ -79,6 +80,7 @@ class Exchange:
         self._session = session
         self._code = code
         self._channel = channel
+        self.observer: Final = channel.observer
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
@@ -157,8 +159,12 @@ class Exchange:
             if isinstance(frame, CallFrame):
                 self._admit_call(frame)
                 calls.append(frame)
+                if self.observer is not None:
+                    self.observer.started(frame)
             elif isinstance(frame, OutputFrame):
                 self._collect_output(frame)
+                if self.observer is not None:
+                    self.observer.wrote(frame)
             else:
                 self._done = frame
                 self.is_finished = True
@@ -244,6 +250,7 @@ class Exchange:
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
         self._waiting.discard(call.number)
         self._unanswered.discard(call.number)
+        self._report_end(call)
         return reply(call.number, encoded.kind, encoded.body)
 
     def wait_for_decision(self, call: CallFrame) -> None:
@@ -274,7 +281,12 @@ class Exchange:
         self._records[call.number]["error"] = reason
         self._unanswered.discard(call.number)
         self._unsent.discard(call.number)
+        self._report_end(call)
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
+
+    def _report_end(self, call: CallFrame) -> None:
+        if self.observer is not None:
+            self.observer.ended(call, self._records[call.number])
 
     def stop(self) -> None:
         """Record that the program's time is up; from now on no call runs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
@@ -17,25 +17,9 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.frames import CallFrame
-    from ez_ptc.sandbox.isolation import Report
-    from ez_ptc.sandbox.replies import EncodedResult
-    from ez_ptc.tools.approval_requests import ApprovalRequest
-    from ez_ptc.tools.call_lifetime import CallLife
-    from ez_ptc.tools.decisions import Decision, PendingCall
+    from ez_ptc.tools.decisions import PendingCall
 
-__all__ = [
-    "CallRecord",
-    "Channel",
-    "ExecutionResult",
-    "Grant",
-    "Grants",
-    "Limits",
-    "Recorder",
-    "Sandbox",
-    "SandboxSession",
-]
+__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits"]
 
 _MIB = 1 << 20
 _MAX_SECONDS = 366 * 24 * 3600
@@ -144,6 +128,7 @@ class ExecutionResult(Printable):
         status: `"done"`, `"failed"`, or `"paused"`, if calls wait for a decision.
         run_id: The id of the run in the journal, or None without one.
         pending: The calls that wait for a decision, if the program is paused.
+        attempts: The results of the programs that failed before this one, a correction.
         duration_ms: The program's duration in milliseconds.
         images: Its pictures, as PNG: those it showed, figures still open at its end, and its last expression's.
         truncated: The amounts left out, by attribute: `{"output": 1024}` is 1,024 bytes, `{"images": 2}` two pictures.
@@ -160,6 +145,7 @@ class ExecutionResult(Printable):
     status: Literal["done", "failed", "paused"] = "done"
     run_id: str | None = None
     pending: tuple[PendingCall, ...] = ()
+    attempts: tuple[ExecutionResult, ...] = ()
     duration_ms: float = 0.0
     images: list[ImageMessage] = field(default_factory=list[ImageMessage])
     truncated: dict[str, int] = field(default_factory=dict[str, int])
@@ -245,128 +231,3 @@ class Grants:
         if cached is None or cached[0] is not limits:
             self._run_head = cached = (limits, encode(limits, self.encoded))
         return cached[1]
-
-
-class Recorder(Protocol):
-    """Records the calls of one program, and replays those of its earlier execution. Any thread may call it.
-
-    Methods that write raise CallInterrupted if they cannot.
-    """
-
-    @property
-    def clock_ns(self) -> int | None:
-        """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
-        ...
-
-    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
-        """Take note of a call. Return whether it has to run, and the recorded replies that are due now.
-
-        Raises ReplayDivergedError if it is not the recorded call.
-        """
-        ...
-
-    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
-        """Return the recorded replies that are held back for their turn."""
-        ...
-
-    def idempotency_key(self, call: CallFrame) -> str:
-        """Return the key of a call, the same in every execution of the program."""
-        ...
-
-    def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
-        """Return the decision that was made about a call earlier, or None."""
-        ...
-
-    def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
-        """Record a decision, or that there is none yet; return the one that counts."""
-        ...
-
-    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
-        """Record that a call's function is about to run."""
-        ...
-
-    def end(self, call: CallFrame, encoded: EncodedResult) -> None:
-        """Record a call's reply, before the program gets it."""
-        ...
-
-    def abandon(self, call: CallFrame) -> None:
-        """Record that a call's function is left behind in its thread.
-
-        Raises CallInterrupted if the program cannot go on without knowing its outcome.
-        """
-        ...
-
-
-class Channel(Protocol):
-    """Runs the tool calls of one program. The sandbox checks frames; the channel checks arguments."""
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """The recorder of the program's calls, or None."""
-        ...
-
-    @property
-    def grants(self) -> Grants:
-        """The tools programs may call."""
-        ...
-
-    @property
-    def has_listeners(self) -> bool:
-        """Whether `report_call` does anything."""
-        ...
-
-    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
-        """Run the granted tool `name` and return its result; errors of the tool and the program never raise.
-
-        `life` knows whether the program still wants the result, and stops the program's clock during approval.
-        """
-        ...
-
-    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
-        """Same as `call`, but awaits."""
-        ...
-
-    def report_call(self, record: dict[str, Any]) -> None:
-        """Receive the record of a finished call, as in `ExecutionResult.tool_calls`."""
-        ...
-
-
-class Sandbox(Protocol):
-    """Runs programs in isolation."""
-
-    @property
-    def isolation(self) -> Report:
-        """The isolation that is enforced, found by probing it."""
-        ...
-
-    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Run a program to completion. Raises SandboxError if the sandbox fails, not the program."""
-        ...
-
-    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it kills the program."""
-        ...
-
-    def session(self) -> SandboxSession:
-        """Return a session, whose programs share their variables."""
-        ...
-
-    def close(self) -> None:
-        """End every process of this sandbox. It must not be used afterwards."""
-        ...
-
-
-class SandboxSession(Protocol):
-    """Runs programs one after another that share their variables; the limits apply to each program."""
-
-    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Run a program to completion. Raises SandboxError if the sandbox fails, or if a program is running here."""
-        ...
-
-    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
-        ...
-
-    def close(self) -> None:
-        """End the session. It must not be used afterwards."""
-        ...

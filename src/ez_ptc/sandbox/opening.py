@@ -12,7 +12,8 @@ from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.sandbox.frames import pack
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.execution import Channel, Limits
+    from ez_ptc.sandbox.execution import Limits
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["SPIN_SECONDS", "max_frames", "rejected_result", "run_frame", "timeout_message"]
 

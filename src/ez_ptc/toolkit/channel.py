@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from ez_ptc.messages import ToolResult
-    from ez_ptc.sandbox.execution import Recorder
+    from ez_ptc.sandbox.protocols import Observer, Recorder
     from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
@@ -36,6 +36,7 @@ class ToolChannel:
     settings: CallSettings
     listeners: tuple[Callable[[dict[str, Any]], None], ...] = ()
     recorder: Recorder | None = None
+    observer: Observer | None = None
 
     @classmethod
     def of_tools(

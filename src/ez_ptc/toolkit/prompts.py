@@ -15,6 +15,7 @@ from ez_ptc.sandbox.output_text import encodable, shorten
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
+from ez_ptc.toolkit.effects import effect_lines, effects_of
 from ez_ptc.toolkit.empty_output import unmet
 from ez_ptc.toolkit.read_only import seems_to_read
 from ez_ptc.toolkit.worked_example import example_program
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PromptWriter"]
 
+_DONE: Final = "These calls have succeeded before the error. Do not repeat them:"
 _NO_TOOLS: Final = "No tools are available."
 _READY: Final = "already available: do NOT import them"
 _TASK: Final = (
@@ -286,6 +288,9 @@ class PromptWriter:
             else:
                 excerpt = f"[…] {printed[-_PRINTED:]}"
             paragraphs.append(f"Printed before the error:\n{indent(excerpt, '    ')}")
+        done = effect_lines(effects_of(result.tool_calls, self.tools), self.tools)
+        if done:
+            paragraphs.append("\n".join([_DONE, *done]))
         return "\n\n".join(paragraphs)
 
 

@@ -116,12 +116,17 @@ class Runs:
     tools: tuple[Tool[..., Any], ...]
     imports: tuple[str, ...]
 
-    def start(self, code: str, channel: ToolChannel, limits: Limits, *, session: str = "") -> Execution:
-        """Start a run. Raises JournalError if it cannot be recorded."""
+    def start(
+        self, code: str, channel: ToolChannel, limits: Limits, *, session: str = "", repairs: str | None = None
+    ) -> Execution:
+        """Start a run; `repairs` is the id of the failed one that it corrects.
+
+        Raises JournalError if it cannot be recorded.
+        """
         clock_ns = None
         if limits.seed is None:
             limits, clock_ns = replace(limits, seed=secrets.randbits(_SEED_BITS)), time.time_ns()
-        data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns}
+        data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         return self._continue(*self.journal.start(code, data, session=session), channel)
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from ez_ptc.sandbox.execution import ExecutionResult, Limits, SandboxSession
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocols import SandboxSession
     from ez_ptc.toolkit.channel import ToolChannel
     from ez_ptc.tools.approval import Approver
 

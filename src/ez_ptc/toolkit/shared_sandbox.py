@@ -22,8 +22,8 @@ from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.execution import Sandbox
     from ez_ptc.sandbox.process.backend import ProcessSandbox
+    from ez_ptc.sandbox.protocols import Sandbox
 
 __all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
 

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import run_coroutine, to_thread, to_thread_and_back
-from ez_ptc.errors import JournalError
+from ez_ptc._sync import to_thread
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.channel import ToolChannel
+from ez_ptc.toolkit.running import ProgramRunner
 from ez_ptc.toolkit.shared_sandbox import SandboxAccess
-from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
     from ez_ptc.journal.journal import Journal
-    from ez_ptc.sandbox.execution import ExecutionResult, Sandbox
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.prompts import PromptWriter
-    from ez_ptc.toolkit.runs import Runs
-    from ez_ptc.toolkit.session import Session
     from ez_ptc.tools.approval import Approver
     from ez_ptc.tools.tool import Tool
 
@@ -39,7 +35,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, eq=False)
-class Toolkit:
+class Toolkit(ProgramRunner):
     """Tools for the programs a model writes, and the sandbox that runs the programs.
 
     Use it as a context manager or call `close()` to end the sandbox's processes, which end with the host in any case.
@@ -238,118 +234,6 @@ class Toolkit:
         from ez_ptc.toolkit.stubs import write_stubs
 
         return write_stubs(self._channel.grants.by_name.values())
-
-    # Running programs -------------------------------------------------------------------------------------------------
-
-    def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
-        """Run a program and return its result. The program's errors are in the result, never raised.
-
-        Args:
-            code: The program.
-            timeout: The maximum seconds it may run; by default, the toolkit's.
-
-        Raises:
-            IsolationUnavailableError: The kernel lacks a required isolation feature.
-            SandboxError: The sandbox failed, not the program; or the toolkit is closed.
-        """
-        if self._channel.grants.has_async_tools:
-            return run_coroutine(self.aexecute, code, timeout)
-        sandbox = self._access.sandbox or self._access.open()
-        limits = self.limits.with_timeout(timeout)
-        if self.journal is None or find_code_problem(code, limits):
-            return sandbox.execute(code, self._channel, limits)
-        with self._runs.start(code, self._channel, limits) as run:
-            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
-
-    async def aexecute(
-        self,
-        code: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
-        *,
-        context: object = NO_CONTEXT,
-        approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
-    ) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it kills the program.
-
-        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
-        """
-        channel = self._channel.with_settings(context, approve, on_tool_call)
-        sandbox, limits = self._access.open(), self.limits.with_timeout(timeout)
-        if self.journal is None or find_code_problem(code, limits):
-            return await sandbox.aexecute(code, channel, limits)
-        with await to_thread_and_back(self._runs.start, code, channel, limits) as run:
-            return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, run.channel, run.limits))
-
-    # Runs of the journal ----------------------------------------------------------------------------------------------
-
-    def resume(self, run_id: str, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
-        """Continue a run that has paused, or whose process died, and return its result.
-
-        Args:
-            run_id: The run's id.
-            decisions: Decisions by the ids of `pending` calls: `Approve()`, `Approve({...})`, `Deny("reason")` or their
-                short forms; for a call with an unknown outcome, `Happened(result)`, `DidNotHappen()` or `Deny("...")`.
-
-        Raises:
-            JournalError: The run is unknown, has ended, or is being executed by another process.
-            DecisionError: A decision is about a call that is not pending, or does not fit it.
-            ArgumentsError: The arguments of an approval do not fit the tool.
-            OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
-            ReplayDivergedError: The toolkit, the library or the interpreter is not the run's.
-            SandboxError: The sandbox failed, not the program.
-        """
-        if self._channel.grants.has_async_tools:
-            return run_coroutine(self.aresume, run_id, decisions)
-        sandbox = self._access.open()
-        with self._runs.resume(run_id, decisions or {}, self._channel) as run:
-            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
-
-    async def aresume(
-        self,
-        run_id: str,
-        decisions: Mapping[str, object] | None = None,
-        *,
-        context: object = NO_CONTEXT,
-        approve: Approver | None = None,
-        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
-    ) -> ExecutionResult:
-        """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
-        channel = self._channel.with_settings(context, approve, on_tool_call)
-        sandbox = self._access.open()
-        with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
-            return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, run.channel, run.limits))
-
-    def replay(self, run_id: str, *, journal: Journal | None = None) -> ExecutionResult:
-        """Run a finished program from its record, without calling a tool, and return its result, which is the same.
-
-        Raises ReplayDivergedError if it is not, or if the toolkit, the library or the interpreter is not the run's.
-        """
-        replay = self._runs.replay(run_id, self._channel, journal or self._runs.journal)
-        return replay.compare(self._access.open().execute(replay.code, replay.channel, replay.limits))
-
-    @lazy
-    def _runs(self) -> Runs:
-        from ez_ptc.toolkit.runs import Runs
-
-        if self.journal is None:
-            message = "this toolkit has no journal: pass Toolkit(tools, journal='runs.db')"
-            raise JournalError(message)
-        return Runs(cast("Journal", self.journal), tuple(self._registry), tuple(self.allow_imports))
-
-    def session(self) -> Session:
-        """Return a session, whose programs share their variables. Close it before the toolkit.
-
-        Raises SandboxError if the toolkit is closed.
-        """
-        from ez_ptc.toolkit.session import Session
-
-        return Session(self, self._access.open().session(), self._channel, self.limits)
-
-    @lazy
-    def _channel(self) -> ToolChannel:
-        settings = CallSettings(self.context, self.approve, self.reraise)
-        return ToolChannel.of_tools(tuple(self._registry), settings, self.on_tool_call)
 
     def close(self) -> None:
         """Give up the sandbox. The last toolkit that shares it ends its processes.

@@ -83,9 +83,9 @@ def ask(tool: "Definition", bound: "BoundCall", approve: Approver | None, life: 
     decision = life.recall(request)
     if decision is not None:
         return request, decision
+    life.notify(request)
     if approve is None:
         return request, Pause()
-    life.notify(request)
     return request, approve(request.call)
 
 

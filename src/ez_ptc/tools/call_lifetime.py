@@ -68,7 +68,7 @@ class CallLife:
         del request
 
     def notify(self, request: "ApprovalRequest") -> None:
-        """Learn that an approver is asked now."""
+        """Take note that a decision is needed now, from an approver or later."""
 
     def keep(self, request: "ApprovalRequest", decision: "Decision") -> "Decision":
         """Record a decision, and return the one that counts: another may have come first."""

@@ -112,7 +112,7 @@ def _growth(argument: bytes) -> tuple[int, float]:
     for number in range(1, 1000):
         for call in exchange.receive(pack(head % (number, number) + argument + b"]}")):
             result = ToolResult(success=True)
-            exchange.answer(call, result, exchange.encode(call, result))
+            exchange.answer(call, exchange.encode(call, result))
         if exchange.is_over:
             break
     return _memory("VmHWM") - memory, cpu_seconds() - seconds

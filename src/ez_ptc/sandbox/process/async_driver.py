@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.execution import Channel
     from ez_ptc.sandbox.frames import CallFrame, Frame, FrameReader
     from ez_ptc.sandbox.process.pool import Lease
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["AwaitingDriver"]
 
@@ -114,6 +114,9 @@ class AwaitingDriver:
                 return
             for call in await self._take(data):
                 await self._dispatch(call, group)
+            if exchange.observer is not None:
+                # A consumer that is behind slows the program: nothing more is read.
+                await exchange.observer.room()
 
     async def _dispatch(self, call: CallFrame, group: TaskGroup) -> None:
         exchange = self._exchange

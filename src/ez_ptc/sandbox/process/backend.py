@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.process.retries import Steps
     from ez_ptc.sandbox.process.workers.lease import Lease
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["ProcessSandbox"]
 

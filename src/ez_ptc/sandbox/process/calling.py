@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.execution import Recorder
     from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.protocols import Recorder
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -23,11 +23,14 @@ __all__ = ["ProgramCall", "RecordedCall", "program_call"]
 class ProgramCall(CallLife):
     """One call of a program: wanted while the program runs. During an approval, the program's clock stands still."""
 
-    __slots__ = ("_exchange", "_pausing")
+    __slots__ = ("_call", "_exchange", "_pausing")
 
-    def __init__(self, exchange: Exchange, pausing: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, exchange: Exchange, call: CallFrame, pausing: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         super().__init__()
         self._exchange = exchange
+        self._call = call
         self._pausing = pausing
 
     @property
@@ -44,6 +47,11 @@ class ProgramCall(CallLife):
         """Return a context in which the program's clock stands still."""
         return self._pausing()
 
+    def notify(self, request: ApprovalRequest) -> None:
+        """Report that the call needs approval."""
+        if self._exchange.observer is not None:
+            self._exchange.observer.needs_approval(self._call, request.original)
+
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return an approval if the tool's calls were approved for the rest of the program."""
         return Approve() if request.call.name in self._exchange.remembered else None
@@ -58,7 +66,7 @@ class ProgramCall(CallLife):
 class RecordedCall(ProgramCall):
     """One call of a program whose calls are recorded: it can wait for a decision that comes later."""
 
-    __slots__ = ("_call", "_recorder")
+    __slots__ = ("_recorder",)
 
     can_wait = True
     is_recorded = True
@@ -66,12 +74,11 @@ class RecordedCall(ProgramCall):
     def __init__(
         self,
         exchange: Exchange,
-        pausing: Callable[[], AbstractContextManager[None]],
         call: CallFrame,
+        pausing: Callable[[], AbstractContextManager[None]],
         recorder: Recorder,
     ) -> None:
-        super().__init__(exchange, pausing)
-        self._call = call
+        super().__init__(exchange, call, pausing)
         self._recorder = recorder
 
     @property
@@ -102,5 +109,5 @@ def program_call(
 ) -> ProgramCall:
     """Return the caller's side of a program's call."""
     if recorder is None:
-        return ProgramCall(exchange, pausing)
-    return RecordedCall(exchange, pausing, call, recorder)
+        return ProgramCall(exchange, call, pausing)
+    return RecordedCall(exchange, call, pausing, recorder)

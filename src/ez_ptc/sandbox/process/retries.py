@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.execution import Channel, ExecutionResult
+    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.process.runner import Runner
     from ez_ptc.sandbox.process.workers.lease import Lease
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["MAX_ATTEMPTS", "Steps", "adrive", "drive"]
 

@@ -14,8 +14,9 @@ from ez_ptc.sandbox.process.sync_driver import BlockingDriver, ask
 if TYPE_CHECKING:
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.execution import Channel, Limits
+    from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.process.pool import Lease
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["Runner", "find_code_problem"]
 

@@ -14,10 +14,11 @@ from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
 from ez_ptc.sandbox.process.runner import find_code_problem
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.execution import Channel, ExecutionResult, Limits
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.process.pool import Lease, Pool
     from ez_ptc.sandbox.process.retries import Steps
     from ez_ptc.sandbox.process.runner import Runner
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["ProcessSession"]
 

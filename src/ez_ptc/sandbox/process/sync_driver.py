@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from ez_ptc._sync import Threads
     from ez_ptc.sandbox.exchange import Exchange
-    from ez_ptc.sandbox.execution import Channel
     from ez_ptc.sandbox.frames import CallFrame
     from ez_ptc.sandbox.process.pool import Lease
+    from ez_ptc.sandbox.protocols import Channel
 
 __all__ = ["BlockingDriver", "ask"]
 

@@ -1,0 +1,125 @@
+"""What happens while a program runs, as events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ez_ptc.messages import Printable
+from ez_ptc.tools.decisions import PendingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+
+__all__ = ["ApprovalNeeded", "CallEnded", "CallStarted", "EventSink", "OutputDelta", "ProgramEnded", "ProgramEvent"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OutputDelta(Printable):
+    """A program has written text; `parent` is the program's id, `stream` is "output" or "error"."""
+
+    text: str
+    stream: Literal["output", "error"]
+    parent: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CallStarted(Printable):
+    """A program calls a tool.
+
+    `id` is the call's, the same as in `PendingCall`, and `parent` the program's; `args` and `kwargs` are unchecked.
+    """
+
+    id: str
+    parent: str
+    tool: str
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    path: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CallEnded(Printable):
+    """A call of a program has ended, with a `result` or an `error`.
+
+    `id` and `parent` are those of its `CallStarted`.
+    """
+
+    id: str
+    parent: str
+    tool: str
+    result: object
+    error: str | None
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ApprovalNeeded(Printable):
+    """A call waits for a decision: its approver is asked, or the program pauses for it."""
+
+    pending: PendingCall
+    parent: str
+
+    @property
+    def id(self) -> str:
+        """The call's id."""
+        return self.pending.id
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProgramEnded(Printable):
+    """A program has ended or paused.
+
+    `id` is the program's, and `parent` that of the call of `execute_tools` which ran it; "" outside a conversation.
+    """
+
+    id: str
+    parent: str
+    result: ExecutionResult
+
+
+ProgramEvent: TypeAlias = OutputDelta | CallStarted | CallEnded | ApprovalNeeded | ProgramEnded
+"""An event of a program that runs."""
+
+
+@dataclass(frozen=True)
+class EventSink:
+    """Makes events of what it observes of one program, with its id; `Observer` documents the methods.
+
+    `put` takes an event, in the event loop of the program; `put_from_thread` in any thread. `wait_for_room` waits while
+    the consumer is behind.
+    """
+
+    id: str
+    put: Callable[[ProgramEvent], None]
+    put_from_thread: Callable[[ProgramEvent], None]
+    wait_for_room: Callable[[], Awaitable[None]]
+
+    async def room(self) -> None:
+        """Wait while the consumer is behind."""
+        await self.wait_for_room()
+
+    def wrote(self, frame: OutputFrame) -> None:
+        """Report output."""
+        self.put(OutputDelta(frame.text, "output" if frame.stream == 1 else "error", self.id))
+
+    def started(self, call: CallFrame) -> None:
+        """Report a call."""
+        self.put(CallStarted(self._id(call), self.id, call.name, call.args, call.kwargs, call.path))
+
+    def ended(self, call: CallFrame, record: dict[str, Any]) -> None:
+        """Report the end of a call, with its record."""
+        self.put(
+            CallEnded(self._id(call), self.id, call.name, record["result"], record["error"], record["duration_ms"])
+        )
+
+    def needs_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
+        """Report, from any thread, that a call waits for a decision; `arguments` are the checked ones."""
+        pending = PendingCall(self._id(call), call.name, arguments, call.path)
+        self.put_from_thread(ApprovalNeeded(pending, self.id))
+
+    def _id(self, call: CallFrame) -> str:
+        return f"{self.id}:{call.path}"

@@ -1,0 +1,173 @@
+"""The interfaces around a sandbox: what runs its programs' calls, records them and watches them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ez_ptc.messages import ToolResult
+    from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
+    from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+    from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.replies import EncodedResult
+    from ez_ptc.tools.approval_requests import ApprovalRequest
+    from ez_ptc.tools.call_lifetime import CallLife
+    from ez_ptc.tools.decisions import Decision
+
+__all__ = ["Channel", "Observer", "Recorder", "Sandbox", "SandboxSession"]
+
+
+class Recorder(Protocol):
+    """Records the calls of one program, and replays those of its earlier execution. Any thread may call it.
+
+    Methods that write raise CallInterrupted if they cannot.
+    """
+
+    @property
+    def clock_ns(self) -> int | None:
+        """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
+        ...
+
+    def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
+        """Take note of a call. Return whether it has to run, and the recorded replies that are due now.
+
+        Raises ReplayDivergedError if it is not the recorded call.
+        """
+        ...
+
+    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
+        """Return the recorded replies that are held back for their turn."""
+        ...
+
+    def idempotency_key(self, call: CallFrame) -> str:
+        """Return the key of a call, the same in every execution of the program."""
+        ...
+
+    def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
+        """Return the decision that was made about a call earlier, or None."""
+        ...
+
+    def keep(self, call: CallFrame, request: ApprovalRequest, decision: Decision) -> Decision:
+        """Record a decision, or that there is none yet; return the one that counts."""
+        ...
+
+    def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
+        """Record that a call's function is about to run."""
+        ...
+
+    def end(self, call: CallFrame, encoded: EncodedResult) -> None:
+        """Record a call's reply, before the program gets it."""
+        ...
+
+    def abandon(self, call: CallFrame) -> None:
+        """Record that a call's function is left behind in its thread.
+
+        Raises CallInterrupted if the program cannot go on without knowing its outcome.
+        """
+        ...
+
+
+class Observer(Protocol):
+    """Receives the events of one program, in its event loop."""
+
+    def wrote(self, frame: OutputFrame) -> None:
+        """Receive output."""
+        ...
+
+    def started(self, call: CallFrame) -> None:
+        """Receive a call, before it is checked."""
+        ...
+
+    def ended(self, call: CallFrame, record: dict[str, Any]) -> None:
+        """Receive the record of a call that has ended."""
+        ...
+
+    def needs_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
+        """Receive, in any thread, the checked arguments of a call that waits for a decision."""
+        ...
+
+    async def room(self) -> None:
+        """Wait while the consumer of the events is behind."""
+        ...
+
+
+class Channel(Protocol):
+    """Runs the tool calls of one program. The sandbox checks frames; the channel checks arguments."""
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The recorder of the program's calls, or None."""
+        ...
+
+    @property
+    def observer(self) -> Observer | None:
+        """The receiver of the program's events, or None; only `aexecute` reports any."""
+        ...
+
+    @property
+    def grants(self) -> Grants:
+        """The tools programs may call."""
+        ...
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether `report_call` does anything."""
+        ...
+
+    def call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
+        """Run the granted tool `name` and return its result; errors of the tool and the program never raise.
+
+        `life` knows whether the program still wants the result, and stops the program's clock during approval.
+        """
+        ...
+
+    async def acall(self, name: str, args: tuple[object, ...], kwargs: dict[str, object], life: CallLife) -> ToolResult:
+        """Same as `call`, but awaits."""
+        ...
+
+    def report_call(self, record: dict[str, Any]) -> None:
+        """Receive the record of a finished call, as in `ExecutionResult.tool_calls`."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs programs in isolation."""
+
+    @property
+    def isolation(self) -> Report:
+        """The isolation that is enforced, found by probing it."""
+        ...
+
+    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Run a program to completion. Raises SandboxError if the sandbox fails, not the program."""
+        ...
+
+    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Same as `execute`, but awaits; cancelling it kills the program."""
+        ...
+
+    def session(self) -> SandboxSession:
+        """Return a session, whose programs share their variables."""
+        ...
+
+    def close(self) -> None:
+        """End every process of this sandbox. It must not be used afterwards."""
+        ...
+
+
+class SandboxSession(Protocol):
+    """Runs programs one after another that share their variables; the limits apply to each program."""
+
+    def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Run a program to completion. Raises SandboxError if the sandbox fails, or if a program is running here."""
+        ...
+
+    async def aexecute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
+        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
+        ...
+
+    def close(self) -> None:
+        """End the session. It must not be used afterwards."""
+        ...

@@ -1,0 +1,274 @@
+"""Running programs: at once, step by step, again after a pause, and again with corrections."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import uuid
+from collections import deque
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from ez_ptc._background import events_of
+from ez_ptc._lazy import lazy
+from ez_ptc._sync import BlockingEvents, from_other_threads, run_coroutine, to_thread_and_back
+from ez_ptc.errors import JournalError
+from ez_ptc.sandbox.events import EventSink, ProgramEnded
+from ez_ptc.sandbox.process.runner import find_code_problem
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.channel import ToolChannel
+from ez_ptc.toolkit.effects import effects_of
+from ez_ptc.tools.call_settings import CallSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from ez_ptc._background import EventQueue
+    from ez_ptc.journal.journal import Journal
+    from ez_ptc.sandbox.events import ProgramEvent
+    from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.toolkit.runs import Runs
+    from ez_ptc.toolkit.session import Session
+    from ez_ptc.toolkit.shared_sandbox import SandboxAccess
+    from ez_ptc.tools.approval import Approver
+    from ez_ptc.tools.tool import Tool
+
+    Repair = Callable[[str, str, list[dict[str, Any]]], "str | Awaitable[str | None] | None"]
+
+__all__ = ["ProgramRunner", "sink_to"]
+
+
+class ProgramRunner:
+    """The methods of `Toolkit` that run programs."""
+
+    if TYPE_CHECKING:  # `Toolkit` has and documents them
+        tools: Iterable[Tool[..., Any]]
+        limits: Limits
+        on_tool_call: Callable[[dict[str, Any]], None] | None
+        context: object
+        approve: Approver | None
+        reraise: tuple[type[BaseException], ...]
+        allow_imports: Iterable[str]
+        journal: Journal | str | Path | None
+        _access: SandboxAccess
+
+    @lazy
+    def _channel(self) -> ToolChannel:
+        settings = CallSettings(self.context, self.approve, self.reraise)
+        return ToolChannel.of_tools(tuple(self.tools), settings, self.on_tool_call)
+
+    @lazy
+    def _runs(self) -> Runs:
+        from ez_ptc.toolkit.runs import Runs
+
+        if self.journal is None:
+            message = "this toolkit has no journal: pass Toolkit(tools, journal='runs.db')"
+            raise JournalError(message)
+        return Runs(cast("Journal", self.journal), tuple(self.tools), tuple(self.allow_imports))
+
+    def execute(
+        self, code: str, timeout: float | None = None, *, repair: Repair | None = None, max_attempts: int = 3
+    ) -> ExecutionResult:
+        """Run a program and return its result. The program's errors are in the result, never raised.
+
+        Args:
+            code: The program.
+            timeout: The maximum seconds it may run; by default, the toolkit's.
+            repair: Corrects a program that has failed: `repair(code, error, done)` returns another, or None to give up.
+                `done` are the records of the calls that have succeeded and may have had an effect.
+            max_attempts: The maximum number of programs to run, the first included.
+
+        Raises:
+            IsolationUnavailableError: The kernel lacks a required isolation feature.
+            SandboxError: The sandbox failed, not the program; or the toolkit is closed.
+            JournalError: The run cannot be recorded; no further call was made.
+        """
+        if self._channel.grants.has_async_tools or repair is not None:
+            return run_coroutine(partial(self.aexecute, repair=repair, max_attempts=max_attempts), code, timeout)
+        sandbox = self._access.sandbox or self._access.open()
+        limits = self.limits.with_timeout(timeout)
+        if self.journal is None or find_code_problem(code, limits):
+            return sandbox.execute(code, self._channel, limits)
+        with self._runs.start(code, self._channel, limits) as run:
+            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
+
+    async def aexecute(  # noqa: PLR0913 - users type them
+        self,
+        code: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the program's time, not the task's
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        repair: Repair | None = None,
+        max_attempts: int = 3,
+    ) -> ExecutionResult:
+        """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
+
+        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
+        """
+        channel = self._channel.with_settings(context, approve, on_tool_call)
+        limits = self.limits.with_timeout(timeout)
+        result = await self._arun(code, channel, limits)
+        attempts: list[ExecutionResult] = []
+        done: list[dict[str, Any]] = []
+        while repair is not None and result.status == "failed" and len(attempts) + 1 < max_attempts:
+            attempts.append(result)
+            done += effects_of(result.tool_calls, self.tools)
+            corrected = repair(code, result.error_output.strip() or result.error or "", list(done))
+            if inspect.isawaitable(corrected):
+                corrected = await corrected
+            if corrected is None:
+                break
+            code = corrected
+            result = await self._arun(code, channel, limits, repairs=result.run_id)
+        result.attempts = tuple(attempt for attempt in attempts if attempt is not result)
+        return result
+
+    async def _arun(
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        repairs: str | None = None,
+        observe: Callable[[str], EventSink] | None = None,
+    ) -> ExecutionResult:
+        """Run a program; `observe` returns the receiver of its events, given its id."""
+        sandbox = self._access.open()
+        if self.journal is None or find_code_problem(code, limits):
+            if observe is not None:
+                channel = replace(channel, observer=observe(uuid.uuid4().hex))
+            return await sandbox.aexecute(code, channel, limits)
+        with await to_thread_and_back(partial(self._runs.start, repairs=repairs), code, channel, limits) as run:
+            channel = run.channel
+            if observe is not None:
+                channel = replace(channel, observer=observe(run.row.id))
+            return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
+
+    # Events -----------------------------------------------------------------------------------------------------------
+
+    def stream(self, code: str, timeout: float | None = None) -> Iterator[ProgramEvent]:
+        """Run a program, and iterate over its events in order; the last is `ProgramEnded`, with the result.
+
+        The program goes on while events are handled, and waits if too many are not. Leaving the iteration, or closing
+        the iterator, ends the program. Raises what `execute` raises.
+        """
+        return BlockingEvents(self.astream(code, timeout))
+
+    def astream(
+        self,
+        code: str,
+        timeout: float | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+    ) -> AsyncGenerator[ProgramEvent]:
+        """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
+        channel = self._channel.with_settings(context, approve, on_tool_call)
+        return self._events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
+
+    def _events(self, run: Callable[..., Awaitable[ExecutionResult]]) -> AsyncGenerator[ProgramEvent]:
+        async def produce(queue: EventQueue[ProgramEvent]) -> None:
+            ids: list[str] = []
+
+            def observe(program: str) -> EventSink:
+                ids.append(program)
+                return sink_to(queue, program)
+
+            result = await run(observe=observe)
+            queue.put(ProgramEnded("".join(ids), "", result))
+
+        return events_of(produce)
+
+    # Runs of the journal ----------------------------------------------------------------------------------------------
+
+    def resume(self, run_id: str, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
+        """Continue a run that has paused, or whose process died, and return its result.
+
+        Args:
+            run_id: The run's id.
+            decisions: Decisions by the ids of `pending` calls: `Approve()`, `Approve({...})`, `Deny("reason")` or their
+                short forms; for a call with an unknown outcome, `Happened(result)`, `DidNotHappen()` or `Deny("...")`.
+
+        Raises:
+            JournalError: The run is unknown, has ended, or is being executed by another process.
+            DecisionError: A decision is about a call that is not pending, or does not fit it.
+            ArgumentsError: The arguments of an approval do not fit the tool.
+            OutcomeUnknownError: A call may have taken effect, and there is no decision about it.
+            ReplayDivergedError: The toolkit, the library or the interpreter is not the run's.
+            SandboxError: The sandbox failed, not the program.
+        """
+        if self._channel.grants.has_async_tools:
+            return run_coroutine(self.aresume, run_id, decisions)
+        sandbox = self._access.open()
+        with self._runs.resume(run_id, decisions or {}, self._channel) as run:
+            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
+
+    async def aresume(
+        self,
+        run_id: str,
+        decisions: Mapping[str, object] | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+    ) -> ExecutionResult:
+        """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
+        channel = self._channel.with_settings(context, approve, on_tool_call)
+        return await self._aresume(run_id, decisions or {}, channel)
+
+    async def _aresume(
+        self,
+        run_id: str,
+        decisions: Mapping[str, object],
+        channel: ToolChannel,
+        *,
+        observe: Callable[[str], EventSink] | None = None,
+    ) -> ExecutionResult:
+        sandbox = self._access.open()
+        with await to_thread_and_back(self._runs.resume, run_id, decisions, channel) as run:
+            channel = run.channel
+            if observe is not None:
+                channel = replace(channel, observer=observe(run_id))
+            return await to_thread_and_back(run.finish, await sandbox.aexecute(run.code, channel, run.limits))
+
+    def replay(self, run_id: str, *, journal: Journal | None = None) -> ExecutionResult:
+        """Run a finished program from its record, without calling a tool, and return its result, which is the same.
+
+        Raises ReplayDivergedError if it is not, or if the toolkit, the library or the interpreter is not the run's.
+        """
+        replay = self._runs.replay(run_id, self._channel, journal or self._runs.journal)
+        return replay.compare(self._access.open().execute(replay.code, replay.channel, replay.limits))
+
+    # Sessions ---------------------------------------------------------------------------------------------------------
+
+    def session(self) -> Session:
+        """Return a session, whose programs share their variables. Close it before the toolkit.
+
+        Raises SandboxError if the toolkit is closed.
+        """
+        from ez_ptc.toolkit.session import Session
+
+        return Session(self, self._access.open().session(), self._channel, self.limits)
+
+
+def sink_to(queue: EventQueue[Any], program: str) -> EventSink:
+    """Return the receiver of a program's events that puts them into a queue of the running event loop."""
+    inbox: deque[ProgramEvent] = deque()
+
+    def move() -> None:
+        while inbox:
+            queue.put(inbox.popleft())
+
+    wake = from_other_threads(move)
+
+    def put_from_thread(event: ProgramEvent) -> None:
+        inbox.append(event)
+        with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one reads
+            wake()
+
+    return EventSink(program, queue.put, put_from_thread, queue.room)
