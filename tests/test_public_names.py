@@ -78,7 +78,23 @@ def _only_the_source() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["ExecutionResult", "HistoryRecord", "Limits", "Price", "ToolCall", "ToolResult", "Usage"]
+    "name",
+    [
+        "ApprovalNeeded",
+        "CallEnded",
+        "CallStarted",
+        "ExecutionResult",
+        "HistoryRecord",
+        "Limits",
+        "OutputDelta",
+        "PendingCall",
+        "Price",
+        "ProgramEnded",
+        "Run",
+        "ToolCall",
+        "ToolResult",
+        "Usage",
+    ],
 )
 def test_type_hints_of_data_can_be_resolved(name: str) -> None:
     assert typing.get_type_hints(getattr(ez_ptc, name))

@@ -34,6 +34,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import MissingExtraError as MissingExtraError
     from ez_ptc.errors import OutcomeUnknownError as OutcomeUnknownError
     from ez_ptc.errors import Overloaded as Overloaded
+    from ez_ptc.errors import PausedError as PausedError
     from ez_ptc.errors import ProtocolError as ProtocolError
     from ez_ptc.errors import ProviderError as ProviderError
     from ez_ptc.errors import RateLimitError as RateLimitError
@@ -57,6 +58,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.messages import Message as Message
     from ez_ptc.messages import MessageList as MessageList
     from ez_ptc.messages import MessageRole as MessageRole
+    from ez_ptc.messages import PendingCall as PendingCall
     from ez_ptc.messages import TextMessage as TextMessage
     from ez_ptc.messages import ToolCall as ToolCall
     from ez_ptc.messages import ToolCallMessage as ToolCallMessage
@@ -95,7 +97,6 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.tools.decisions import DidNotHappen as DidNotHappen
     from ez_ptc.tools.decisions import Happened as Happened
     from ez_ptc.tools.decisions import Pause as Pause
-    from ez_ptc.tools.decisions import PendingCall as PendingCall
     from ez_ptc.tools.decorators import ToolOptions as ToolOptions
     from ez_ptc.tools.decorators import ez_tool as ez_tool
     from ez_ptc.tools.decorators import tool as tool

@@ -18,6 +18,7 @@
     │   ├── RateLimitError                   too many requests; `retry_after` is the time to wait
     │   └── ConnectionFailedError            the provider could not be reached
     ├── TurnLimitError                       a conversation reached its limit
+    ├── PausedError                          a conversation waits for a decision, and the caller wants its answer
     ├── HistoryError (ValueError)            a conversation could not be loaded or saved
     ├── JournalError                         a run could not be recorded, read or continued
     │   ├── DecisionError (ValueError)       a decision does not fit a pending call
@@ -46,6 +47,7 @@ __all__ = [
     "MissingExtraError",
     "OutcomeUnknownError",
     "Overloaded",
+    "PausedError",
     "ProtocolError",
     "ProviderError",
     "RateLimitError",
@@ -158,6 +160,13 @@ class TurnLimitError(EzPtcError):
     def __init__(self, message: str, *, entries: tuple[object, ...] = ()) -> None:
         super().__init__(message)
         self.entries = entries
+
+
+class PausedError(EzPtcError):
+    """A conversation waits for a decision, so there is no answer yet.
+
+    `continuation.pending` has the calls that wait, and `continuation.resume(decisions)` goes on.
+    """
 
 
 class HistoryError(EzPtcError, ValueError):

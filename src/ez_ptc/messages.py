@@ -8,7 +8,7 @@ exactly, with any fields we do not understand; a request to another provider is 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 __all__ = [
     "CACHE_LIFETIMES",
@@ -21,6 +21,8 @@ __all__ = [
     "Message",
     "MessageList",
     "MessageRole",
+    "Paused",
+    "PendingCall",
     "Printable",
     "TextMessage",
     "ToolCall",
@@ -95,6 +97,34 @@ class ToolCall(Printable):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class PendingCall(Printable):
+    """A call that waits for a decision.
+
+    Attributes:
+        id: The key of its decision in `resume`.
+        tool: The tool's name.
+        arguments: The arguments it runs with if it is approved, as JSON; of a call with an unknown outcome, those it
+            ran with.
+        path: Its position in the program; "" for a single call.
+        state: "needs_approval", or "outcome_unknown" for a call that may have taken effect.
+    """
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    path: str
+    state: Literal["needs_approval", "outcome_unknown"] = "needs_approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """What a result stands for until the conversation is resumed: calls that wait, of the run `run_id` if given."""
+
+    pending: tuple[PendingCall, ...]
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ToolResult(Printable):
     """The result of one tool call.
 
@@ -123,11 +153,13 @@ class MessageRole(StrEnum):
 class Message(Printable):
     """A message; `role` is its sender.
 
-    `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h".
+    `cache` asks the provider to cache the prompt up to this message: True, or the lifetime, such as "1h". `paused` is
+    set on the result of calls that wait for a decision.
     """
 
     role: MessageRole = field(kw_only=True)
     cache: bool | str = field(default=False, kw_only=True, repr=False)
+    paused: Paused | None = field(default=None, kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -16,7 +16,8 @@ from ez_ptc.conversation.prices import PRICES_DATE
 from ez_ptc.conversation.saving.history import History
 from ez_ptc.errors import HistoryError, ProviderError, TurnLimitError
 from ez_ptc.formats.prompt import TextDelta
-from ez_ptc.messages import TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
+from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResultMessage
+from ez_ptc.sandbox.events import CallStarted
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
@@ -159,7 +160,9 @@ class Chat:
             self._write(f"  {'=' if event.success else '!'} {_one_line(event.result)}\n")
         elif isinstance(event, TextMessage):
             self._write(f"\n  = {_one_line(event.text)}\n")
-        elif event.stop_reason == "length":
+        elif isinstance(event, CallStarted):
+            self._write(f"    · {call_text({'name': event.tool, 'args': event.args, 'kwargs': event.kwargs})}\n")
+        elif isinstance(event, Answer) and event.stop_reason == "length":
             self._write(" […the answer was cut off]")
 
     def _ask_for_approval(self, call: ToolCall) -> bool | str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ez_ptc._sync import run_coroutine
-from ez_ptc.conversation.loop.continuations import inherit_continuation
+from ez_ptc.conversation.contents import ConversationContents
+from ez_ptc.conversation.loop.continuations import Continuing, inherit_continuation
+from ez_ptc.conversation.loop.pausing import Resumption, check_decisions, paused_tail, require_answer
 from ez_ptc.conversation.loop.stream import BlockingStream, ConversationStream
 from ez_ptc.conversation.media import media_message
 from ez_ptc.conversation.offered_tools import check_names, with_tools
-from ez_ptc.conversation.settings import Settings
 from ez_ptc.conversation.validation import (
     check_function,
     check_last_message,
@@ -26,7 +27,6 @@ from ez_ptc.conversation.validation import (
     check_toolkit,
 )
 from ez_ptc.messages import (
-    Answer,
     AudioMessage,
     DocumentMessage,
     ImageMessage,
@@ -34,15 +34,15 @@ from ez_ptc.messages import (
     Message,
     MessageRole,
     TextMessage,
-    Usage,
+    ToolResultMessage,
     VideoMessage,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ez_ptc.conversation.prices import Price, TurnUsage
-    from ez_ptc.conversation.state import ConversationState
+    from ez_ptc.conversation.prices import Price
+    from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
@@ -56,14 +56,11 @@ _AnyCallable = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True)
-class LLMPromptBuilder:
+class LLMPromptBuilder(ConversationContents):
     """An immutable conversation: each method returns a new one with a message or a setting added.
 
     `llm()` returns an empty one. `entries` are the messages and answers so far, `settings` everything else.
     """
-
-    entries: tuple[Entry, ...] = ()
-    settings: Settings = field(default_factory=Settings)
 
     # Messages ---------------------------------------------------------------------------------------------------------
 
@@ -240,7 +237,8 @@ class LLMPromptBuilder:
             options: Options for this question, as for `options()`.
 
         Returns:
-            All messages of the conversation, and the builder that continues it.
+            All messages of the conversation, and the builder that continues it. If a call waits for a decision, its
+            `status` is "paused", and its `resume` goes on.
 
         Raises:
             TurnLimitError: A limit is reached; its `continuation` is the builder so far.
@@ -258,9 +256,42 @@ class LLMPromptBuilder:
         """Same as `prompt_conversation`, but blocks."""
         return _block(partial(self.prompt_conversation, **options), message)
 
+    async def aresume(self, decisions: Mapping[str, object] | None = None) -> tuple[list[Message], LLMPromptBuilder]:
+        """Continue a paused conversation: run the calls that wait, and go on as `prompt_conversation` does.
+
+        Args:
+            decisions: `Approve()`, `Approve({...})`, `Deny("reason")` or their short forms, by the ids of `pending`
+                calls. The approver is asked about the others; without one, the conversation pauses again.
+
+        Raises:
+            DecisionError: The conversation is not paused, or a decision is about no pending call.
+            JournalError: The run of a program that waits cannot be continued.
+            EzPtcError: Whatever `prompt_conversation` raises.
+        """
+        answers = dict(decisions or {})
+        check_decisions(self.entries, answers)
+        start = paused_tail(self.entries) or len(self.entries)
+        results = [entry for entry in self.entries[start:] if isinstance(entry, ToolResultMessage | TextMessage)]
+        base = replace(self, entries=self.entries[:start])
+        stream = ConversationStream(
+            base.entries, self.settings, base.continued, streaming=False, resumption=Resumption.of(results, answers)
+        )
+        async for _ in stream:
+            pass
+        return stream.continuation.messages, stream.continuation
+
+    def resume(self, decisions: Mapping[str, object] | None = None) -> tuple[list[Message], LLMPromptBuilder]:
+        """Same as `aresume`, but blocks."""
+        return _block(self.aresume, decisions)
+
     async def aprompt(self, message: str | None = None, **options: Any) -> str:
-        """Ask like `prompt_conversation`, and return the text of the last answer."""
+        """Ask like `prompt_conversation`, and return the text of the last answer.
+
+        Raises PausedError if a call waits for a decision; its `continuation` can be resumed.
+        """
         _, continuation = await self.prompt_conversation(message, **options)
+        with Continuing(lambda: continuation):
+            require_answer(continuation.entries)
         return continuation.text
 
     def prompt(self, message: str | None = None, **options: Any) -> str:
@@ -300,57 +331,6 @@ class LLMPromptBuilder:
         """Same as `astream`, but blocks."""
         return BlockingStream(self.astream(message, **options))
 
-    # Results ----------------------------------------------------------------------------------------------------------
-
-    @property
-    def messages(self) -> list[Message]:
-        """All messages so far, including those of answers."""
-        from ez_ptc.conversation.state import messages_of
-
-        return messages_of(self.entries)
-
-    @property
-    def state(self) -> ConversationState:
-        """The messages so far, in Anthropic's form and in ours, and the tools.
-
-        Raises ProviderError if Anthropic's API has no form for a message.
-        """
-        from ez_ptc.conversation.state import ConversationState
-
-        return ConversationState.of(self.entries, self.settings.tools)
-
-    @property
-    def text(self) -> str:
-        """The text of the last answer, or "" before the first one."""
-        return answers[-1].text if (answers := self._answers()) else ""
-
-    @property
-    def stop_reason(self) -> str:
-        """Why the last answer ended: "end", "length" (it was cut off), "refusal", … (see `Answer`); "" before it."""
-        return answers[-1].stop_reason if (answers := self._answers()) else ""
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all answers so far."""
-        return sum((answer.usage for answer in self._answers()), Usage())
-
-    @property
-    def cost(self) -> Decimal | None:
-        """The cost of all answers so far in US dollars, or None if a model's price is unknown.
-
-        Prices are those of the dated table in `conversation.prices`, and those set with `prices()`.
-        """
-        from ez_ptc.conversation.prices import total_cost
-
-        return total_cost(self.entries, self.settings.limits.prices)
-
-    @property
-    def turns(self) -> list[TurnUsage]:
-        """The `model`, `usage` and `cost` of each answer so far."""
-        from ez_ptc.conversation.prices import turn_usages
-
-        return turn_usages(self.entries, self.settings.limits.prices)
-
     def continued(self, *entries: Entry) -> LLMPromptBuilder:
         """Return the conversation with entries added."""
         return replace(self, entries=(*self.entries, *entries))
@@ -370,9 +350,6 @@ class LLMPromptBuilder:
         if options:
             question = question.options(**options)
         return question
-
-    def _answers(self) -> list[Answer]:
-        return [entry for entry in self.entries if isinstance(entry, Answer)]
 
     def _add(self, message: TextMessage | MediaMessage) -> LLMPromptBuilder:
         if isinstance(message, TextMessage):

@@ -19,6 +19,8 @@ from ez_ptc.journal.record import Record, RunState
 from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import append, find_run, insert_run, list_runs, prune_runs, read_events, verify_run
 from ez_ptc.journal.store import Store
+from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.store import Database
-    from ez_ptc.sandbox.execution import ExecutionResult
-    from ez_ptc.tools.decisions import Decision, PendingCall, Settlement
+    from ez_ptc.tools.decisions import Decision, Settlement
 
 __all__ = ["Journal", "Replayer", "Run"]
 

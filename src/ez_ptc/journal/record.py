@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc.formats.content import as_json
-from ez_ptc.tools.decisions import Approve, Decision, Deny, PendingCall
+from ez_ptc.messages import PendingCall
+from ez_ptc.tools.decisions import Approve, Decision, Deny
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ez_ptc.messages import Printable
-from ez_ptc.tools.decisions import PendingCall
+from ez_ptc.messages import PendingCall, Printable
+from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
 
 __all__ = ["ApprovalNeeded", "CallEnded", "CallStarted", "EventSink", "OutputDelta", "ProgramEnded", "ProgramEvent"]
@@ -19,7 +18,10 @@ __all__ = ["ApprovalNeeded", "CallEnded", "CallStarted", "EventSink", "OutputDel
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OutputDelta(Printable):
-    """A program has written text; `parent` is the program's id, `stream` is "output" or "error"."""
+    """A program has written text; `stream` is "output" or "error".
+
+    `parent` is the program's id or, in a conversation, that of the call of `execute_tools` which runs it.
+    """
 
     text: str
     stream: Literal["output", "error"]
@@ -30,7 +32,8 @@ class OutputDelta(Printable):
 class CallStarted(Printable):
     """A program calls a tool.
 
-    `id` is the call's, the same as in `PendingCall`, and `parent` the program's; `args` and `kwargs` are unchecked.
+    `id` is the call's, the same as in `PendingCall`, and `parent` that of the program's output; `args` and `kwargs` are
+    unchecked.
     """
 
     id: str
@@ -87,13 +90,16 @@ ProgramEvent: TypeAlias = OutputDelta | CallStarted | CallEnded | ApprovalNeeded
 
 @dataclass(frozen=True)
 class EventSink:
-    """Makes events of what it observes of one program, with its id; `Observer` documents the methods.
+    """Makes events of what it observes of the program `id`; `Observer` documents the methods.
+
+    `parent` is that of the events: the program, or the call of a conversation that runs it.
 
     `put` takes an event, in the event loop of the program; `put_from_thread` in any thread. `wait_for_room` waits while
     the consumer is behind.
     """
 
     id: str
+    parent: str
     put: Callable[[ProgramEvent], None]
     put_from_thread: Callable[[ProgramEvent], None]
     wait_for_room: Callable[[], Awaitable[None]]
@@ -104,22 +110,22 @@ class EventSink:
 
     def wrote(self, frame: OutputFrame) -> None:
         """Report output."""
-        self.put(OutputDelta(frame.text, "output" if frame.stream == 1 else "error", self.id))
+        self.put(OutputDelta(frame.text, "output" if frame.stream == 1 else "error", self.parent))
 
     def started(self, call: CallFrame) -> None:
         """Report a call."""
-        self.put(CallStarted(self._id(call), self.id, call.name, call.args, call.kwargs, call.path))
+        self.put(CallStarted(self._id(call), self.parent, call.name, call.args, call.kwargs, call.path))
 
     def ended(self, call: CallFrame, record: dict[str, Any]) -> None:
         """Report the end of a call, with its record."""
         self.put(
-            CallEnded(self._id(call), self.id, call.name, record["result"], record["error"], record["duration_ms"])
+            CallEnded(self._id(call), self.parent, call.name, record["result"], record["error"], record["duration_ms"])
         )
 
     def needs_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
         """Report, from any thread, that a call waits for a decision; `arguments` are the checked ones."""
         pending = PendingCall(self._id(call), call.name, arguments, call.path)
-        self.put_from_thread(ApprovalNeeded(pending, self.id))
+        self.put_from_thread(ApprovalNeeded(pending, self.parent))
 
     def _id(self, call: CallFrame) -> str:
         return f"{self.id}:{call.path}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ez_ptc._lazy import lazy
 from ez_ptc.errors import CodeError
-from ez_ptc.messages import ImageMessage, Printable, robust_repr
+from ez_ptc.messages import ImageMessage, PendingCall, Printable, robust_repr
 from ez_ptc.sandbox.output_text import shorten
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.safe_repr import safe_repr
@@ -17,7 +17,6 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ez_ptc.tools.decisions import PendingCall
 
 __all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits"]
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
+    from ez_ptc.sandbox.protocols import Observer
     from ez_ptc.toolkit.runs import Runs
     from ez_ptc.toolkit.session import Session
     from ez_ptc.toolkit.shared_sandbox import SandboxAccess
@@ -63,10 +64,14 @@ class ProgramRunner:
     def _runs(self) -> Runs:
         from ez_ptc.toolkit.runs import Runs
 
+        return Runs(self.open_journal(), tuple(self.tools), tuple(self.allow_imports))
+
+    def open_journal(self) -> Journal:
+        """Return the toolkit's journal. Raises JournalError if it has none."""
         if self.journal is None:
             message = "this toolkit has no journal: pass Toolkit(tools, journal='runs.db')"
             raise JournalError(message)
-        return Runs(cast("Journal", self.journal), tuple(self.tools), tuple(self.allow_imports))
+        return cast("Journal", self.journal)
 
     def execute(
         self, code: str, timeout: float | None = None, *, repair: Repair | None = None, max_attempts: int = 3
@@ -102,16 +107,18 @@ class ProgramRunner:
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        observe: Callable[[str], Observer] | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
-        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
+        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's. `observe`
+        returns the receiver of a program's events, given its id.
         """
         channel = self._channel.with_settings(context, approve, on_tool_call)
         limits = self.limits.with_timeout(timeout)
-        result = await self._arun(code, channel, limits)
+        result = await self._arun(code, channel, limits, observe=observe)
         attempts: list[ExecutionResult] = []
         done: list[dict[str, Any]] = []
         while repair is not None and result.status == "failed" and len(attempts) + 1 < max_attempts:
@@ -123,7 +130,7 @@ class ProgramRunner:
             if corrected is None:
                 break
             code = corrected
-            result = await self._arun(code, channel, limits, repairs=result.run_id)
+            result = await self._arun(code, channel, limits, repairs=result.run_id, observe=observe)
         result.attempts = tuple(attempt for attempt in attempts if attempt is not result)
         return result
 
@@ -134,7 +141,7 @@ class ProgramRunner:
         limits: Limits,
         *,
         repairs: str | None = None,
-        observe: Callable[[str], EventSink] | None = None,
+        observe: Callable[[str], Observer] | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = self._access.open()
@@ -216,21 +223,12 @@ class ProgramRunner:
         context: object = NO_CONTEXT,
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        observe: Callable[[str], Observer] | None = None,
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        return await self._aresume(run_id, decisions or {}, channel)
-
-    async def _aresume(
-        self,
-        run_id: str,
-        decisions: Mapping[str, object],
-        channel: ToolChannel,
-        *,
-        observe: Callable[[str], EventSink] | None = None,
-    ) -> ExecutionResult:
         sandbox = self._access.open()
-        with await to_thread_and_back(self._runs.resume, run_id, decisions, channel) as run:
+        with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))
@@ -256,8 +254,11 @@ class ProgramRunner:
         return Session(self, self._access.open().session(), self._channel, self.limits)
 
 
-def sink_to(queue: EventQueue[Any], program: str) -> EventSink:
-    """Return the receiver of a program's events that puts them into a queue of the running event loop."""
+def sink_to(queue: EventQueue[Any], program: str, parent: str | None = None) -> EventSink:
+    """Return the receiver of a program's events that puts them into a queue of the running event loop.
+
+    `parent` is that of the events; by default, the program.
+    """
     inbox: deque[ProgramEvent] = deque()
 
     def move() -> None:
@@ -271,4 +272,4 @@ def sink_to(queue: EventQueue[Any], program: str) -> EventSink:
         with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one reads
             wake()
 
-    return EventSink(program, queue.put, put_from_thread, queue.room)
+    return EventSink(program, program if parent is None else parent, queue.put, put_from_thread, queue.room)

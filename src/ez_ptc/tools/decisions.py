@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from ez_ptc.errors import DecisionError
 from ez_ptc.schema.safe_repr import safe_repr_with_type
@@ -14,7 +14,6 @@ __all__ = [
     "DidNotHappen",
     "Happened",
     "Pause",
-    "PendingCall",
     "Settlement",
     "to_decision",
     "to_settlement",
@@ -82,26 +81,6 @@ Decision: TypeAlias = Approve | Deny | Pause
 
 Settlement: TypeAlias = Happened | DidNotHappen | Deny
 """What is known of a call whose outcome was unknown; `Deny` makes the call fail in the program."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingCall:
-    """A call that waits for a decision.
-
-    Attributes:
-        id: The key of its decision in `resume`.
-        tool: The tool's name.
-        arguments: The arguments it runs with if it is approved, as JSON; of a call with an unknown outcome, those it
-            ran with.
-        path: Its position in the program; "" for a single call.
-        state: "needs_approval", or "outcome_unknown" for a call that may have taken effect.
-    """
-
-    id: str
-    tool: str
-    arguments: dict[str, Any]
-    path: str
-    state: Literal["needs_approval", "outcome_unknown"] = "needs_approval"
 
 
 def to_decision(answer: object) -> Decision:

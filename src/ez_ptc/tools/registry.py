@@ -8,6 +8,7 @@ from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools import transforms
 from ez_ptc.tools.approval import Approver
+from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.failures import failure, logs_refusal
@@ -127,12 +128,15 @@ class ToolRegistry:
             return self._fail_unknown(call.name)
         return tool.run(call)
 
-    async def arun(self, call: ToolCall) -> ToolResult:
-        """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
+    async def arun(self, call: ToolCall, life: CallLife | None = None) -> ToolResult:
+        """Same as `run`, but awaits; a synchronous function runs in a worker thread.
+
+        `life` is the caller's side of the call.
+        """
         tool = self.get(call.name)
         if tool is None:
             return self._fail_unknown(call.name)
-        return await tool.arun(call)
+        return await tool.arun(call, life=life)
 
     def _fail_unknown(self, name: str) -> ToolResult:
         return failure(str(name), ToolNotFoundError(unknown_tool_text(name, self._tools)))

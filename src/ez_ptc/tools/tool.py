@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import ToolCall, ToolResult
     from ez_ptc.schema.arguments.binder import BoundCall
     from ez_ptc.tools.approval import Approver
+    from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.definitions.options import FunctionOptions, HandmadeOptions
 
@@ -371,13 +372,15 @@ class Tool(Generic[P, R_co]):
         except ArgumentsError as error:
             return failure(self.name, error)
 
-    async def arun(self, call: "ToolCall", settings: CallSettings = NO_SETTINGS) -> "ToolResult":
+    async def arun(
+        self, call: "ToolCall", settings: CallSettings = NO_SETTINGS, *, life: "CallLife | None" = None
+    ) -> "ToolResult":
         """Same as `run`, but awaits; a synchronous function runs in a worker thread."""
         try:
             arguments = await self._aparse(call.arguments)
         except ArgumentsError as error:
             return failure(self.name, error)
-        return await arun_call(self._definition, (), arguments, settings.over(self._settings))
+        return await arun_call(self._definition, (), arguments, settings.over(self._settings), life)
 
     async def _aparse(self, arguments: dict[str, object] | str) -> dict[str, object]:
         if isinstance(arguments, str) and len(arguments) > _MAX_QUICK_LENGTH:

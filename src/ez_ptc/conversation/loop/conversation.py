@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop.listener import CallListener, ListenerError
+from ez_ptc.conversation.loop.pausing import ConversationCall, ProgramPaused, Resumption, waiting_text
 from ez_ptc.conversation.settings import OWN_OPTIONS, PROMPT_OPTIONS
 from ez_ptc.errors import ProviderError, ToolError
 from ez_ptc.formats.content import MAX_RESULT_TEXT
 from ez_ptc.formats.prompt import Prompt
-from ez_ptc.messages import MessageRole, TextMessage
+from ez_ptc.messages import MessageRole, Paused, TextMessage, ToolResult
+from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.registry import ToolRegistry
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from ez_ptc.conversation.loop.goals import Goal
+    from ez_ptc.conversation.loop.pausing import WaitingRun
+    from ez_ptc.conversation.loop.watching import Watch
     from ez_ptc.conversation.settings import Settings
-    from ez_ptc.messages import Entry, ToolResult
+    from ez_ptc.messages import Entry, ToolCall
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.toolkit.toolkit import Toolkit
 
-__all__ = ["Conversation"]
+__all__ = ["PROGRAM_ID", "Conversation"]
+
+# The id of a turn's one program, among the ids of calls.
+PROGRAM_ID: Final = ""
+
+# The call that runs in this task, and the receiver of the events of its program.
+_CALL: Final[ContextVar[tuple[str, Watch | None]]] = ContextVar("ez_ptc_conversation_call")
 
 # Characters that a report of a program may have besides the program's output.
 _MAX_REPORT_FRAME: Final = 1_000
@@ -38,10 +51,16 @@ class Conversation:
         max_result_text: The maximum characters of one result that the model reads.
         started: The ids of this turn's calls that have started.
         results: The results of this turn's calls that have ended, by id.
+        paused: What waits for a decision in this turn's calls, by id.
     """
 
-    def __init__(self, entries: tuple[Entry, ...], settings: Settings, goal: Goal) -> None:
+    def __init__(
+        self, entries: tuple[Entry, ...], settings: Settings, goal: Goal, resumption: Resumption | None = None
+    ) -> None:
         self._settings: Final = settings
+        self.resumption: Final = resumption or Resumption()
+        self._remembered: Final[set[str]] = set()
+        self.paused: Final[dict[str, Paused]] = {}
         self.goal: Final = goal
         self.limits: Final = settings.limits
         self.started: Final[set[str]] = set()
@@ -69,10 +88,36 @@ class Conversation:
             return None
         return toolkit.extract_code(text)
 
-    async def run_program(self, program: str) -> str:
-        """Run a program from an answer's text; return the report that the model reads."""
-        report, _ = await self._execute(program)
-        return report
+    @property
+    def has_programs(self) -> bool:
+        """Whether the model may write programs."""
+        return self._settings.toolkit is not None
+
+    async def run_program(self, program: str, watch: Watch | None) -> TextMessage:
+        """Run a program from an answer's text; return the message of its report."""
+        try:
+            report, _ = await self._execute(program, PROGRAM_ID, watch)
+        except ProgramPaused as interruption:
+            return TextMessage(waiting_text(interruption.paused.pending), paused=interruption.paused)
+        return TextMessage(report)
+
+    async def run_call(self, call: ToolCall, watch: Watch | None) -> ToolResult:
+        """Run a call of the model, and return its result; one that waits for a decision is in `paused`."""
+        life = ConversationCall(call, self.resumption.decisions, self._remembered)
+        token = _CALL.set((call.id, watch))
+        try:
+            return await self.tools.arun(call, life)
+        except CallInterrupted as interruption:
+            if interruption.error is not None:
+                raise interruption.error from None
+            if isinstance(interruption, ProgramPaused):
+                paused = interruption.paused
+            else:
+                paused = Paused(() if life.pending is None else (life.pending,))
+            self.paused[call.id] = paused
+            return ToolResult(success=False, error=waiting_text(paused.pending))
+        finally:
+            _CALL.reset(token)
 
     def _first_prompt(self, entries: tuple[Entry, ...]) -> Prompt:
         settings, goal = self._settings, self.goal
@@ -88,27 +133,37 @@ class Conversation:
             **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},
         )
 
-    async def _execute(self, program: str) -> tuple[str, ExecutionResult]:
-        settings = self._settings
-        if settings.toolkit is None:
+    async def _execute(self, program: str, call_id: str, watch: Watch | None) -> tuple[str, ExecutionResult]:
+        """Run a program, or continue the run of it that waits. Raises ProgramPaused if it waits (again)."""
+        toolkit = self._settings.toolkit
+        if toolkit is None:
             message = "expected a toolkit to run a program with, got none: give one with .toolkit(...)"
             raise ProviderError(message)
+        settings: dict[str, Any] = {
+            "context": self._settings.tool_context,
+            "approve": self._settings.approve,
+            "on_tool_call": self.listener.notify_from_program,
+            "observe": None if watch is None else partial(watch.observe, parent=call_id),
+        }
+        waiting = self.resumption.runs.get(call_id)
         try:
-            result = await settings.toolkit.aexecute(
-                program,
-                context=settings.tool_context,
-                approve=settings.approve,
-                on_tool_call=self.listener.notify_from_program,
-            )
+            if waiting is None:
+                result = await toolkit.aexecute(program, **settings)
+            else:
+                result = await _continue_run(toolkit, waiting, settings)
         except ListenerError as error:
             raise error.failure from None
-        return settings.toolkit.answer(program, result), result
+        if watch is not None:
+            watch.ended(call_id, result)
+        if result.status == "paused":
+            raise ProgramPaused(Paused(result.pending, result.run_id))
+        return toolkit.answer(program, result), result
 
     def _program_tool(self, toolkit: Toolkit) -> Tool[..., Any]:
         """Return `execute_tools`, the tool by which a model runs programs."""
 
         async def execute_tools(code: str) -> object:
-            report, result = await self._execute(code)
+            report, result = await self._execute(code, *_CALL.get())
             if not result.success:
                 raise ToolError(report)
             if result.images:
@@ -117,3 +172,12 @@ class Conversation:
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
+
+
+async def _continue_run(toolkit: Toolkit, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:
+    """Continue a run; if it was continued elsewhere, and has ended, return its result."""
+    journal = toolkit.open_journal()
+    run = await to_thread(journal.run, waiting.run_id)
+    if run.result is not None and run.state in {"done", "failed"}:
+        return run.result
+    return await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)

@@ -8,7 +8,10 @@ Theory of operation
 - `Run`: the calls of the answer run side by side in one task group. Each passes through `tools.registry`, so arguments,
   approval and timeouts are handled there.
 - `Execute`: a program from the answer's text runs in the toolkit's sandbox.
+- `Resume`: the calls of a paused conversation go on in the same way.
 - `Tell`: messages are added that nothing ran for.
+
+Where programs run, the step is done by a task of its own, so that their events can be yielded meanwhile.
 
 Nothing runs ahead of the consumer: a generator that is not advanced starts no call. A consumer may stop at any event,
 and any step may fail or be cancelled. `collect_entries` then makes a conversation of the events so far that a provider
@@ -22,24 +25,30 @@ as itself, not in an exception group.
 from __future__ import annotations
 
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
-from ez_ptc.conversation.loop.turns import Ask, Execute, Run, Tell, result_messages, turns
+from ez_ptc.conversation.loop.conversation import PROGRAM_ID
+from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, turns
+from ez_ptc.conversation.loop.watching import Watch
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
+from ez_ptc.sandbox.events import ProgramEvent
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
 
+    from ez_ptc._background import EventQueue
     from ez_ptc.conversation.fallback import FailoverConnection
     from ez_ptc.conversation.loop.conversation import Conversation
     from ez_ptc.formats.prompt import Prompt
@@ -52,14 +61,12 @@ _UNKNOWN_OUTCOME: Final = "outcome unknown: the conversation was stopped before 
 _NOT_STARTED: Final = "not run: the conversation was stopped before this call started"
 _PROGRAM_UNKNOWN_OUTCOME: Final = "Outcome unknown: the conversation was stopped before the program ended."
 _PROGRAM_NOT_STARTED: Final = "The program was not run: the conversation was stopped before it started."
-# The id of a turn's one program, among the ids of calls.
-_PROGRAM_ID: Final = ""
 
-StreamEvent = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer
+StreamEvent = TextDelta | ToolCallMessage | ToolResultMessage | TextMessage | Answer | ProgramEvent
 """An event of a conversation.
 
-Pieces of a text as they arrive, each call, each result, the report of a program from an answer's text (as the message
-that the model reads), and each whole answer.
+Pieces of a text as they arrive, each call, the events of the programs that it runs, each result, the report of a
+program from an answer's text (as the message that the model reads), and each whole answer.
 """
 
 
@@ -79,7 +86,8 @@ def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -
             open_calls.pop(entry.tool_call_id, None)
     calls = list(open_calls.values())
     results = [_result_so_far(call, conversation) for call in calls]
-    return (*entries, *result_messages(calls, results), *_program_outcome(entries, conversation))
+    messages = result_messages(calls, results, conversation.paused)
+    return (*entries, *messages, *_program_outcome(entries, conversation))
 
 
 def _result_so_far(call: ToolCall, conversation: Conversation) -> ToolResult:
@@ -95,20 +103,26 @@ def _program_outcome(entries: Sequence[Entry], conversation: Conversation) -> tu
     last = entries[-1]
     if not isinstance(last, Answer) or last.calls or last.stop_reason == "refusal":
         return ()
-    if _PROGRAM_ID in conversation.started:
+    if PROGRAM_ID in conversation.started:
         return (TextMessage(_PROGRAM_UNKNOWN_OUTCOME),)
     if conversation.find_program(last.text) is None:
         return ()
     return (TextMessage(_PROGRAM_NOT_STARTED),)
 
 
-async def run_turns(conversation: Conversation, connection: FailoverConnection) -> AsyncGenerator[StreamEvent]:
-    """Run a conversation's turns until its goal is reached, and yield the events.
+async def run_turns(
+    conversation: Conversation, connection: FailoverConnection, *, streaming: bool = False
+) -> AsyncGenerator[StreamEvent]:
+    """Run a conversation's turns until its goal is reached or it pauses, and yield the events.
 
-    Raises what `turns` and the connection raise.
+    With `streaming`, these include the events of programs. Raises what `turns` and the connection raise.
     """
     steps = turns(
-        conversation.prompt, conversation.limits, find_program=conversation.find_program, goal=conversation.goal
+        conversation.prompt,
+        conversation.limits,
+        find_program=conversation.find_program,
+        goal=conversation.goal,
+        paused_results=conversation.resumption.results,
     )
     step = next(steps)
     while True:
@@ -117,13 +131,22 @@ async def run_turns(conversation: Conversation, connection: FailoverConnection) 
             # Some servers reuse the ids of calls in each answer: results belong to one turn only.
             conversation.started.clear()
             conversation.results.clear()
+            conversation.paused.clear()
             async with aclosing(_answer_events(step.prompt, connection)) as events:
                 async for event in events:
                     reply = event
                     yield event
+        elif streaming and conversation.has_programs:
+            async with aclosing(_step_events(step, conversation)) as events:
+                async for event in events:
+                    if isinstance(event, _Done):
+                        reply = event.reply
+                    else:
+                        yield event
         else:
-            reply, messages = await _do_step(step, conversation)
-            for message in messages:
+            done = await _do_step(step, conversation, None)
+            reply = done.reply
+            for message in done.messages:
                 yield message
         try:
             step = steps.send(reply)
@@ -152,25 +175,77 @@ async def _answer_events(prompt: Prompt, connection: FailoverConnection) -> Asyn
                 yield event
 
 
-async def _do_step(step: Run | Execute | Tell, conversation: Conversation) -> tuple[object, Sequence[StreamEvent]]:
-    """Do a step; return the value to send to `turns`, and the events to yield."""
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The outcome of a step: the value to send to `turns`, and the messages to yield."""
+
+    reply: object
+    messages: Sequence[ToolResultMessage | TextMessage]
+
+
+async def _step_events(
+    step: Run | Execute | Resume | Tell, conversation: Conversation
+) -> AsyncGenerator[StreamEvent | _Done]:
+    """Do a step, and yield the events of its programs meanwhile, then its messages, and last its outcome."""
+
+    async def produce(queue: EventQueue[StreamEvent | _Done]) -> None:
+        done = await _do_step(step, conversation, Watch(queue))
+        for message in done.messages:
+            queue.put(message)
+        queue.put(done)
+
+    async with aclosing(events_of(produce)) as events:
+        async for event in events:
+            yield event
+
+
+async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversation, watch: Watch | None) -> _Done:
+    """Do a step; programs report their events to `watch`."""
     if isinstance(step, Tell):
-        return None, step.messages
+        return _Done(None, step.messages)
     if isinstance(step, Execute):
-        report = await _run_program(conversation, step.program)
-        return report, [TextMessage(report)]
-    results = result_messages(step.calls, await _run_side_by_side(conversation, step.calls))
-    return results, results
+        report = await _run_program(conversation, step.program, watch)
+        return _Done(report, [report])
+    if isinstance(step, Resume):
+        messages = await _resume(conversation, step, watch)
+    else:
+        results = await _run_side_by_side(conversation, step.calls, watch)
+        messages = result_messages(step.calls, results, conversation.paused)
+    return _Done(messages, messages)
 
 
-async def _run_program(conversation: Conversation, program: str) -> str:
+async def _resume(
+    conversation: Conversation, step: Resume, watch: Watch | None
+) -> tuple[ToolResultMessage | TextMessage, ...]:
+    """Continue the calls that wait; return all results of the answer."""
+    calls = {call.id: call for call in step.answer.calls}
+    waiting = [
+        calls[result.tool_call_id]
+        for result in step.results
+        if isinstance(result, ToolResultMessage) and result.paused is not None
+    ]
+    results = await _run_side_by_side(conversation, waiting, watch)
+    messages = {message.tool_call_id: message for message in result_messages(waiting, results, conversation.paused)}
+    resumed: list[ToolResultMessage | TextMessage] = []
+    for result in step.results:
+        if result.paused is None:
+            resumed.append(result)
+        elif isinstance(result, ToolResultMessage):
+            resumed.append(messages[result.tool_call_id])
+        else:
+            program = conversation.find_program(step.answer.text) or ""
+            resumed.append(await _run_program(conversation, program, watch))
+    return tuple(resumed)
+
+
+async def _run_program(conversation: Conversation, program: str, watch: Watch | None) -> TextMessage:
     """Run a program from an answer's text, traced like a call of `execute_tools`."""
-    call = ToolCall(_PROGRAM_ID, "execute_tools", {"code": program})
+    call = ToolCall(PROGRAM_ID, "execute_tools", {"code": program})
     conversation.started.add(call.id)
     with _call_span(call) as notes:
-        report = await conversation.run_program(program)
+        report = await conversation.run_program(program, watch)
         if notes.wants_content:
-            notes.add(spans.result_content(ToolResult(success=True, output=report)))
+            notes.add(spans.result_content(ToolResult(success=True, output=report.text)))
     return report
 
 
@@ -182,13 +257,15 @@ def _call_span(call: ToolCall) -> Generator[Notes]:
         yield notes
 
 
-async def _run_side_by_side(conversation: Conversation, calls: Sequence[ToolCall]) -> list[ToolResult]:
+async def _run_side_by_side(
+    conversation: Conversation, calls: Sequence[ToolCall], watch: Watch | None
+) -> list[ToolResult]:
     results = [ToolResult(success=False)] * len(calls)
     failures: list[BaseException] = []
 
     async def run(number: int, call: ToolCall) -> None:
         try:
-            results[number] = await _run_call(conversation, call)
+            results[number] = await _run_call(conversation, call, watch)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - a listener's, or an interruption: raised again below, in no group
@@ -203,19 +280,22 @@ async def _run_side_by_side(conversation: Conversation, calls: Sequence[ToolCall
     return results
 
 
-async def _run_call(conversation: Conversation, call: ToolCall) -> ToolResult:
+async def _run_call(conversation: Conversation, call: ToolCall, watch: Watch | None) -> ToolResult:
     start = perf_counter()
     listener = conversation.listener
     conversation.started.add(call.id)
     with _call_span(call) as notes:
         try:
-            result = await conversation.tools.arun(call)
+            result = await conversation.run_call(call, watch)
         except BaseException:  # above all a cancellation: the call has started, and may go on in its thread
             unknown = ToolResult(success=False, error=_UNKNOWN_OUTCOME, duration_ms=(perf_counter() - start) * 1000)
             with suppress(Exception):  # a listener is foreign code, and this exception ends the conversation anyway
                 listener.call_ended(call, unknown)
             raise
         listener.raise_failure(result)
+        if call.id in conversation.paused:
+            conversation.results[call.id] = result
+            return result
         encode = partial(deliverable_result, call.name, result, conversation.max_result_text)
         # A large result takes longer to encode than the event loop should be blocked.
         if is_little(result.output, most=MAX_WRITTEN):

@@ -13,10 +13,12 @@ from ez_ptc.conversation.loop.conversation import Conversation
 from ez_ptc.conversation.loop.goals import Goal
 from ez_ptc.conversation.loop.run import collect_entries, run_turns
 from ez_ptc.errors import TurnLimitError
+from ez_ptc.messages import Answer, TextMessage, ToolResultMessage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
 
+    from ez_ptc.conversation.loop.pausing import Resumption
     from ez_ptc.conversation.loop.run import StreamEvent
     from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry
@@ -29,11 +31,13 @@ B = TypeVar("B")
 class ConversationStream(Generic[B]):
     """The events of one question, to iterate over once, asynchronously.
 
-    Yields `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects; each happens when it is asked for.
+    Yields `TextDelta`, `ToolCallMessage`, `ToolResultMessage` and `Answer` objects, and the events of programs; each
+    happens when it is asked for, except that a program goes on by itself.
     `continuation` is the builder that continues after the events so far, also if the stream was left early, was
     cancelled or has failed. Exceptions carry it, too.
 
-    `continue_with` returns the builder with entries added.
+    `continue_with` returns the builder with entries added. `resumption` continues a paused conversation, whose entries
+    end with its last answer.
     """
 
     def __init__(
@@ -44,7 +48,9 @@ class ConversationStream(Generic[B]):
         *,
         streaming: bool = True,
         goal: Goal | None = None,
+        resumption: Resumption | None = None,
     ) -> None:
+        self._resumption = resumption
         self._entries = entries
         self._settings = settings
         self._continue_with = continue_with
@@ -65,6 +71,8 @@ class ConversationStream(Generic[B]):
         entries: tuple[Entry, ...] = ()
         if self._conversation is not None:
             entries = collect_entries(self._past_events, self._conversation)
+        if not entries and self._resumption is not None:
+            entries = self._resumption.results
         return self._goal.entries_to_keep(entries)
 
     def __aiter__(self) -> AsyncGenerator[StreamEvent]:
@@ -84,14 +92,15 @@ class ConversationStream(Generic[B]):
         with Continuing(lambda: self.continuation):
             providers = self._settings.providers()
             settings = adapt_settings(self._settings, providers)
-            conversation = self._conversation = Conversation(self._entries, settings, self._goal)
+            conversation = self._conversation = Conversation(self._entries, settings, self._goal, self._resumption)
             try:
                 async with (
                     FailoverConnection(providers, streaming=self._streaming) as connection,
-                    aclosing(run_turns(conversation, connection)) as events,
+                    aclosing(run_turns(conversation, connection, streaming=self._streaming)) as events,
                 ):
                     async for event in events:
-                        self._past_events.append(event)
+                        if isinstance(event, Answer | ToolResultMessage | TextMessage):
+                            self._past_events.append(event)
                         yield event
             except TurnLimitError as error:
                 error.entries = (*self._entries, *self.new_entries)

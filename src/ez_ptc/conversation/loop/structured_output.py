@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ez_ptc.conversation.loop.continuations import Continuing
 from ez_ptc.conversation.loop.goals import Goal
+from ez_ptc.conversation.loop.pausing import require_answer
 from ez_ptc.conversation.loop.stream import ConversationStream
 from ez_ptc.errors import ArgumentsError, ProviderError, SchemaError
 from ez_ptc.formats.content import as_text
@@ -58,6 +59,7 @@ async def ask_for_type(
     Raises:
         SchemaError: The type cannot be described.
         ProviderError: The model did not give such an answer; the message quotes its last text.
+        PausedError: A call waits for a decision.
         EzPtcError: Whatever `prompt_conversation` raises.
     """
 
@@ -72,6 +74,7 @@ async def ask_for_type(
                 if goal.output_schema is None or stream.new_entries:
                     raise
                 raise _NotExpressibleError from error
+            require_answer(stream.new_entries)
             if goal.problem is not None:
                 raise _missing_answer_error(stream.new_entries, goal.problem)
         return goal.value, stream.continuation

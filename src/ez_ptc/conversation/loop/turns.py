@@ -2,13 +2,14 @@
 
 Theory of operation
 -------------------
-`turns` is a generator. It yields a step (`Ask`, `Run`, `Execute` or `Tell`), its driver does the step and sends back
-the outcome. One turn is one answer of the model and everything that it asks for:
+`turns` is a generator. It yields a step (`Ask`, `Run`, `Execute`, `Resume` or `Tell`), its driver does the step and
+sends back the outcome. One turn is one answer of the model and everything that it asks for:
 
 1. `Ask` sends the conversation so far and gets an `Answer`.
 2. `_Work.of` splits the answer's requests into calls and programs that run and results that only say why something
    did not run: it was cut off, the answer is a refusal, or a limit is reached.
-3. `Run`, `Execute` and `Tell` carry that out; the results join the conversation.
+3. `Run`, `Execute` and `Tell` carry that out; the results join the conversation. If a call of them waits for a
+   decision, its result says so, and the conversation pauses: `Resume` continues it later, with such calls first.
 4. The conversation is over once the goal is reached, or once the answer asks for nothing and the goal has no reply. A
    paused answer (of a model that uses its provider's own tools) is continued; a malformed one is asked for once more.
 
@@ -28,14 +29,14 @@ from ez_ptc.messages import Answer, TextMessage, ToolResult, ToolResultMessage, 
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from ez_ptc.conversation.loop.goals import Goal
     from ez_ptc.conversation.settings import TurnLimits
     from ez_ptc.formats.prompt import Prompt
-    from ez_ptc.messages import Entry, ToolCall
+    from ez_ptc.messages import Entry, Paused, ToolCall
 
-__all__ = ["Ask", "Execute", "Run", "Tell", "result_messages", "turns"]
+__all__ = ["Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "turns"]
 
 _PAUSED: Final = "pause"
 _MALFORMED: Final = "malformed"
@@ -70,29 +71,46 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """Continue the calls that wait among the results of an answer; reply with all of its results."""
+
+    answer: Answer
+    results: tuple[ToolResultMessage | TextMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Execute:
-    """Run a program from an answer's text; reply with the report that the model reads."""
+    """Run a program from an answer's text; reply with the message of its report."""
 
     program: str
 
 
-Step = Ask | Run | Tell | Execute
+Step = Ask | Run | Tell | Execute | Resume
 
 
 def turns(
-    prompt: Prompt, limits: TurnLimits, *, find_program: Callable[[str], str | None], goal: Goal
+    prompt: Prompt,
+    limits: TurnLimits,
+    *,
+    find_program: Callable[[str], str | None],
+    goal: Goal,
+    paused_results: tuple[ToolResultMessage | TextMessage, ...] = (),
 ) -> Generator[Step, Any, None]:
     """Yield the steps from a prompt to the answer that reaches the goal, as the module's docstring says.
 
-    `find_program` returns the program in an answer's text, for models that write programs there.
+    `find_program` returns the program in an answer's text. `paused_results` are those of the prompt's last answer, if a
+    paused conversation is resumed.
 
     Raises:
         TurnLimitError: A limit is reached.
         ProviderError: The model's answers are malformed.
     """
-    entries = prompt.entries
-    answers: list[Answer] = []
-    runs = 0
+    entries, answers, runs = prompt.entries, list[Answer](), 0
+    if paused_results:
+        results = yield from _resume(entries, paused_results)
+        if _is_waiting(results):
+            return
+        entries = (*entries, *results)
     for _ in range(limits.turns):
         answer: Answer = yield Ask(replace(prompt, entries=entries))
         entries = (*entries, answer)
@@ -106,6 +124,8 @@ def turns(
         is_over = answer.stop_reason == _REFUSED or not (answer.calls or program or answer.stop_reason == _PAUSED)
         exceeded = None if is_over else _find_exceeded_limit(limits, runs, answers)
         results = yield from _do(work if exceeded is None else _Work.of(answer, program, goal, exceeded=exceeded))
+        if _is_waiting(results):
+            return
         entries = (*entries, *results)
         if goal.is_reached(answer, [result for result in results if isinstance(result, ToolResultMessage)]):
             return
@@ -118,6 +138,19 @@ def turns(
         if exceeded is not None:
             raise TurnLimitError(_limit_message(exceeded))
     raise TurnLimitError(_limit_message(f"{limits.turns} answers"))
+
+
+def _resume(
+    entries: Sequence[Entry], results: tuple[ToolResultMessage | TextMessage, ...]
+) -> Generator[Step, Any, tuple[Entry, ...]]:
+    """Yield the step that continues the calls that wait; return the results of the last answer."""
+    last = next(entry for entry in reversed(entries) if isinstance(entry, Answer))
+    resumed: tuple[Entry, ...] = yield Resume(last, results)
+    return resumed
+
+
+def _is_waiting(results: Sequence[Entry]) -> bool:
+    return any(not isinstance(result, Answer) and result.paused is not None for result in results)
 
 
 def _without_required_call(prompt: Prompt) -> Prompt:
@@ -177,8 +210,8 @@ def _reason_not_to_run(answer: Answer, *, is_last: bool) -> str | None:
 def _do(work: _Work) -> Generator[Step, Any, tuple[Entry, ...]]:
     """Yield the steps of some work; return the entries that it adds to the conversation."""
     if work.program is not None:
-        report: str = yield Execute(work.program)
-        return (TextMessage(report),)
+        report: TextMessage = yield Execute(work.program)
+        return (report,)
     results: tuple[Entry, ...] = ()
     if work.calls:
         results = yield Run(work.calls)
@@ -209,11 +242,17 @@ def _is_malformed(answers: Sequence[Answer]) -> bool:
     raise ProviderError(message)
 
 
-def result_messages(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> tuple[ToolResultMessage, ...]:
-    """Return the results of a turn's calls as messages, in the order of the calls."""
+def result_messages(
+    calls: Sequence[ToolCall], results: Sequence[ToolResult], paused: Mapping[str, Paused] | None = None
+) -> tuple[ToolResultMessage, ...]:
+    """Return the results of a turn's calls as messages, in the order of the calls; `paused` are those that wait."""
     return tuple(
         ToolResultMessage(
-            call.id, result.output if result.success else result.error, tool_name=call.name, success=result.success
+            call.id,
+            result.output if result.success else result.error,
+            tool_name=call.name,
+            success=result.success,
+            paused=(paused or {}).get(call.id),
         )
         for call, result in zip(calls, results, strict=True)
     )

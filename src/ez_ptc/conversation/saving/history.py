@@ -103,7 +103,7 @@ class History:
 
     Only the file's owner may read it. Several processes and threads may use one file at once. Saved entries are never
     overwritten: a conversation that is saved again grows, or is saved as a new one if it does not start with the saved
-    entries.
+    entries. Only the result of a call that waits for a decision is replaced once it has one.
 
     Every method raises HistoryError if the file is not a history or is from a newer ez-ptc, and OSError if it cannot be
     opened.
@@ -151,10 +151,16 @@ class History:
         with self._writing() as database:
             conversation_id = without_surrogates(id or "") or uuid.uuid4().hex
             saved = [row for (row,) in _rows(database, _SELECT_ENTRIES, conversation_id)]
-            if rows[: len(saved)] != saved:
+            if not _continues(saved, rows):
                 title = title or _title_of(database, conversation_id)
                 conversation_id, saved = uuid.uuid4().hex, []
             self._save_title(database, conversation_id, title, entries)
+            for position, row in enumerate(saved):
+                if row != rows[position]:  # it has waited for a decision
+                    database.execute(
+                        "UPDATE entries SET json = ?, searched = ? WHERE conversation = ? AND place = ?",
+                        (rows[position], _fold(_entry_text(entries[position])), conversation_id, position),
+                    )
             for position in range(len(saved), len(rows)):
                 entry = entries[position]
                 count = 1
@@ -359,6 +365,23 @@ def _entry_text(entry: Entry) -> str:
     if isinstance(entry, Answer | TextMessage):
         return entry.text
     return ""
+
+
+def _continues(saved: Sequence[str], rows: Sequence[str]) -> bool:
+    """Return whether a conversation starts with the saved entries, where results may have taken the place of waits."""
+    if len(rows) < len(saved):
+        return False
+    return all(old == new or _replaces(old, new) for old, new in zip(saved, rows, strict=False))
+
+
+def _replaces(old: str, new: str) -> bool:
+    """Return whether an entry is the result of a saved one that waits for a decision."""
+    waiting, result = entry_from_json(old), entry_from_json(new)
+    if isinstance(waiting, Answer) or waiting.paused is None or type(result) is not type(waiting):
+        return False
+    if isinstance(waiting, ToolResultMessage) and isinstance(result, ToolResultMessage):
+        return waiting.tool_call_id == result.tool_call_id
+    return True
 
 
 def _title_of(database: sqlite3.Connection, conversation_id: str) -> str | None:

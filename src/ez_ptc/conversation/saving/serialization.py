@@ -4,7 +4,8 @@
 
 Entries are saved completely. A provider's answer is JSON already and stays as it came. A tool's result is converted to
 JSON: a record or a dataclass becomes an object, a tuple or a set a list, bytes base64, a date text; its Python type is
-lost. A result made of parts (text, images) is saved as a list of messages under `parts`.
+lost. A result made of parts (text, images) is saved as a list of messages under `parts`. What waits for a decision is
+under `paused`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ez_ptc.messages import (
     MediaMessage,
     Message,
     MessageRole,
+    Paused,
+    PendingCall,
     TextMessage,
     ToolCallMessage,
     ToolResultMessage,
@@ -121,6 +124,11 @@ def _message_fields(message: Message) -> dict[str, Any]:
             values |= {"result": None, _PARTS: [_message_fields(part) for part in parts]}
     if message.cache is False:  # older files have no marks, and are written as they were
         del values["cache"]
+    if message.paused is None:
+        del values["paused"]
+    else:
+        pending = [{field.name: getattr(call, field.name) for field in fields(call)} for call in message.paused.pending]
+        values["paused"] = {"run_id": message.paused.run_id, "pending": pending}
     return {"type": name, **values}
 
 
@@ -182,7 +190,21 @@ def _message(entry: _Object) -> Message:
         message = _tool_result(entry)
     else:
         message = TextMessage(entry.text("text"))
-    return replace(message, role=entry.role(), cache=cache)
+    return replace(message, role=entry.role(), cache=cache, paused=_paused(entry))
+
+
+def _paused(entry: _Object) -> Paused | None:
+    if "paused" not in entry.fields:
+        return None
+    paused = entry.object("paused")
+    return Paused(tuple(map(_pending_call, paused.objects("pending"))), paused.value("run_id", str, type(None)))
+
+
+def _pending_call(call: _Object) -> PendingCall:
+    state = call.text("state")
+    if state != "needs_approval" and state != "outcome_unknown":  # noqa: PLR1714 - so that the type is known
+        _refuse(f"{call.path}.state", "needs_approval or outcome_unknown", state)
+    return PendingCall(call.text("id"), call.text("tool"), call.value("arguments", dict), call.text("path"), state)
 
 
 def _media_message(message_class: type[MediaMessage], entry: _Object) -> MediaMessage:

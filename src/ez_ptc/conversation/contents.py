@@ -1,0 +1,91 @@
+"""What a conversation has so far: its messages, its last answer, its usage, and the calls that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ez_ptc.conversation.loop.pausing import pending_calls
+from ez_ptc.conversation.settings import Settings
+from ez_ptc.messages import Answer, Usage
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from ez_ptc.conversation.prices import TurnUsage
+    from ez_ptc.conversation.state import ConversationState
+    from ez_ptc.messages import Entry, Message, PendingCall
+
+__all__ = ["ConversationContents"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationContents:
+    """A conversation so far: `entries` are its messages and answers, `settings` everything else."""
+
+    entries: tuple[Entry, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def status(self) -> Literal["paused", "done", "open"]:
+        """Whether calls wait for a decision ("paused"), the model has answered ("done"), or a message is unanswered."""
+        if self.pending:
+            return "paused"
+        return "done" if self.entries and isinstance(self.entries[-1], Answer) else "open"
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for a decision, for `resume`."""
+        return pending_calls(self.entries)
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages so far, including those of answers."""
+        from ez_ptc.conversation.state import messages_of
+
+        return messages_of(self.entries)
+
+    @property
+    def state(self) -> ConversationState:
+        """The messages so far, in Anthropic's form and in ours, and the tools.
+
+        Raises ProviderError if Anthropic's API has no form for a message.
+        """
+        from ez_ptc.conversation.state import ConversationState
+
+        return ConversationState.of(self.entries, self.settings.tools)
+
+    @property
+    def text(self) -> str:
+        """The text of the last answer, or "" before the first one."""
+        return answers[-1].text if (answers := self._answers()) else ""
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the last answer ended: "end", "length" (it was cut off), "refusal", … (see `Answer`); "" before it."""
+        return answers[-1].stop_reason if (answers := self._answers()) else ""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all answers so far."""
+        return sum((answer.usage for answer in self._answers()), Usage())
+
+    @property
+    def cost(self) -> Decimal | None:
+        """The cost of all answers so far in US dollars, or None if a model's price is unknown.
+
+        Prices are those of the dated table in `conversation.prices`, and those set with `prices()`.
+        """
+        from ez_ptc.conversation.prices import total_cost
+
+        return total_cost(self.entries, self.settings.limits.prices)
+
+    @property
+    def turns(self) -> list[TurnUsage]:
+        """The `model`, `usage` and `cost` of each answer so far."""
+        from ez_ptc.conversation.prices import turn_usages
+
+        return turn_usages(self.entries, self.settings.limits.prices)
+
+    def _answers(self) -> list[Answer]:
+        return [entry for entry in self.entries if isinstance(entry, Answer)]
