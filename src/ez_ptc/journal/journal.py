@@ -133,12 +133,6 @@ class Journal:
         """Return a run. Raises JournalError for an unknown id."""
         return self.store.read(lambda database: self._run(database, find_run(database, id)))
 
-    def session_runs(self, session: str) -> list[Run]:
-        """Return the runs of a session, the first first."""
-        return self.store.read(
-            lambda database: [self._run(database, row) for row in list_runs(database, session=session)]
-        )
-
     def events(self, id: str) -> tuple[Event, ...]:  # noqa: A002 - what callers call it
         """Return the events of a run, the first first. Raises JournalError for an unknown id."""
         return tuple(self.store.read(lambda database: read_events(database, find_run(database, id))))
@@ -238,13 +232,33 @@ class Journal:
         state = self._state(row, Record.of(read_events(database, row)))
         return state != "running" and state in states
 
-    def start(self, program: str, data: Mapping[str, Any], *, session: str = "") -> tuple[RunRow, Record]:
-        """Start a run, owned by this process until `release`. Used by `Toolkit.execute`."""
+    def session_of(self, run_id: str) -> str:
+        """Return the id of a run's session, or "". Used by `Toolkit.resume`."""
+        return self.store.read(lambda database: find_run(database, run_id)).session
+
+    def session_rows(self, session: str) -> list[tuple[RunRow, Record]]:
+        """Return the runs of a session, the first first. Used by `Toolkit.session`."""
+        return self.store.read(
+            lambda database: [
+                (row, Record.of(read_events(database, row))) for row in list_runs(database, session=session)
+            ]
+        )
+
+    def start(
+        self, program: str, data: Mapping[str, Any], *, session: str = "", position: int = 0
+    ) -> tuple[RunRow, Record]:
+        """Start a run, owned by this process until `release`. Used by `Toolkit.execute`.
+
+        Raises JournalError if the session has another number of runs than `position`.
+        """
         self._make_room()
         run_id = uuid.uuid4().hex
         event = Event("start", data={**data, "session": session, "owner": _owner()}, payload=program.encode())
 
         def write(database: Database) -> RunRow:
+            if session and len(list_runs(database, session=session)) != position:
+                message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
+                raise JournalError(message)
             row = insert_run(database, run_id, session, _owner(), [event])
             self.store.locks.own(row.number)
             return row

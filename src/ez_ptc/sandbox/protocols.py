@@ -148,8 +148,11 @@ class Sandbox(Protocol):
         """Same as `execute`, but awaits; cancelling it kills the program."""
         ...
 
-    def session(self) -> SandboxSession:
-        """Return a session, whose programs share their variables."""
+    def session(self, *, recorded: bool = False) -> SandboxSession:
+        """Return a session, whose programs share their variables.
+
+        The programs of a `recorded` one have a seed, and its caller rebuilds what is lost.
+        """
         ...
 
     def close(self) -> None:
@@ -159,6 +162,11 @@ class Sandbox(Protocol):
 
 class SandboxSession(Protocol):
     """Runs programs one after another that share their variables; the limits apply to each program."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether there are no variables yet, or they were lost."""
+        ...
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run a program to completion. Raises SandboxError if the sandbox fails, or if a program is running here."""

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import uuid
-from collections import deque
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from ez_ptc._background import events_of
 from ez_ptc._lazy import lazy
-from ez_ptc._sync import BlockingEvents, from_other_threads, run_coroutine, to_thread_and_back
+from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
-from ez_ptc.sandbox.events import EventSink, ProgramEnded
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.channel import ToolChannel
 from ez_ptc.toolkit.effects import effects_of
+from ez_ptc.toolkit.observing import program_events
 from ez_ptc.tools.call_settings import CallSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from ez_ptc._background import EventQueue
     from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 
     Repair = Callable[[str, str, list[dict[str, Any]]], "str | Awaitable[str | None] | None"]
 
-__all__ = ["ProgramRunner", "sink_to"]
+__all__ = ["ProgramRunner"]
 
 
 class ProgramRunner:
@@ -62,9 +58,12 @@ class ProgramRunner:
 
     @lazy
     def _runs(self) -> Runs:
+        return self._runs_of(self.open_journal())
+
+    def _runs_of(self, journal: Journal) -> Runs:
         from ez_ptc.toolkit.runs import Runs
 
-        return Runs(self.open_journal(), tuple(self.tools), tuple(self.allow_imports))
+        return Runs(journal, tuple(self.tools), tuple(self.allow_imports))
 
     def open_journal(self) -> Journal:
         """Return the toolkit's journal. Raises JournalError if it has none."""
@@ -176,20 +175,7 @@ class ProgramRunner:
     ) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        return self._events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
-
-    def _events(self, run: Callable[..., Awaitable[ExecutionResult]]) -> AsyncGenerator[ProgramEvent]:
-        async def produce(queue: EventQueue[ProgramEvent]) -> None:
-            ids: list[str] = []
-
-            def observe(program: str) -> EventSink:
-                ids.append(program)
-                return sink_to(queue, program)
-
-            result = await run(observe=observe)
-            queue.put(ProgramEnded("".join(ids), "", result))
-
-        return events_of(produce)
+        return program_events(partial(self._arun, code, channel, self.limits.with_timeout(timeout)))
 
     # Runs of the journal ----------------------------------------------------------------------------------------------
 
@@ -211,6 +197,10 @@ class ProgramRunner:
         """
         if self._channel.grants.has_async_tools:
             return run_coroutine(self.aresume, run_id, decisions)
+        session = self._runs.session_of(run_id)
+        if session is not None:
+            with self.session(session) as programs:
+                return programs.resume(decisions)
         sandbox = self._access.open()
         with self._runs.resume(run_id, decisions or {}, self._channel) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
@@ -227,6 +217,10 @@ class ProgramRunner:
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
+        session = await to_thread_and_back(self._runs.session_of, run_id)
+        if session is not None:
+            async with await to_thread_and_back(self.session, session) as programs:
+                return await programs.aresume(decisions)
         sandbox = self._access.open()
         with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
             channel = run.channel
@@ -239,37 +233,41 @@ class ProgramRunner:
 
         Raises ReplayDivergedError if it is not, or if the toolkit, the library or the interpreter is not the run's.
         """
-        replay = self._runs.replay(run_id, self._channel, journal or self._runs.journal)
+        runs = self._runs if journal is None else self._runs_of(journal)
+        session = runs.session_of(run_id)
+        if session is not None:
+            with self._session(session, runs) as programs:
+                return programs.replay(run_id)
+        replay = runs.replay(run_id, self._channel, runs.journal)
         return replay.compare(self._access.open().execute(replay.code, replay.channel, replay.limits))
 
     # Sessions ---------------------------------------------------------------------------------------------------------
 
-    def session(self) -> Session:
+    def session(self, id: str | None = None) -> Session:  # noqa: A002 - what callers call it
         """Return a session, whose programs share their variables. Close it before the toolkit.
 
-        Raises SandboxError if the toolkit is closed.
+        Args:
+            id: The id of a session in the journal, to continue it: its programs are run again from their records,
+                without calling a tool.
+
+        Raises:
+            SandboxError: The toolkit is closed.
+            JournalError: There is no such session, or no journal.
         """
+        runs = self._runs if self.journal is not None or id is not None else None
+        return self._session(id, runs)
+
+    def _session(self, id: str | None, runs: Runs | None) -> Session:  # noqa: A002 - as in `session`
         from ez_ptc.toolkit.session import Session
 
-        return Session(self, self._access.open().session(), self._channel, self.limits)
+        programs = self._access.open().session(recorded=runs is not None)
+        recording = None
+        try:
+            if runs is not None:
+                from ez_ptc.toolkit.recording import Recording  # SQLite is not needed otherwise
 
-
-def sink_to(queue: EventQueue[Any], program: str, parent: str | None = None) -> EventSink:
-    """Return the receiver of a program's events that puts them into a queue of the running event loop.
-
-    `parent` is that of the events; by default, the program.
-    """
-    inbox: deque[ProgramEvent] = deque()
-
-    def move() -> None:
-        while inbox:
-            queue.put(inbox.popleft())
-
-    wake = from_other_threads(move)
-
-    def put_from_thread(event: ProgramEvent) -> None:
-        inbox.append(event)
-        with contextlib.suppress(RuntimeError):  # the event loop is closed, so no one reads
-            wake()
-
-    return EventSink(program, program if parent is None else parent, queue.put, put_from_thread, queue.room)
+                recording = Recording(runs, programs, id)
+        except JournalError:
+            programs.close()
+            raise
+        return Session(self, programs, self._channel, self.limits, recording=recording)

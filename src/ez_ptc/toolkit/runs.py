@@ -11,7 +11,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ez_ptc.errors import ReplayDivergedError
+from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
 from ez_ptc.journal.results import result_to_bytes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool
 
-__all__ = ["Execution", "Replay", "Runs"]
+__all__ = ["Execution", "Replay", "Runs", "SessionPlace", "SessionRuns"]
 
 _SEED_BITS: Final = 62
 
@@ -52,10 +52,11 @@ class Execution:
     channel: ToolChannel
     limits: Limits
 
-    def finish(self, result: ExecutionResult) -> ExecutionResult:
+    def finish(self, result: ExecutionResult, *, is_lost: bool = False) -> ExecutionResult:
         """Record how the execution ended, and return the result as the caller gets it.
 
-        Raises ReplayDivergedError if the program has left out a call of its record.
+        `is_lost` says that what the program left in its session is lost. Raises ReplayDivergedError if the program has
+        left out a call of its record.
         """
         self.recorder.wait_for_calls(self.limits.grace)
         if result.status == "done":
@@ -70,7 +71,8 @@ class Execution:
         if result.status == "paused":
             result.pending = self.record.pending(self.row.id)
         kind = "pause" if result.status == "paused" else "end"
-        self.journal.finish(self.row, Event(kind, data={"state": state}, payload=result_to_bytes(result)), state)
+        event = Event(kind, data={"state": state, "lost": is_lost}, payload=result_to_bytes(result))
+        self.journal.finish(self.row, event, state)
         return result
 
     def __enter__(self) -> Self:
@@ -80,6 +82,36 @@ class Execution:
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.journal.release(self.row)
+
+
+@dataclass(frozen=True)
+class SessionPlace:
+    """Where a program stands: its session, or "", its position there, and the seed and clock of all its programs."""
+
+    session: str
+    position: int
+    seed: int
+    clock_ns: int | None
+
+    @classmethod
+    def first(cls, session: str, seed: int | None) -> SessionPlace:
+        """Return the first place, with a random seed and the present time if there is no seed."""
+        if seed is None:
+            return cls(session, 0, secrets.randbits(_SEED_BITS), time.time_ns())
+        return cls(session, 0, seed, None)
+
+    def following(self) -> SessionPlace:
+        """Return the next place."""
+        return replace(self, position=self.position + 1)
+
+
+@dataclass(frozen=True)
+class SessionRuns:
+    """A session in the journal: the place of its next program, the runs whose variables it has, and one that waits."""
+
+    place: SessionPlace
+    kept: tuple[str, ...]
+    unfinished: str | None
 
 
 @dataclass(frozen=True)
@@ -117,17 +149,40 @@ class Runs:
     imports: tuple[str, ...]
 
     def start(
-        self, code: str, channel: ToolChannel, limits: Limits, *, session: str = "", repairs: str | None = None
+        self,
+        code: str,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        place: SessionPlace | None = None,
+        repairs: str | None = None,
     ) -> Execution:
-        """Start a run; `repairs` is the id of the failed one that it corrects.
+        """Start a run, at a place in a session; `repairs` is the id of the failed one that it corrects.
 
         Raises JournalError if it cannot be recorded.
         """
-        clock_ns = None
-        if limits.seed is None:
-            limits, clock_ns = replace(limits, seed=secrets.randbits(_SEED_BITS)), time.time_ns()
+        place = place or SessionPlace.first("", limits.seed)
+        session, clock_ns = place.session, place.clock_ns
+        limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
-        return self._continue(*self.journal.start(code, data, session=session), channel)
+        return self._continue(*self.journal.start(code, data, session=session, position=place.position), channel)
+
+    def session_of(self, run_id: str) -> str | None:
+        """Return the id of a run's session, or None. Raises JournalError for an unknown run."""
+        return self.journal.session_of(run_id) or None
+
+    def session_runs(self, session: str) -> SessionRuns:
+        """Return what the journal has of a session. Raises JournalError if it has none of that id."""
+        rows = self.journal.session_rows(session)
+        if not rows:
+            message = f"the journal has no session {safe_repr(session)}: open a new one with toolkit.session()"
+            raise JournalError(message)
+        data = rows[0][1].start.data
+        unfinished = [row for row, _ in rows if row.state not in {"done", "failed"}]
+        kept = [row.id for row, record in rows if record.ending is not None and not record.ending.data.get("lost")]
+        kept = [run_id for run_id in kept if run_id not in {row.id for row in unfinished}]
+        place = SessionPlace(session, len(rows), data["limits"]["seed"], data["clock_ns"])
+        return SessionRuns(place, tuple(kept), unfinished[0].id if unfinished else None)
 
     def resume(self, run_id: str, answers: Mapping[str, object], channel: ToolChannel) -> Execution:
         """Continue a run. Raises JournalError, before anything runs, if that is not possible."""

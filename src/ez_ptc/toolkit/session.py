@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import uuid
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from ez_ptc._sync import run_coroutine
+from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
+from ez_ptc.errors import JournalError
+from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.toolkit.observing import program_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
     from types import TracebackType
 
+    from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
-    from ez_ptc.sandbox.protocols import SandboxSession
+    from ez_ptc.sandbox.protocols import Observer, SandboxSession
     from ez_ptc.toolkit.channel import ToolChannel
+    from ez_ptc.toolkit.recording import Recording, Step, Steps
     from ez_ptc.tools.approval import Approver
 
 __all__ = ["Session"]
@@ -30,14 +39,32 @@ class Session:
     The variables are lost if a program is killed, as after a timeout. Its result says so, and the next program starts
     with none. If no one got that result, because `aexecute` was cancelled, the next program is not run and its result
     says so instead.
+
+    With a journal, the session has an `id`, and no variables are lost: where its process has ended, the programs before
+    are run again from their records, without calling a tool. `Toolkit.session(id)` does so in another process. A
+    program that pauses pauses the session; `resume` goes on.
     """
 
-    def __init__(self, toolkit: object, programs: SandboxSession, channel: ToolChannel, limits: Limits) -> None:
+    def __init__(
+        self,
+        toolkit: object,
+        programs: SandboxSession,
+        channel: ToolChannel,
+        limits: Limits,
+        *,
+        recording: Recording | None = None,
+    ) -> None:
         """Use `Toolkit.session` instead."""
         self._toolkit = toolkit  # keeps the shared sandbox open
         self._programs = programs
         self._channel = channel
         self._limits = limits
+        self._recording = recording
+
+    @property
+    def id(self) -> str | None:
+        """The id of the session in the journal, or None without one."""
+        return None if self._recording is None else self._recording.id
 
     def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
         """Run a program and return its result, as `Toolkit.execute` does.
@@ -46,11 +73,15 @@ class Session:
             IsolationUnavailableError: The kernel lacks a required isolation feature.
             SandboxError: The sandbox failed, not the program; or the session is already running a program, is closed,
                 or was closed while the program ran.
+            JournalError: The run cannot be recorded, a program of the session waits, or another process has it.
         """
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
             return run_coroutine(self.aexecute, code, timeout)
-        return self._programs.execute(code, self._channel, self._limits.with_timeout(timeout))
+        limits = self._limits.with_timeout(timeout)
+        if self._recording is None or find_code_problem(code, limits):
+            return self._programs.execute(code, self._channel, limits)
+        return self._drive(self._recording.steps(code, self._channel, limits))
 
     async def aexecute(
         self,
@@ -66,7 +97,72 @@ class Session:
         `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
         """
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        return await self._programs.aexecute(code, channel, self._limits.with_timeout(timeout))
+        return await self._aexecute(code, channel, self._limits.with_timeout(timeout))
+
+    async def _aexecute(
+        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+    ) -> ExecutionResult:
+        if self._recording is None or find_code_problem(code, limits):
+            if observe is not None:
+                channel = replace(channel, observer=observe(uuid.uuid4().hex))
+            return await self._programs.aexecute(code, channel, limits)
+        return await self._adrive(self._recording.steps(code, channel, limits), observe)
+
+    def stream(self, code: str, timeout: float | None = None) -> Iterator[ProgramEvent]:
+        """Run a program, and iterate over its events, as `Toolkit.stream` does."""
+        return BlockingEvents(self.astream(code, timeout))
+
+    def astream(self, code: str, timeout: float | None = None) -> AsyncGenerator[ProgramEvent]:
+        """Same as `stream`, but iterates asynchronously."""
+        return program_events(partial(self._aexecute, code, self._channel, self._limits.with_timeout(timeout)))
+
+    def resume(self, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
+        """Continue the session's program that waits, as `Toolkit.resume` does. Raises JournalError if none does."""
+        if self._channel.grants.has_async_tools:
+            return run_coroutine(self.aresume, decisions)
+        return self._drive(self._require_recording().resuming(decisions or {}, self._channel))
+
+    async def aresume(self, decisions: Mapping[str, object] | None = None) -> ExecutionResult:
+        """Same as `resume`, but awaits."""
+        return await self._adrive(self._require_recording().resuming(decisions or {}, self._channel))
+
+    def replay(self, run_id: str) -> ExecutionResult:
+        """Run the session's programs up to a finished one from their records, as `Toolkit.replay` does."""
+        return self._drive(self._require_recording().replaying(run_id, self._channel))
+
+    def _require_recording(self) -> Recording:
+        if self._recording is None:
+            message = "this session has no journal: pass Toolkit(tools, journal='runs.db')"
+            raise JournalError(message)
+        return self._recording
+
+    def _drive(self, steps: Steps) -> ExecutionResult:
+        with closing(steps):
+            try:
+                step = next(steps)
+                while True:
+                    step = steps.send(self._programs.execute(step.code, step.channel, step.limits))
+            except StopIteration as end:
+                return end.value
+
+    async def _adrive(self, steps: Steps, observe: Callable[[str], Observer] | None = None) -> ExecutionResult:
+        # The steps wait for the disk, so a thread takes them; it returns the last one's result, since a thread cannot
+        # raise StopIteration.
+        def take(result: ExecutionResult | None) -> Step | ExecutionResult:
+            try:
+                return next(steps) if result is None else steps.send(result)
+            except StopIteration as end:
+                return end.value
+
+        with closing(steps):
+            step = await to_thread_and_back(take, None)
+            while isinstance(step, tuple):
+                channel = step.channel
+                if observe is not None and step.run_id is not None:
+                    channel = replace(channel, observer=observe(step.run_id))
+                result = await self._programs.aexecute(step.code, channel, step.limits)
+                step = await to_thread_and_back(take, result)
+            return step
 
     def close(self) -> None:
         """End the session's process. If a program is still running, its caller gets a SandboxError.

@@ -153,9 +153,13 @@ class ProcessSandbox:
             return self._pool
         return self._deterministic_pool
 
-    def session(self) -> ProcessSession:
-        """Return a session, whose programs share their variables. The caller closes it."""
-        return ProcessSession(self, self._pool, self._runner)
+    def session(self, *, recorded: bool = False) -> ProcessSession:
+        """Return a session, whose programs share their variables. The caller closes it.
+
+        The programs of a `recorded` one have a seed, and its caller rebuilds what is lost.
+        """
+        pool = self._deterministic_pool if recorded else self._pool
+        return ProcessSession(self, pool, self._runner, recorded=recorded)
 
     def __enter__(self) -> Self:
         return self

@@ -37,8 +37,12 @@ class ProcessSession:
     which checks for that after releasing `_busy`, gives the worker back.
     """
 
-    def __init__(self, sandbox: object, pool: Pool, runner: Runner) -> None:
-        """Create a session; the first program takes a worker. Keeps `sandbox` alive."""
+    def __init__(self, sandbox: object, pool: Pool, runner: Runner, *, recorded: bool = False) -> None:
+        """Create a session; the first program takes a worker. Keeps `sandbox` alive.
+
+        The caller of a `recorded` one rebuilds what is lost, so no loss is reported.
+        """
+        self._is_recorded = recorded
         self._sandbox = sandbox
         self._pool = pool
         self._runner = runner
@@ -49,6 +53,11 @@ class ProcessSession:
         self._state = SessionState()
         self._untold = ""
         self._is_closed = False
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no program has run in the worker: it is new, or the last one is lost."""
+        return self._state.limits is None
 
     def execute(self, code: str, channel: Channel, limits: Limits) -> ExecutionResult:
         """Run a program to completion and return its result.
@@ -79,7 +88,7 @@ class ProcessSession:
                     yield exchange, lease
                 except BaseException:
                     # A program was interrupted halfway, so the worker's state is unknown.
-                    self._end(_CUT_OFF)
+                    self._end("" if self._is_recorded else _CUT_OFF)
                     raise
                 attempts += 1
                 if attempts == MAX_ATTEMPTS or not self._may_repeat(exchange):
@@ -145,8 +154,8 @@ class ProcessSession:
             self._state = SessionState(self._state.calls + len(result.tool_calls), exchange.limits)
             return result
         nothing_lost = not (self._state.limits or exchange.has_begun)
-        self._end("its last program left calls unanswered")
-        if result.error is not None:
+        self._end("" if self._is_recorded else "its last program left calls unanswered")
+        if result.error is not None and not self._is_recorded:
             self._untold = ""
             if not nothing_lost:
                 result.error += f"; {_GONE}"
