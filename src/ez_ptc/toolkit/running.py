@@ -19,7 +19,7 @@ from ez_ptc.toolkit.observing import program_events
 from ez_ptc.tools.call_settings import CallSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
     from pathlib import Path
 
     from ez_ptc.journal.journal import Journal
@@ -156,7 +156,7 @@ class ProgramRunner:
 
     # Events -----------------------------------------------------------------------------------------------------------
 
-    def stream(self, code: str, timeout: float | None = None) -> Iterator[ProgramEvent]:
+    def stream(self, code: str, timeout: float | None = None) -> BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events in order; the last is `ProgramEnded`, with the result.
 
         The program goes on while events are handled, and waits if too many are not. Leaving the iteration, or closing

@@ -15,7 +15,7 @@ from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.observing import program_events
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
     from types import TracebackType
 
     from ez_ptc.sandbox.events import ProgramEvent
@@ -108,7 +108,7 @@ class Session:
             return await self._programs.aexecute(code, channel, limits)
         return await self._adrive(self._recording.steps(code, channel, limits), observe)
 
-    def stream(self, code: str, timeout: float | None = None) -> Iterator[ProgramEvent]:
+    def stream(self, code: str, timeout: float | None = None) -> BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events, as `Toolkit.stream` does."""
         return BlockingEvents(self.astream(code, timeout))
 
