@@ -37,7 +37,7 @@ class Event:
     time: float = 0.0
     position: int = 0
 
-    def encoded_data(self) -> bytes:
+    def data_bytes(self) -> bytes:
         """Return `data` as JSON in ASCII."""
         return json.dumps(self.data, separators=(",", ":")).encode()
 

@@ -52,7 +52,7 @@ def to_events(record: Record, decisions: Mapping[str, Decision | Settlement]) ->
             data = {"tool": call.tool, "decision": "did_not_happen", "by": decision.by}
             events.append(Event("decision", path, data))
         elif call.is_unknown:
-            events.append(_settled(call, decision))
+            events.append(_settlement_event(call, decision))
         else:
             events.append(Event("decision", path, {"tool": call.tool, **decision_data(_as_decision(decision))}))
     return events
@@ -79,7 +79,7 @@ def _as_decision(decision: Decision | Settlement) -> Decision:
     return decision
 
 
-def _settled(call: CallState, decision: Decision | Settlement) -> Event:
+def _settlement_event(call: CallState, decision: Decision | Settlement) -> Event:
     """Return the result that a person gives to a call with an unknown outcome."""
     if isinstance(decision, Happened):
         result = ToolResult(success=True, output=decision.result)

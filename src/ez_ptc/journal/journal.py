@@ -274,7 +274,7 @@ class Journal:
         """
         row = self.store.read(lambda database: find_run(database, run_id))
         if row.state in _FINISHED:
-            raise JournalError(_finished_text(row))
+            raise JournalError(_end_text(row))
         if not self.store.locks.own(row.number):
             message = f"run {run_id} is being executed by {row.owner}: wait for it, or end that process"
             raise JournalError(message)
@@ -282,7 +282,7 @@ class Journal:
         def write(database: Database) -> tuple[RunRow, Record]:
             row = find_run(database, run_id)
             if row.state in _FINISHED:
-                raise JournalError(_finished_text(row))
+                raise JournalError(_end_text(row))
             events = read_events(database, row)
             record = Record.of(events)
             decisions = decide(run_id, record, answers)
@@ -298,7 +298,7 @@ class Journal:
             self.store.locks.disown(row.number)
             raise
 
-    def finished(self, run_id: str) -> tuple[RunRow, Record]:
+    def read_ended(self, run_id: str) -> tuple[RunRow, Record]:
         """Return a run that has ended. Used by `Toolkit.replay`. Raises JournalError if it has not."""
 
         def read(database: Database) -> tuple[RunRow, Record]:
@@ -345,7 +345,7 @@ def _owner() -> str:
     return f"process {os.getpid()} on {os.uname().nodename}"
 
 
-def _finished_text(row: RunRow) -> str:
+def _end_text(row: RunRow) -> str:
     return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"
 
 

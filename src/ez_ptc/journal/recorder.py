@@ -102,7 +102,7 @@ class RunRecorder:
         """Return the replies that are held back, whatever their order."""
         with self._lock:
             held = [self._held.pop(order) for order in sorted(self._held)]
-            return [(call, self._encoded(call)) for call in held]
+            return [(call, self._reply_to(call)) for call in held]
 
     def _due(self) -> list[tuple[CallFrame, EncodedResult]]:
         due: list[tuple[CallFrame, EncodedResult]] = []
@@ -115,10 +115,10 @@ class RunRecorder:
                 break
             del self._held[self._orders[self._next]]
             self._next += 1
-            due.append((call, self._encoded(call)))
+            due.append((call, self._reply_to(call)))
         return due
 
-    def _encoded(self, call: CallFrame) -> EncodedResult:
+    def _reply_to(self, call: CallFrame) -> EncodedResult:
         reply = self._record.calls[call.path].reply
         if reply is None:  # not reached: only calls with replies are held
             message = f"the call at {call.path} has no reply"

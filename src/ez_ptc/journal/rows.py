@@ -80,7 +80,7 @@ def append(database: Database, row: RunRow, events: Iterable[Event], *, state: s
     for event in events:
         now = event.time or now
         position += 1
-        data, payload = event.encoded_data(), event.payload
+        data, payload = event.data_bytes(), event.payload
         payload_hash = None if payload is None else content_hash(payload)
         content = None
         if payload is not None and len(payload) > _MAX_INLINE_BYTES:

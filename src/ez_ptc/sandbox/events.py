@@ -108,21 +108,21 @@ class EventSink:
         """Wait while the consumer is behind."""
         await self.wait_for_room()
 
-    def wrote(self, frame: OutputFrame) -> None:
+    def report_output(self, frame: OutputFrame) -> None:
         """Report output."""
         self.put(OutputDelta(frame.text, "output" if frame.stream == 1 else "error", self.parent))
 
-    def started(self, call: CallFrame) -> None:
+    def report_call(self, call: CallFrame) -> None:
         """Report a call."""
         self.put(CallStarted(self._id(call), self.parent, call.name, call.args, call.kwargs, call.path))
 
-    def ended(self, call: CallFrame, record: dict[str, Any]) -> None:
+    def report_end(self, call: CallFrame, record: dict[str, Any]) -> None:
         """Report the end of a call, with its record."""
         self.put(
             CallEnded(self._id(call), self.parent, call.name, record["result"], record["error"], record["duration_ms"])
         )
 
-    def needs_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
+    def report_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
         """Report, from any thread, that a call waits for a decision; `arguments` are the checked ones."""
         pending = PendingCall(self._id(call), call.name, arguments, call.path)
         self.put_from_thread(ApprovalNeeded(pending, self.parent))

@@ -160,11 +160,11 @@ class Exchange:
                 self._admit_call(frame)
                 calls.append(frame)
                 if self.observer is not None:
-                    self.observer.started(frame)
+                    self.observer.report_call(frame)
             elif isinstance(frame, OutputFrame):
                 self._collect_output(frame)
                 if self.observer is not None:
-                    self.observer.wrote(frame)
+                    self.observer.report_output(frame)
             else:
                 self._done = frame
                 self.is_finished = True
@@ -286,7 +286,7 @@ class Exchange:
 
     def _report_end(self, call: CallFrame) -> None:
         if self.observer is not None:
-            self.observer.ended(call, self._records[call.number])
+            self.observer.report_end(call, self._records[call.number])
 
     def stop(self) -> None:
         """Record that the program's time is up; from now on no call runs."""

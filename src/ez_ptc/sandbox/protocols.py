@@ -72,19 +72,19 @@ class Recorder(Protocol):
 class Observer(Protocol):
     """Receives the events of one program, in its event loop."""
 
-    def wrote(self, frame: OutputFrame) -> None:
+    def report_output(self, frame: OutputFrame) -> None:
         """Receive output."""
         ...
 
-    def started(self, call: CallFrame) -> None:
+    def report_call(self, call: CallFrame) -> None:
         """Receive a call, before it is checked."""
         ...
 
-    def ended(self, call: CallFrame, record: dict[str, Any]) -> None:
+    def report_end(self, call: CallFrame, record: dict[str, Any]) -> None:
         """Receive the record of a call that has ended."""
         ...
 
-    def needs_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
+    def report_approval(self, call: CallFrame, arguments: dict[str, Any]) -> None:
         """Receive, in any thread, the checked arguments of a call that waits for a decision."""
         ...
 

@@ -201,7 +201,7 @@ class Runs:
 
         Raises JournalError if it has not finished.
         """
-        row, record = journal.finished(run_id)
+        row, record = journal.read_ended(run_id)
         self._compare(record)
         execution = self._continue(row, record, channel, is_replay=True)
         return Replay(execution.recorder, execution.code, execution.channel, execution.limits, journal.run(run_id))

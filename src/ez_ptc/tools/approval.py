@@ -25,10 +25,10 @@ __all__ = [
     "approval_request",
     "ask",
     "conclude",
+    "late_decision",
     "needs_approval",
     "refuse_on_failure",
     "require_answerable",
-    "unanswered",
 ]
 
 Approver = Callable[[ToolCall], Any]
@@ -106,7 +106,7 @@ def conclude(request: ApprovalRequest, answer: object, life: "CallLife") -> Deci
     return decision
 
 
-def unanswered(tool: str, life: "CallLife") -> Pause:
+def late_decision(tool: str, life: "CallLife") -> Pause:
     """Return the decision about a call whose approver did not answer in time. Raises ToolError if it cannot wait."""
     if not life.can_wait:
         message = f"{tool} was not approved: there was no answer within {life.approval_seconds:g} s"

@@ -29,10 +29,10 @@ from ez_ptc.tools.approval import (
     approval_request,
     ask,
     conclude,
+    late_decision,
     needs_approval,
     refuse_on_failure,
     require_answerable,
-    unanswered,
 )
 from ez_ptc.tools.approval_requests import ApprovalRequest
 from ez_ptc.tools.approved_changes import RawCall
@@ -153,7 +153,7 @@ def _approve(
             try:
                 outcome = call_within(seconds, question)
             except TimeoutError:
-                outcome = partial(_unanswered, tool, bound, life)
+                outcome = partial(_decide_late, tool, bound, life)
     with refuse_on_failure(tool.name, settings.reraise):
         request, answer = outcome()
     if _is_awaitable(answer):
@@ -256,7 +256,7 @@ async def _aapprove(
     with life.pausing(), move_on_after(life.approval_seconds), refuse_on_failure(tool.name, settings.reraise):
         request, answer = (await to_thread(question))()
         answered = request, await _await_output(tool.name, answer)
-    request, answer = answered or await to_thread(_unanswered, tool, bound, life)
+    request, answer = answered or await to_thread(_decide_late, tool, bound, life)
     if life.is_recorded:
         decision = (await to_thread(partial(_capture, partial(conclude, request, answer, life))))()
     else:
@@ -318,8 +318,8 @@ def _bind(
     return tool.binder.bind(args, kwargs, context=settings.context)
 
 
-def _unanswered(tool: "Definition", bound: "BoundCall", life: CallLife) -> tuple[ApprovalRequest, object]:
-    answer = unanswered(tool.name, life)
+def _decide_late(tool: "Definition", bound: "BoundCall", life: CallLife) -> tuple[ApprovalRequest, object]:
+    answer = late_decision(tool.name, life)
     return approval_request(tool, bound), answer
 
 

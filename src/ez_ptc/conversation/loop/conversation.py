@@ -154,7 +154,7 @@ class Conversation:
         except ListenerError as error:
             raise error.failure from None
         if watch is not None:
-            watch.ended(call_id, result)
+            watch.report_end(call_id, result)
         if result.status == "paused":
             raise ProgramPaused(Paused(result.pending, result.run_id))
         return toolkit.answer(program, result), result

@@ -36,7 +36,7 @@ from ez_ptc._background import events_of
 from ez_ptc._sync import to_thread
 from ez_ptc.conversation.loop import spans
 from ez_ptc.conversation.loop.conversation import PROGRAM_ID
-from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, turns
+from ez_ptc.conversation.loop.turns import Ask, Execute, Resume, Run, Tell, result_messages, resumed_turns, turns
 from ez_ptc.conversation.loop.watching import Watch
 from ez_ptc.formats.content import deliverable_result
 from ez_ptc.formats.prompt import TextDelta
@@ -117,12 +117,11 @@ async def run_turns(
 
     With `streaming`, these include the events of programs. Raises what `turns` and the connection raise.
     """
-    steps = turns(
-        conversation.prompt,
-        conversation.limits,
-        find_program=conversation.find_program,
-        goal=conversation.goal,
-        paused_results=conversation.resumption.results,
+    begin = turns
+    if conversation.resumption.results:
+        begin = partial(resumed_turns, results=conversation.resumption.results)
+    steps = begin(
+        conversation.prompt, conversation.limits, find_program=conversation.find_program, goal=conversation.goal
     )
     step = next(steps)
     while True:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry, Paused, ToolCall
 
-__all__ = ["Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "turns"]
+__all__ = ["Ask", "Execute", "Resume", "Run", "Tell", "result_messages", "resumed_turns", "turns"]
 
 _PAUSED: Final = "pause"
 _MALFORMED: Final = "malformed"
@@ -89,28 +89,17 @@ Step = Ask | Run | Tell | Execute | Resume
 
 
 def turns(
-    prompt: Prompt,
-    limits: TurnLimits,
-    *,
-    find_program: Callable[[str], str | None],
-    goal: Goal,
-    paused_results: tuple[ToolResultMessage | TextMessage, ...] = (),
+    prompt: Prompt, limits: TurnLimits, *, find_program: Callable[[str], str | None], goal: Goal
 ) -> Generator[Step, Any, None]:
     """Yield the steps from a prompt to the answer that reaches the goal, as the module's docstring says.
 
-    `find_program` returns the program in an answer's text. `paused_results` are those of the prompt's last answer, if a
-    paused conversation is resumed.
+    `find_program` returns the program in an answer's text, for models that write programs there.
 
     Raises:
         TurnLimitError: A limit is reached.
         ProviderError: The model's answers are malformed.
     """
     entries, answers, runs = prompt.entries, list[Answer](), 0
-    if paused_results:
-        results = yield from _resume(entries, paused_results)
-        if _is_waiting(results):
-            return
-        entries = (*entries, *results)
     for _ in range(limits.turns):
         answer: Answer = yield Ask(replace(prompt, entries=entries))
         entries = (*entries, answer)
@@ -140,13 +129,20 @@ def turns(
     raise TurnLimitError(_limit_message(f"{limits.turns} answers"))
 
 
-def _resume(
-    entries: Sequence[Entry], results: tuple[ToolResultMessage | TextMessage, ...]
-) -> Generator[Step, Any, tuple[Entry, ...]]:
-    """Yield the step that continues the calls that wait; return the results of the last answer."""
-    last = next(entry for entry in reversed(entries) if isinstance(entry, Answer))
+def resumed_turns(
+    prompt: Prompt,
+    limits: TurnLimits,
+    *,
+    find_program: Callable[[str], str | None],
+    goal: Goal,
+    results: tuple[ToolResultMessage | TextMessage, ...],
+) -> Generator[Step, Any, None]:
+    """Same as `turns`, but first continue the calls that wait; `results` are those of the prompt's last answer."""
+    last = next(entry for entry in reversed(prompt.entries) if isinstance(entry, Answer))
     resumed: tuple[Entry, ...] = yield Resume(last, results)
-    return resumed
+    if not _is_waiting(resumed):
+        prompt = replace(prompt, entries=(*prompt.entries, *resumed))
+        yield from turns(prompt, limits, find_program=find_program, goal=goal)
 
 
 def _is_waiting(results: Sequence[Entry]) -> bool:

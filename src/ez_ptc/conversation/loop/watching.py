@@ -27,6 +27,6 @@ class Watch:
         self._programs[parent] = program
         return sink_to(self._queue, program, parent)
 
-    def ended(self, parent: str, result: ExecutionResult) -> None:
+    def report_end(self, parent: str, result: ExecutionResult) -> None:
         """Report the end of the program that the call `parent` runs."""
         self._queue.put(ProgramEnded(self._programs.get(parent, ""), parent, result))

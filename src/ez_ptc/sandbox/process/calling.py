@@ -50,7 +50,7 @@ class ProgramCall(CallLife):
     def notify(self, request: ApprovalRequest) -> None:
         """Report that the call needs approval."""
         if self._exchange.observer is not None:
-            self._exchange.observer.needs_approval(self._call, request.original)
+            self._exchange.observer.report_approval(self._call, request.original)
 
     def recall(self, request: ApprovalRequest) -> Decision | None:
         """Return an approval if the tool's calls were approved for the rest of the program."""
