@@ -259,6 +259,11 @@ class Exchange:
         self._waiting.add(call.number)
 
     @property
+    def has_waiting(self) -> bool:
+        """Whether a call waits for a decision, or its recorded reply for its turn."""
+        return bool(self._waiting)
+
+    @property
     def is_stalled(self) -> bool:
         """Whether every unanswered call waits, so that the program may be unable to go on."""
         return bool(self._waiting) and self._unanswered <= self._waiting

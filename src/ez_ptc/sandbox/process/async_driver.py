@@ -67,6 +67,7 @@ class AwaitingDriver:
         self._failure: BaseException | None = None
         self._scope = anyio.CancelScope()
         self._questions = 0
+        self._is_watched = False
         self._left = 0.0
 
     async def run(self) -> None:
@@ -130,8 +131,8 @@ class AwaitingDriver:
             exchange.mark_sent(answered)
         if must_run:
             group.start_soon(self._run, call, group)
-        elif exchange.is_stalled:
-            group.start_soon(self._wait_for_decision, call, group)
+        else:
+            await self._watch_for_pause(call, group)
 
     async def _take(self, data: bytes) -> list[CallFrame]:
         exchange = self._exchange
@@ -181,7 +182,7 @@ class AwaitingDriver:
                 self._fail(interruption.error, group)
                 return
             exchange.wait_for_decision(call)
-            await self._wait_for_decision(call, group)
+            await self._watch_for_pause(call, group)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's own task, where it does not break the loop
@@ -191,21 +192,33 @@ class AwaitingDriver:
         self._failure = error
         group.cancel_scope.cancel()
 
-    async def _wait_for_decision(self, call: CallFrame, group: TaskGroup) -> None:
+    async def _watch_for_pause(self, call: CallFrame, group: TaskGroup) -> None:
+        """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
+        if call.alone:
+            await self._pause(group)
+        elif self._exchange.has_waiting and not self._is_watched:
+            self._is_watched = True
+            group.start_soon(self._pause_in_silence, group)
+
+    async def _pause_in_silence(self, group: TaskGroup) -> None:
         """Pause the program once all its calls wait, and it is quiet: its other parts have gone as far as they can."""
-        exchange = self._exchange
-        silence = Silence(exchange, self._lease.worker)
-        while exchange.is_stalled and not exchange.is_over:
-            if not call.alone:
+        silence = Silence(self._exchange, self._lease.worker)
+        with contextlib.suppress(OSError):  # the worker is lost; the reader notices
+            while not self._exchange.is_over:
                 await anyio.sleep(silence.seconds)
-            if (call.alone or silence.lasts()) and exchange.is_stalled:
-                held = exchange.flush_replies()
-                if not held:
-                    exchange.pause()
-                    group.cancel_scope.cancel()
-                for answered, frame in held:
-                    await self._send(frame)
-                    exchange.mark_sent(answered)
+                if silence.lasts():
+                    await self._pause(group)
+
+    async def _pause(self, group: TaskGroup) -> None:
+        """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
+        exchange = self._exchange
+        held = exchange.flush_replies() if exchange.is_stalled else []
+        if not held and exchange.is_stalled:
+            exchange.pause()
+            group.cancel_scope.cancel()
+        for answered, frame in held:
+            await self._send(frame)
+            exchange.mark_sent(answered)
 
     async def _send(self, frame: bytes) -> None:
         rest = memoryview(frame)

@@ -19,7 +19,7 @@ _CPU_CLOCK: Final = 2
 
 
 class Silence:
-    """Whether a program has sent nothing and used no CPU time for a moment.
+    """Whether a program whose calls all wait has sent nothing and used no CPU time for a moment.
 
     It may be sleeping, though: then it goes on after the pause.
     """
@@ -31,8 +31,10 @@ class Silence:
         self._pid = worker.host_pid()
         self._last = self._look()
 
-    def _look(self) -> tuple[int, float, bool]:
-        """Return how many frames have come, the CPU time in seconds, and whether a thread is running."""
+    def _look(self) -> tuple[int, float, bool] | None:
+        """Return how many frames have come, the CPU time in seconds, and whether a thread runs; None if calls run."""
+        if not self._exchange.is_stalled:
+            return None
         cpu, is_running = 0.0, False
         if self._pid is not None:
             with contextlib.suppress(OSError, ValueError):
@@ -43,7 +45,7 @@ class Silence:
     def lasts(self) -> bool:
         """Return whether nothing has happened since the last look; call it every `seconds`."""
         last, self._last = self._last, self._look()
-        return last == self._last and not self._last[2]
+        return self._last is not None and last == self._last and not self._last[2]
 
 
 def _is_running(thread: Path) -> bool:

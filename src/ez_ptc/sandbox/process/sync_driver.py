@@ -111,6 +111,7 @@ class BlockingDriver:
         self._reader = 0
         self._spinner = Spinner()
         self._in_tool = False
+        self._is_watched = False
         self._failure: BaseException | None = None
         self._clock = Clock(exchange.deadline)
 
@@ -198,8 +199,7 @@ class BlockingDriver:
         for answered, frame in replies:
             self._send(frame, answered)
         if not must_run:
-            if self._exchange.is_stalled:
-                self._aside(call, over, self._wait_for_decision)
+            self._watch_for_pause(call, over)
         elif call.alone:
             self._in_tool = True
             self._run(call, over)
@@ -220,7 +220,7 @@ class BlockingDriver:
             if interruption.error is not None:
                 raise interruption.error from None
             exchange.wait_for_decision(call)
-            self._wait_for_decision(call, over)
+            self._watch_for_pause(call, over)
             return
         with self._turn:
             if self._reader or exchange.is_over or exchange.closed:
@@ -230,21 +230,33 @@ class BlockingDriver:
         exchange.report_call(call)
         self._send(frame, call)
 
-    def _wait_for_decision(self, call: CallFrame, over: threading.Event) -> None:
+    def _watch_for_pause(self, call: CallFrame, over: threading.Event) -> None:
+        """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
+        if call.alone:
+            self._pause(over)
+        elif self._exchange.has_waiting:
+            with self._turn:
+                is_watched, self._is_watched = self._is_watched, True
+            if not is_watched:
+                self._aside(call, over, self._pause_in_silence)
+
+    def _pause_in_silence(self, _: CallFrame, over: threading.Event) -> None:
         """Pause the program once all its calls wait, and it is quiet: its other parts have gone as far as they can."""
+        silence = Silence(self._exchange, self._lease.worker)
+        while not (self._exchange.is_over or over.wait(silence.seconds)):
+            if silence.lasts():
+                self._pause(over)
+
+    def _pause(self, over: threading.Event) -> None:
+        """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
         exchange = self._exchange
-        silence = Silence(exchange, self._lease.worker)
-        while exchange.is_stalled and not exchange.is_over:
-            if not call.alone and over.wait(silence.seconds):
-                return
-            if call.alone or silence.lasts():
-                with self._turn:
-                    held = exchange.flush_replies()
-                    if not held and exchange.is_stalled:
-                        exchange.pause()
-                        over.set()
-                for answered, frame in held:
-                    self._send(frame, answered)
+        with self._turn:
+            held = exchange.flush_replies() if exchange.is_stalled else []
+            if not held and exchange.is_stalled:
+                exchange.pause()
+                over.set()
+        for answered, frame in held:
+            self._send(frame, answered)
 
     def _run_aside(
         self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]
