@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command line (default: the process's own) and return the exit code.
 
     0 means success. 1 means a failed program, a wrong answer, or missing isolation. 2 means that the command itself
-    failed; standard error has the reason and a remedy.
+    failed; standard error has the reason and a remedy. 3 means that a run waits for a person's decision.
     """
     try:
         escape_unencodable()

@@ -14,7 +14,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_text"]
+__all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_text", "quoted_lines"]
 
 _MAX_ARGUMENTS: Final = 20
 _MIN_ARGUMENTS: Final = 5
@@ -86,6 +86,22 @@ def full_text(arguments: Mapping[str, object]) -> Iterator[str]:
             line = _cut_to_columns(text, columns)
             yield f"{_MARGIN}| {line}"
             text = text[len(line) :]
+
+
+def quoted_lines(text: str, most: int | None = None) -> Iterator[str]:
+    """Yield the first `most` lines of foreign text, or all, as lines of the terminal, each with a mark in front."""
+    columns = _width() - len(_MARGIN) - 2
+    lines = text.splitlines()
+    for line in lines[:most]:
+        readable = printable(line.expandtabs(4))
+        while True:
+            beginning = _cut_to_columns(readable, columns)
+            yield f"{_MARGIN}| {beginning}"
+            readable = readable[len(beginning) :]
+            if not readable or most is not None:
+                break
+    if most is not None and len(lines) > most:
+        yield f"{_MARGIN}… and {len(lines) - most:,} more lines"
 
 
 def _line(name: str, text: str) -> str:

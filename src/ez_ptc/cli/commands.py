@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from ez_ptc.cli.runs.commands import runs_app
 from ez_ptc.cli.version import installed_version
 
 __all__ = ["chat", "check", "demo", "doctor", "run", "run_command"]
@@ -20,6 +21,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     )
     app.command(demo)
     app.command(run)
+    app.command(runs_app())
     app.command(check)
     app.command(chat)
     app.command(doctor)
@@ -57,7 +59,7 @@ def demo(
     return run_demo(base_url=base_url, model=model, record=record)
 
 
-def run(
+def run(  # noqa: PLR0913 - the options of the command
     file: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
@@ -66,8 +68,11 @@ def run(
     calls: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     images: Path | None = None,
+    journal: Path | None = None,
 ) -> int:
     """Run a program in the sandbox, with your tools.
+
+    The exit code is 0 if it succeeds, 1 if it fails, and 3 if calls wait for a decision, with --journal.
 
     Parameters
     ----------
@@ -83,10 +88,13 @@ def run(
         Print the result as JSON: output, calls, value, error.
     images
         The folder for the program's pictures, such as matplotlib figures.
+    journal
+        Record the run in this file (default: the toolkit's journal, if any); see `ez-ptc runs`.
     """
-    from ez_ptc.cli.run import run_program
+    from ez_ptc.cli.run import ResultOptions, run_program
 
-    return run_program(file, tools, timeout=timeout, show_calls=calls, as_json=json, images=images)
+    options = ResultOptions(as_json=json, show_calls=calls, images=images)
+    return run_program(file, tools, timeout=timeout, journal=journal, options=options)
 
 
 def check(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, tools: str) -> int:

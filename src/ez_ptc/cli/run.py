@@ -1,15 +1,17 @@
-"""`ez-ptc run` and `ez-ptc check`: a program from a file, with the user's toolkit."""
+"""`ez-ptc run` and `ez-ptc check`: a program from a file, with the user's toolkit; and how results are printed."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import sys
-from dataclasses import fields, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ez_ptc.cli.calls import call_text, outcome_text
+from ez_ptc.cli.pending import PAUSED, RunReference, pending_data, pending_lines
 from ez_ptc.cli.pictures import save_pictures, show_pictures
 from ez_ptc.cli.terminal import write
 from ez_ptc.errors import EzPtcError
@@ -18,47 +20,86 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.toolkit.toolkit import Toolkit
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from ez_ptc.journal.journal import Journal
     from ez_ptc.sandbox.execution import ExecutionResult
 
-__all__ = ["CommandError", "check_file", "load_toolkit", "run_program"]
+__all__ = ["CommandError", "ResultOptions", "check_file", "json_text", "load_toolkit", "print_result", "run_program"]
 
 
 class CommandError(EzPtcError):
     """An argument of a command is invalid; the message says what to write instead."""
 
 
+@dataclass(frozen=True, slots=True)
+class ResultOptions:
+    """How a result is printed.
+
+    Attributes:
+        as_json: As JSON.
+        show_calls: With the tool calls, on standard error.
+        images: The folder for the program's pictures.
+    """
+
+    as_json: bool = False
+    show_calls: bool = False
+    images: Path | None = None
+
+
 def run_program(
-    file: str, tools: str, *, timeout: float | None, show_calls: bool, as_json: bool, images: Path | None = None
+    file: str, tools: str, *, timeout: float | None, journal: Path | None = None, options: ResultOptions
 ) -> int:
-    """Run a program, print its result, save its pictures to a folder, and return 0 if it succeeded, else 1.
+    """Run a program, recorded in a journal if there is one, print its result, and return the exit code for it.
 
     Raises:
         CommandError: The program or the toolkit is missing, the timeout is invalid, or the folder cannot be written.
+        JournalError: The run cannot be recorded.
         SandboxError: Programs cannot run here.
     """
     _check_timeout(timeout, Limits())
     program = _read_program(file)
-    with load_toolkit(tools) as toolkit:
+    toolkit = load_toolkit(tools)
+    with ExitStack() as stack:
+        if journal is not None:
+            from ez_ptc.journal.journal import Journal  # SQLite is not needed otherwise
+
+            toolkit = replace(toolkit, journal=stack.enter_context(Journal(journal)))
+        stack.enter_context(toolkit)
         _check_timeout(timeout, toolkit.limits)
         result = toolkit.execute(program, timeout)
-    if as_json:
-        print(_as_json(result))
+    return print_result(result, _reference(result, toolkit, tools), options)
+
+
+def print_result(result: ExecutionResult, run: RunReference | None, options: ResultOptions) -> int:
+    """Print a result, save its pictures to a folder, and return 0 if the program succeeded, 3 if it paused, else 1.
+
+    `run` is the result's run in a journal, for the commands that continue it.
+
+    Raises:
+        CommandError: The folder cannot be written.
+    """
+    is_paused = run is not None and result.status == "paused"
+    if options.as_json:
+        values = {field.name: json_of(getattr(result, field.name)) for field in fields(result)}
+        print(json_text({**values, **pending_data(run, result.pending)} if run and is_paused else values))
     else:
-        # Print a program's output, its errors on standard error, and its value if it printed nothing.
-        if show_calls:
-            for call in result.tool_calls:
-                print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
-        write(sys.stdout, result.output)
-        if result.success and not result.output and result.value_text():
-            write(sys.stdout, f"{result.value_text()}\n")
-        write(sys.stderr, result.error_output)
-        if not result.success and result.error and result.error not in result.error_output:
-            write(sys.stderr, f"{result.error}\n")
-    if images is not None:
-        _save_images(result, images)
-    elif not as_json:
+        _print_text(result, options)
+        if run and is_paused:
+            for line in pending_lines(run, result.pending):
+                print(line, file=sys.stderr)
+    if options.images is not None:
+        _save_images(result, options.images)
+    elif not options.as_json:
         show_pictures(result.images)
+    if is_paused:
+        return PAUSED
     return 0 if result.success else 1
+
+
+def json_text(value: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return JSON as text in ASCII, without any character that controls a terminal."""
+    return json.dumps(value, indent=2).replace("\x7f", "\\u007f")
 
 
 def check_file(file: str, tools: str) -> int:
@@ -147,7 +188,21 @@ def _save_images(result: ExecutionResult, folder: Path) -> None:
         raise CommandError(message) from error
 
 
-def _as_json(result: ExecutionResult) -> str:
-    """Return a result as JSON in ASCII: bytes as base64, other values without a JSON form as `str`."""
-    values = {field.name: json_of(getattr(result, field.name)) for field in fields(result)}
-    return json.dumps(values, indent=2).replace("\x7f", "\\u007f")
+def _reference(result: ExecutionResult, toolkit: Toolkit, tools: str) -> RunReference | None:
+    journal = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
+    if journal is None or result.run_id is None:
+        return None
+    return RunReference(result.run_id, journal.path, tools)
+
+
+def _print_text(result: ExecutionResult, options: ResultOptions) -> None:
+    """Print a program's output, its errors on standard error, and its value if it printed nothing."""
+    if options.show_calls:
+        for call in result.tool_calls:
+            print(f"{call_text(call)} -> {outcome_text(call)}", file=sys.stderr)
+    write(sys.stdout, result.output)
+    if result.success and not result.output and result.value_text():
+        write(sys.stdout, f"{result.value_text()}\n")
+    write(sys.stderr, result.error_output)
+    if result.status == "failed" and result.error and result.error not in result.error_output:
+        write(sys.stderr, f"{result.error}\n")

@@ -1,0 +1,1 @@
+"""`ez-ptc runs`: the runs of a journal."""

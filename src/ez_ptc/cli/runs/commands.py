@@ -1,0 +1,190 @@
+"""The commands of `ez-ptc runs` and their options, for cyclopts."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import App, Parameter
+
+from ez_ptc.journal.record import RunState
+
+__all__ = ["runs_app"]
+
+_JournalFile = Annotated[Path, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal.")]
+_Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
+_Call = Annotated[
+    str | None, Parameter(help="The call's id or position in the program. It may be omitted if only one call waits.")
+]
+_Tools = Annotated[str, Parameter(help="The Toolkit of the run, as module:name; the current folder is searched, too.")]
+_Flag = Annotated[bool, Parameter(negative=())]
+_JsonText = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+
+_DEFAULT_JOURNAL: Final = Path("runs.db")
+
+
+def runs_app() -> App:
+    """Return the commands of `ez-ptc runs`."""
+    app = App(name="runs", help="Show the runs of a journal, decide about their calls, and continue them.")
+    app.command(_list, name="list")
+    app.command(_show, name="show")
+    app.command(_approve, name="approve")
+    app.command(_deny, name="deny")
+    app.command(_settle, name="settle")
+    app.command(_resume, name="resume")
+    app.command(_replay, name="replay")
+    app.command(_verify, name="verify")
+    app.command(_export, name="export")
+    return app
+
+
+def _list(*, state: RunState | None = None, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+    """List the runs, the latest first.
+
+    Parameters
+    ----------
+    state
+        Only the runs in this state.
+    json
+        Print them as JSON, with their whole programs.
+    """
+    from ez_ptc.cli.runs.listing import list_runs
+
+    return list_runs(journal, state=state, as_json=json)
+
+
+def _show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+    """Show a run: its program, its calls, its result, and what it waits for.
+
+    Parameters
+    ----------
+    full
+        Cut no text, and none of the arguments that wait for a decision.
+    json
+        Print it as JSON.
+    """
+    from ez_ptc.cli.runs.listing import show_run
+
+    return show_run(journal, run, in_full=full, as_json=json)
+
+
+def _approve(
+    run: _Run,
+    call: _Call = None,
+    /,
+    *,
+    arguments: str | None = None,
+    remember: _Flag = False,
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """Approve a call that waits; `resume` then runs it.
+
+    Parameters
+    ----------
+    arguments
+        Other arguments to run it with, all of them, as a JSON object.
+    remember
+        Approve all further calls of the same tool in the same run, too.
+    """
+    from ez_ptc.cli.runs.deciding import approve_call
+
+    return approve_call(journal, run, call, arguments=arguments, remember=remember)
+
+
+def _deny(
+    run: _Run,
+    call: _Call = None,
+    /,
+    *,
+    reason: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """Deny a call that waits; it fails in the program.
+
+    Parameters
+    ----------
+    reason
+        The reason, which the program and the model read.
+    """
+    from ez_ptc.cli.runs.deciding import deny_call
+
+    return deny_call(journal, run, call, reason=reason)
+
+
+def _settle(
+    run: _Run,
+    call: _Call = None,
+    /,
+    *,
+    happened: _JsonText = None,
+    did_not_happen: _Flag = False,
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """Say whether a call with an unknown outcome took effect. Find out first.
+
+    Parameters
+    ----------
+    happened
+        It did, and this is its result, as JSON.
+    did_not_happen
+        It did not: `resume` runs it.
+    """
+    from ez_ptc.cli.runs.deciding import settle_call
+
+    return settle_call(journal, run, call, happened=happened, did_not_happen=did_not_happen)
+
+
+def _resume(
+    run: _Run,
+    /,
+    *,
+    tools: _Tools,
+    calls: _Flag = False,
+    json: _Flag = False,
+    images: Path | None = None,
+    journal: _JournalFile = _DEFAULT_JOURNAL,
+) -> int:
+    """Continue a run that has paused, or whose process died. No call runs twice.
+
+    The exit code is 0 if the program succeeds, 1 if it fails, and 3 if calls wait for a decision.
+
+    Parameters
+    ----------
+    calls
+        Print the tool calls on standard error.
+    json
+        Print the result as JSON.
+    images
+        The folder for the program's pictures.
+    """
+    from ez_ptc.cli.run import ResultOptions
+    from ez_ptc.cli.runs.executing import resume_run
+
+    options = ResultOptions(as_json=json, show_calls=calls, images=images)
+    return resume_run(journal, run, tools=tools, options=options)
+
+
+def _replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+    """Run a finished program from its record, without calling a tool. The exit code is 1 if the result differs.
+
+    Parameters
+    ----------
+    json
+        Print the result as JSON.
+    """
+    from ez_ptc.cli.run import ResultOptions
+    from ez_ptc.cli.runs.executing import replay_run
+
+    return replay_run(journal, run, tools=tools, options=ResultOptions(as_json=json))
+
+
+def _verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+    """Check that no row of the journal was damaged or changed. The exit code is 1 if one was."""
+    from ez_ptc.cli.runs.auditing import verify_journal
+
+    return verify_journal(journal)
+
+
+def _export(run: _Run, /, *, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+    """Print all events of a run, as lines of JSON."""
+    from ez_ptc.cli.runs.auditing import export_run
+
+    return export_run(journal, run)

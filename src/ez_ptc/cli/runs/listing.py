@@ -1,0 +1,184 @@
+"""`ez-ptc runs list` and `ez-ptc runs show`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.cli.calls import call_text, outcome_text, quoted_lines
+from ez_ptc.cli.pending import RunReference, call_data, pending_data, pending_lines
+from ez_ptc.cli.run import json_text
+from ez_ptc.cli.runs.opening import find_run_id, open_journal, short_id_length
+from ez_ptc.cli.terminal import printable
+from ez_ptc.formats.content import as_json
+from ez_ptc.journal.record import Record
+from ez_ptc.journal.results import call_records
+from ez_ptc.tools.decisions import Approve, Deny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from ez_ptc.journal.journal import Run
+    from ez_ptc.journal.record import CallState, RunState
+    from ez_ptc.sandbox.execution import ExecutionResult
+
+__all__ = ["list_runs", "show_run"]
+
+_MAX_LINES: Final = 20
+_MAX_NAMES: Final = 3
+_MAX_WORDS: Final = 200
+_STATE_COLORS: Final[Mapping[str, str]] = {
+    "done": "green",
+    "failed": "red",
+    "outcome_unknown": "bold red",
+    "paused": "bold yellow",
+}
+
+
+def list_runs(journal_path: Path, *, state: RunState | None, as_json: bool) -> int:
+    """Print the runs of a journal, the latest first, and return 0."""
+    with open_journal(journal_path) as journal:
+        runs = journal.runs(state)
+    if as_json:
+        print(json_text([_run_data(run) for run in runs]))
+    elif runs:
+        _print_table(runs)
+    else:
+        print("no runs" if state is None else f"no runs in the state {state}")
+    return 0
+
+
+def show_run(journal_path: Path, prefix: str, *, in_full: bool, as_json: bool) -> int:
+    """Print a run: its program, its calls, its result and what waits; return 0."""
+    with open_journal(journal_path) as journal:
+        run = journal.run(find_run_id(journal, prefix))
+        record = Record.of(journal.events(run.id))
+    reference = RunReference(run.id, journal_path)
+    if as_json:
+        print(json_text(_full_data(run, record, reference)))
+        return 0
+    for line in _run_lines(run, record, None if in_full else _MAX_LINES):
+        print(line)
+    if run.pending or run.state == "resumable":
+        print()
+        for line in pending_lines(reference, run.pending, in_full=in_full):
+            print(line)
+    return 0
+
+
+def _print_table(runs: Sequence[Run]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    length = short_id_length(run.id for run in runs)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("Run", "State", "Changed"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("Waits", overflow="fold")
+    table.add_column("Program", no_wrap=True, overflow="ellipsis")
+    for run in runs:
+        table.add_row(
+            Text(printable(run.id[:length])),
+            Text(run.state, _STATE_COLORS.get(run.state, "")),
+            Text(_local_time(run.changed)),
+            Text(_waiting_tools(run)),
+            Text(_first_line(run.program)),
+        )
+    Console(highlight=False).print(table)
+
+
+def _waiting_tools(run: Run) -> str:
+    names = [_one_line(call.tool) for call in run.pending]
+    if len(names) > _MAX_NAMES:
+        names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
+    return ", ".join(names)
+
+
+def _first_line(program: str) -> str:
+    return next((_one_line(line) for line in program.splitlines() if line.strip()), "")
+
+
+def _one_line(text: str) -> str:
+    return printable(text.strip()[:_MAX_WORDS])
+
+
+def _local_time(moment: datetime) -> str:
+    return moment.astimezone().isoformat(" ", "seconds")[:19]
+
+
+def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
+    yield f"Run {printable(run.id)}"
+    yield f"  {run.state}, started {_local_time(run.created)}, changed {_local_time(run.changed)}"
+    if run.session is not None:
+        yield f"  of the session {_one_line(run.session)}"
+    yield "  Program:"
+    yield from quoted_lines(run.program, most)
+    calls = call_records(record)
+    if calls:
+        yield "  Calls:"
+    for call in calls[:most]:
+        decision = _decision_text(record.calls[call["path"]])
+        yield f"      {_one_line(call['path'])}: {call_text(call)}{decision} -> {outcome_text(call)}"
+    if most is not None and len(calls) > most:
+        yield f"      … and {len(calls) - most:,} more calls"
+    if run.result is not None:
+        yield from _result_lines(run.result, most)
+
+
+def _decision_text(call: CallState) -> str:
+    """Return who decided about a call, and the arguments it ran with if they were edited."""
+    if call.decided is None:
+        return ""
+    by = _one_line(str(call.decided.data.get("by") or "someone"))
+    if isinstance(call.decision, Deny):
+        return f", denied by {by}"
+    if isinstance(call.decision, Approve) and call.decision.arguments is not None:
+        edited = call_text({"name": call.tool, "args": (), "kwargs": call.decision.arguments})
+        return f", approved by {by} as {edited}"
+    if isinstance(call.decision, Approve):
+        return f", approved by {by}"
+    return f", run again by {by}"
+
+
+def _result_lines(result: ExecutionResult, most: int | None) -> Iterator[str]:
+    texts = {
+        "Output": result.output,
+        "Value": result.value_text(),
+        "Errors": result.error_output or (result.error if result.status == "failed" else ""),
+    }
+    for title, text in texts.items():
+        if text:
+            yield f"  {title}:"
+            yield from quoted_lines(text, most)
+
+
+def _run_data(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "state": run.state,
+        "created": run.created.isoformat(),
+        "changed": run.changed.isoformat(),
+        "session": run.session,
+        "program": run.program,
+        "pending": [call_data(call) for call in run.pending],
+    }
+
+
+def _full_data(run: Run, record: Record, reference: RunReference) -> dict[str, Any]:
+    next_steps: dict[str, Any] = {}
+    if run.pending or run.state == "resumable":
+        next_steps = pending_data(reference, run.pending)
+    return {
+        **_run_data(run),
+        "calls": [as_json(dict(call)) for call in call_records(record)],
+        "result": None if run.result is None else _result_data(run.result),
+        **next_steps,
+    }
+
+
+def _result_data(result: ExecutionResult) -> dict[str, Any]:
+    """Return a result as JSON, without its calls, which the run has."""
+    names = ("output", "error_output", "return_value", "described", "success", "error", "status", "duration_ms")
+    return {name: as_json(getattr(result, name)) for name in (*names, "truncated", "images")}

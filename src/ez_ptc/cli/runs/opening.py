@@ -1,0 +1,66 @@
+"""Opening the journal of a command line, and finding the run it names."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import TYPE_CHECKING, Final
+
+from ez_ptc.cli.run import CommandError
+from ez_ptc.journal.journal import Journal
+from ez_ptc.journal.rows import list_runs
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["find_run_id", "login_name", "open_journal", "short_id_length"]
+
+_MIN_ID: Final = 8
+_MAX_MATCHES: Final = 5
+
+
+def open_journal(path: Path) -> Journal:
+    """Return the journal in a file. Raises CommandError if the file is missing: opening it would create it."""
+    try:
+        path.stat()
+    except OSError as error:
+        message = f"no journal at {path}: {error.strerror}; pass its file with --journal, or set EZ_PTC_JOURNAL"
+        raise CommandError(message) from error
+    return Journal(path)
+
+
+def find_run_id(journal: Journal, prefix: str) -> str:
+    """Return the id of the only run whose id begins with `prefix`. Raises CommandError if there is no such run."""
+    ids = [row.id for row in journal.store.read(list_runs)]
+    if prefix in ids:
+        return prefix
+    matches = [run_id for run_id in ids if prefix and run_id.startswith(prefix)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(matches[:_MAX_MATCHES])
+        message = f"the ids of {len(matches):,} runs begin with {safe_repr(prefix)}: write more of one of {names}"
+    else:
+        message = f"no run {safe_repr(prefix)} in {journal.path}: ez-ptc runs list shows the ids; it may be pruned"
+    raise CommandError(message)
+
+
+def short_id_length(ids: Iterable[str]) -> int:
+    """Return the number of characters, at least 8, that tell these ids apart."""
+    distinct = set(ids)
+    longest = max((len(run_id) for run_id in distinct), default=0)
+    length = _MIN_ID
+    while length < longest and len({run_id[:length] for run_id in distinct}) < len(distinct):
+        length += 1
+    return length
+
+
+def login_name() -> str:
+    """Return the name of the user of this process, for the journal; from the system, since a variable may lie."""
+    user = os.getuid()
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
