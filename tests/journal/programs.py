@@ -107,9 +107,9 @@ class Effects:
             return f"{name}!"
 
         @ez_tool(idempotent=True)
-        def charge(name: str) -> str:
+        def charge(name: str, context: Context) -> str:
             """Do something that may be repeated with the same key."""
-            self.happen(f"charge {name} key {Context.idempotency_key}")
+            self.happen(f"charge {name} key {context.idempotency_key}")
             return f"{name}!"
 
         @ez_tool(read_only=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ez_ptc.tools.decisions import PendingCall
+    from ez_ptc.messages import PendingCall
 
 __all__ = ["PAUSED", "RunReference", "call_data", "call_name", "pending_data", "pending_lines"]
 

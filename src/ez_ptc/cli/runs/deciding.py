@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ez_ptc.journal.journal import Journal, Run
-    from ez_ptc.tools.decisions import PendingCall
+    from ez_ptc.messages import PendingCall
 
 __all__ = ["approve_call", "deny_call", "settle_call"]
 
