@@ -36,7 +36,7 @@ from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ez_ptc.journal.record import Record
     from ez_ptc.journal.rows import RunRow
@@ -70,6 +70,22 @@ class RunRecorder:
         self._held: dict[int, CallFrame] = {}
         self._orders = sorted(call.reply.order for call in record.calls.values() if call.reply is not None)
         self._next = 0
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._row.id
+
+    @property
+    def execution(self) -> int:
+        """Which execution of the run this is, from 1."""
+        return self._row.epoch
+
+    def adopt(self, calls: Iterable[CallFrame]) -> None:
+        """Take note of calls that were made before the program paused, and have their replies."""
+        with self._lock:
+            self._arrived.update({call.path: call for call in calls})
+            self._next = len(self._orders)
 
     @property
     def clock_ns(self) -> int | None:

@@ -35,6 +35,7 @@ from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame
 from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, run_frame, timeout_message
 from ez_ptc.sandbox.output_text import shorten
 from ez_ptc.sandbox.replies import encode_call_result
+from ez_ptc.sandbox.waits import UnansweredCalls
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Exchange:
         self._session = session
         self._code = code
         self._channel = channel
-        self.observer: Final = channel.observer
+        self.observer = channel.observer
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
         self._output: tuple[list[str], list[str]] = ([], [])
@@ -88,9 +89,10 @@ class Exchange:
         self.frames_left = max_frames(limits)
         self._records: dict[int, dict[str, Any]] = {}
         self._paths: set[str] = set()
-        self._unanswered: set[int] = set()
+        self.unanswered: Final = UnansweredCalls()
         self._unsent: set[int] = set()
-        self._waiting: set[int] = set()
+        self.waiting_calls: list[CallFrame] = []
+        """The calls that a resumed program starts with; none for any other."""
         self.remembered: set[str] = set()
         """The tools whose further calls are approved."""
 
@@ -181,12 +183,12 @@ class Exchange:
             problem = "a call to a tool that was not granted"
         elif call.path in self._paths:
             problem = "two calls with the same path"
-        elif len(self._unanswered) >= self.limits.outstanding:
+        elif len(self.unanswered.numbers) >= self.limits.outstanding:
             problem = "more unanswered calls than its limits allow"
         if problem:
             raise ProtocolError(problem)
         self._paths.add(call.path)
-        self._unanswered.add(call.number)
+        self.unanswered.add(call, is_recorded=self._channel.recorder is not None)
         self._unsent.add(call.number)
         self._records[call.number] = {
             "name": call.name,
@@ -224,7 +226,7 @@ class Exchange:
             return True, []
         must_run, replies = recorder.arrive(call)
         if not must_run:
-            self._waiting.add(call.number)
+            self.unanswered.wait(call)
         return must_run, self._answer_all(replies)
 
     def flush_replies(self) -> list[tuple[CallFrame, bytes]]:
@@ -248,25 +250,28 @@ class Exchange:
     def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:
         """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
-        self._waiting.discard(call.number)
-        self._unanswered.discard(call.number)
+        self.unanswered.remove(call)
         self._report_end(call)
         return reply(call.number, encoded.kind, encoded.body)
 
     def wait_for_decision(self, call: CallFrame) -> None:
         """Record that `call` waits for a decision that comes later."""
         self._records[call.number]["error"] = "the call waits for a decision"
-        self._waiting.add(call.number)
+        self.unanswered.wait(call)
 
     @property
-    def has_waiting(self) -> bool:
-        """Whether a call waits for a decision, or its recorded reply for its turn."""
-        return bool(self._waiting)
+    def can_be_parked(self) -> bool:
+        """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
+        return self._is_paused and self.unanswered.is_alone
 
-    @property
-    def is_stalled(self) -> bool:
-        """Whether every unanswered call waits, so that the program may be unable to go on."""
-        return bool(self._waiting) and self._unanswered <= self._waiting
+    def resume(self, channel: Channel) -> None:
+        """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
+        self._channel, self.observer = channel, channel.observer
+        self._is_paused = self.closed = False
+        self.started = time.perf_counter()
+        answered, self.waiting_calls = self.unanswered.resume()
+        if channel.recorder is not None:
+            channel.recorder.adopt(answered)
 
     def pause(self) -> None:
         """Record that the program is left, to be continued after a decision; from now on no call runs."""
@@ -284,7 +289,7 @@ class Exchange:
     def refuse(self, call: CallFrame, reason: str) -> bytes:
         """Record that `call` was refused, and return the reply frame."""
         self._records[call.number]["error"] = reason
-        self._unanswered.discard(call.number)
+        self.unanswered.remove(call)
         self._unsent.discard(call.number)
         self._report_end(call)
         return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))

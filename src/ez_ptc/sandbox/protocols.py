@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.execution import ExecutionResult, Grants, Limits
@@ -24,6 +24,20 @@ class Recorder(Protocol):
 
     Methods that write raise CallInterrupted if they cannot.
     """
+
+    @property
+    def run_id(self) -> str:
+        """The id of the program's run."""
+        ...
+
+    @property
+    def execution(self) -> int:
+        """Which execution of the run this is, from 1."""
+        ...
+
+    def adopt(self, calls: Iterable[CallFrame]) -> None:
+        """Take note of calls that were made before the program paused, and have their replies."""
+        ...
 
     @property
     def clock_ns(self) -> int | None:

@@ -88,7 +88,11 @@ class AwaitingDriver:
         limits = self._exchange.limits
         with anyio.move_on_after(limits.timeout) as scope:
             self._scope = scope
-            await self._send_opening()
+            calls = self._exchange.waiting_calls
+            if not calls:
+                await self._send_opening()
+            for call in calls:
+                await self._dispatch(call, group)
             await self._converse(group)
         if scope.cancelled_caught:
             self._exchange.stop()
@@ -196,7 +200,7 @@ class AwaitingDriver:
         """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
         if call.alone:
             await self._pause(group)
-        elif self._exchange.has_waiting and not self._is_watched:
+        elif self._exchange.unanswered.has_waiting and not self._is_watched:
             self._is_watched = True
             group.start_soon(self._pause_in_silence, group)
 
@@ -212,8 +216,8 @@ class AwaitingDriver:
     async def _pause(self, group: TaskGroup) -> None:
         """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
         exchange = self._exchange
-        held = exchange.flush_replies() if exchange.is_stalled else []
-        if not held and exchange.is_stalled:
+        held = exchange.flush_replies() if exchange.unanswered.all_wait else []
+        if not held and exchange.unanswered.all_wait:
             exchange.pause()
             group.cancel_scope.cancel()
         for answered, frame in held:

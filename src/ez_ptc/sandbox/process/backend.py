@@ -18,6 +18,7 @@ from ez_ptc.sandbox.opening import rejected_result
 from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
+from ez_ptc.sandbox.process.parking import ParkedProgram, ParkedWorkers
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
 from ez_ptc.sandbox.process.runner import Runner, find_code_problem
@@ -50,13 +51,14 @@ class ProcessSandbox:
     is dropped, and with the host in any case.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - users type them
         self,
         *,
         ready: int = 4,
         running: int = 256,
         waiting: int = 1_000,
         patience: float = 60.0,
+        paused: float = 60.0,
         allow_imports: Iterable[str] = (),
         python: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -67,6 +69,8 @@ class ProcessSandbox:
             running: Programs that may run at a time, limited by file descriptors (four for each); others wait.
             waiting: Programs that may wait; further ones raise Overloaded.
             patience: Maximum seconds to wait; then the program raises Overloaded.
+            paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is
+                run again from the journal.
             allow_imports: Packages programs may import besides the standard library, such as `["numpy"]`.
             python: The interpreter for programs, by default this process's: CPython 3.11 or later, and with
                 `allow_imports` the same minor version as this process. Required in a frozen application.
@@ -82,6 +86,7 @@ class ProcessSandbox:
         self._pool = Pool(capacity, partial(_boot, settings), threads)
         self._deterministic_pool = Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads)
         self._runner = Runner(threads)
+        self._parked = ParkedWorkers(paused)
         if report_platform() is None:
             # Imported now, because with the first program there may be no file descriptor left.
             importlib.import_module(_ZYGOTE)
@@ -96,6 +101,7 @@ class ProcessSandbox:
         self._pool.after_fork()
         self._deterministic_pool.after_fork()
         self._runner.after_fork()
+        self._parked.clear()
 
     @property
     def isolation(self) -> Report:
@@ -136,17 +142,37 @@ class ProcessSandbox:
         problem = find_code_problem(code, limits)
         if problem:
             return rejected_result(problem)
+        parked = self._take_parked(channel)
+        if parked is not None:
+            parked.exchange.resume(channel)
+            try:
+                yield parked.exchange, parked.lease
+            finally:
+                self._end(parked.exchange, parked.lease, channel)
+            return _result(parked.exchange)
         attempts = 0
         while True:
             lease: Lease = yield self._pool_for(limits)
+            exchange = Exchange(code, channel, limits)
             try:
-                exchange = Exchange(code, channel, limits)
                 yield exchange, lease
             finally:
-                lease.release()
+                self._end(exchange, lease, channel)
             attempts += 1
             if attempts == MAX_ATTEMPTS or not exchange.is_repeatable:
                 return _result(exchange)
+
+    def _take_parked(self, channel: Channel) -> ParkedProgram | None:
+        recorder = channel.recorder
+        return None if recorder is None else self._parked.take(recorder.run_id, recorder.execution)
+
+    def _end(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
+        """Release a worker, or keep that of a paused program for a while."""
+        recorder = channel.recorder
+        if recorder is not None and exchange.can_be_parked:
+            self._parked.put(recorder.run_id, ParkedProgram(recorder.execution, exchange, lease))
+        else:
+            lease.release()
 
     def _pool_for(self, limits: Limits) -> Pool:
         if limits.seed is None:
@@ -175,6 +201,7 @@ class ProcessSandbox:
         The callers of running programs get a SandboxError. Closing twice is harmless, in a signal handler too.
         """
         self._dropped.detach()
+        self._parked.clear()
         self._pool.close()
         self._deterministic_pool.close()
 

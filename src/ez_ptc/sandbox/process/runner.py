@@ -63,7 +63,9 @@ class Runner:
         """Return when the program ends or is stopped, or its worker is lost and the exchange knows why."""
         self._begin(exchange)
         try:
-            calls = None if exchange.in_session else ask(exchange, lease.worker.socket)
+            calls = exchange.waiting_calls or None
+            if calls is None and not exchange.in_session:
+                calls = ask(exchange, lease.worker.socket)
             if exchange.in_session or calls is not None:
                 BlockingDriver(exchange, lease, channel, self._threads).run(calls)
             if exchange.is_lost:

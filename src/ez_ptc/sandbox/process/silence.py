@@ -33,7 +33,7 @@ class Silence:
 
     def _look(self) -> tuple[int, float, bool] | None:
         """Return how many frames have come, the CPU time in seconds, and whether a thread runs; None if calls run."""
-        if not self._exchange.is_stalled:
+        if not self._exchange.unanswered.all_wait:
             return None
         cpu, is_running = 0.0, False
         if self._pid is not None:

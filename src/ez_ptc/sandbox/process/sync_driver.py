@@ -234,7 +234,7 @@ class BlockingDriver:
         """Pause the program, or have it watched, if a call waits for a decision or its recorded reply for its turn."""
         if call.alone:
             self._pause(over)
-        elif self._exchange.has_waiting:
+        elif self._exchange.unanswered.has_waiting:
             with self._turn:
                 is_watched, self._is_watched = self._is_watched, True
             if not is_watched:
@@ -251,8 +251,8 @@ class BlockingDriver:
         """Pause the program if all its calls wait, unless there are replies whose turn will not come."""
         exchange = self._exchange
         with self._turn:
-            held = exchange.flush_replies() if exchange.is_stalled else []
-            if not held and exchange.is_stalled:
+            held = exchange.flush_replies() if exchange.unanswered.all_wait else []
+            if not held and exchange.unanswered.all_wait:
                 exchange.pause()
                 over.set()
         for answered, frame in held:
