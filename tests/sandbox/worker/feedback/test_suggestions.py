@@ -245,6 +245,23 @@ def test_a_program_that_hides_what_looking_takes_ends_as_it_would(toolkit: Toolk
     assert toolkit.execute("1 + 1").return_value == 2
 
 
+OTHER_NAMES: dict[str, str] = {
+    "the opposite": "active = ['Lab']\nfor team in inactive:\n    close_team(team)",
+    "the opposite of two words": "valid_teams = ['Lab']\nfor team in invalid_teams:\n    close_team(team)",
+    "the other end": "maximum_raise_of_all = 9.0\nraise_rate('E1', minimum_raise_of_all)",
+    "another number": "office_number_1 = 'Lab'\nclose_team(office_number_2)",
+}
+
+
+@pytest.mark.parametrize("code", OTHER_NAMES.values(), ids=OTHER_NAMES.keys())
+def test_effect_with_another_name_is_not_proposed(toolkit: Toolkit, code: str) -> None:
+    assert proposed(toolkit, code) == ""
+
+
+def test_effect_is_proposed_with_a_slip_corrected(toolkit: Toolkit) -> None:
+    assert proposed(toolkit, "office = 'Lab'\nclose_team(ofice)") == "office = 'Lab'\nclose_team(office)"
+
+
 def test_nothing_that_may_have_an_effect_is_proposed_to_look_something_up(toolkit: Toolkit) -> None:
     with Toolkit([list_people, close_team]) as made:
         assert "close_team(person" not in proposed(made, "print([p for p in list_people(city='Rome')])")

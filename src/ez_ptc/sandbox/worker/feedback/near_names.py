@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import TYPE_CHECKING
 
 from ..quoting import MAX_QUOTED
@@ -10,7 +11,7 @@ from ..quoting import MAX_QUOTED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["close_matches"]
+__all__ = ["close_matches", "is_slip"]
 
 # The names compared with another: each comparison takes 10 to 50 µs.
 _MAX_COMPARED = 100
@@ -24,3 +25,20 @@ def close_matches(name: str, names: Iterable[str], count: int = 3, cutoff: float
     candidates = [other for other in dict.fromkeys(names) if len(other) <= MAX_QUOTED]
     candidates.sort(key=lambda other: other[:1].casefold() != begin)
     return difflib.get_close_matches(name, candidates[:_MAX_COMPARED], n=count, cutoff=cutoff)
+
+
+def is_slip(name: str, meant: str) -> bool:
+    """Return whether a name differs from another by a slip only: in its case or underscores, or by one letter.
+
+    The letter is missing, superfluous, or swapped with the next one, and begins no word: `inactive` is no slip of
+    `active`, nor `user2` of `user`, nor `min_price` of `max_price`.
+    """
+    if name.replace("_", "").casefold() == meant.replace("_", "").casefold():
+        return True
+    begin = len(os.path.commonprefix((name, meant)))
+    shorter, longer = sorted((name[begin:], meant[begin:]), key=len)
+    if begin == 0 or name[begin - 1] == "_":
+        return False
+    if len(longer) == len(shorter):
+        return longer[:2].isalpha() and longer[:2] == shorter[1::-1] and longer[2:] == shorter[2:]
+    return longer[1:] == shorter and longer[0].isalpha()

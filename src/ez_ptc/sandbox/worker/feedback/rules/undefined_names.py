@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...quoting import name_list, name_text, quoted
 from ..mistakes import Mistake, replacing
-from ..near_names import close_matches
+from ..near_names import close_matches, is_slip
 from ..suggestions import all_of, beginning, list_of, sources, suggest_getter, words
 
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggest
     """Return the suggestion for an undefined name, by one of the names bound before it."""
     call, shapes = run.facts.called.get(id(node)), run.shapes
     slip = _only_likely_name(node.id, before, shapes)
-    is_forced = slip is not None and not any(
-        words(other) & words(node.id) for other in (*before, *shapes.readers) if other != slip
+    is_forced = (
+        slip is not None
+        and is_slip(node.id, slip)
+        and not any(words(other) & words(node.id) for other in (*before, *shapes.readers) if other != slip)
     )
     if call is None:
         everything = all_of(node.id, before, shapes)
