@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..quoting import MAX_QUOTED
@@ -35,7 +35,7 @@ def is_slip(name: str, meant: str) -> bool:
     """
     if name.replace("_", "").casefold() == meant.replace("_", "").casefold():
         return True
-    begin = len(os.path.commonprefix((name, meant)))
+    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, meant, strict=False)))
     shorter, longer = sorted((name[begin:], meant[begin:]), key=len)
     if begin == 0 or name[begin - 1] == "_":
         return False

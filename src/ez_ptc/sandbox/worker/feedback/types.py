@@ -103,13 +103,18 @@ TRUE, FALSE = Type("bool", choices=(True,)), Type("bool", choices=(False,))
 
 
 def limit_depth(value: Type) -> Type:
-    """Return a type whose parts are known to a limited depth, so that none takes long to compare."""
+    """Return a type whose parts are known to a limited depth, so that none takes long to compare.
+
+    A type that is nothing without its parts is unknown then.
+    """
     inner = [*value.parts, *value.keys.values()]
     if value.item is not None:
         inner.append(value.item)
     depth = 1 + max((part.depth for part in inner), default=-1)
     if depth <= _MAX_DEPTH:
         return value if depth == value.depth else value._replace(depth=depth)
+    if value.kind in {"union", "record"}:
+        return UNKNOWN
     return Type(value.kind, item=UNKNOWN, key=value.key, tool=value.tool, site=value.site, depth=1)
 
 

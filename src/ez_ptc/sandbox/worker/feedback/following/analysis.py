@@ -134,7 +134,10 @@ class Analysis:
         ):
             value = value._replace(site=node)
         if value.parts or value.keys or value.item is not None:
-            value = limit_depth(value)
+            limited = limit_depth(value)
+            if not (limited.parts is value.parts and limited.keys is value.keys and limited.item is value.item):
+                self.containers.leak(value)
+            value = limited
         if self._forgotten and ast.unparse(node) in self._forgotten:
             value = UNKNOWN
         self.types[node] = value
@@ -191,6 +194,10 @@ class Analysis:
         self._silent += silent
         yield
         self._silent -= silent
+
+    def fails_elsewhere(self, node: ast.expr) -> bool:
+        """Return whether the errors of a coroutine or generator may be handled where its value is used."""
+        return self.handles and id(node) in self.facts.deferred
 
     def defaults(self, arguments: ast.arguments) -> None:
         """Evaluate the default values of a function that is defined."""
@@ -259,6 +266,8 @@ class Analysis:
                 self.containers.open(base)
             elif isinstance(target.slice, ast.Slice):
                 self.containers.add_item(base, self.item_of(value))
+            elif base.kind == "list" and index.kind == "str":
+                continue  # it fails
             elif base.kind in {"list", "dict", "defaultdict", "Counter"}:
                 self.containers.add_item(base, value)
                 if base.key and index.kind != base.key:

@@ -54,7 +54,9 @@ def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] |
     if callee.kind == "tool":
         result = run.shapes[callee.tool].returns
     elif isinstance(callee.value, Function):
-        result = call_function(run, callee.value, arguments, named)
+        is_elsewhere = callee.value.kind == "async" and run.fails_elsewhere(node)
+        with run.silence(silent=is_elsewhere):
+            result = call_function(run, callee.value, arguments, named)
     elif callee.kind == "method":
         result = _method_call(run, node, callee, arguments or [], named)
     elif is_parallel:
@@ -115,12 +117,13 @@ def _pass_on(run: Analysis, node: ast.Call, arguments: list[Type] | None, named:
         for function in (member.value for member in members(value) if isinstance(member.value, Function)):
             if index == 0 and name == "map" and items:
                 call_function(run, function, items, {})
-            elif index == 0 and name in _SUBMITTERS and arguments:
-                call_function(
-                    run, function, arguments[1:], {key: value for key, value in named.items() if key != "key"}
-                )
-            else:
-                with run.silence(silent=run.handles):
+                continue
+            with run.silence(silent=run.handles):
+                if index == 0 and name in _SUBMITTERS and arguments:
+                    call_function(
+                        run, function, arguments[1:], {key: value for key, value in named.items() if key != "key"}
+                    )
+                else:
                     call_function(run, function, None, {})
 
 
@@ -183,20 +186,22 @@ def _zip(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str,
     return _view_of(Type("tuple", parts=tuple(map(run.item_of, arguments))))
 
 
-def _filter(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+def _filter(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
     del named
     item = run.item_of(arguments[-1])
     if isinstance(arguments[0].value, Function):
-        call_function(run, arguments[0].value, [item], {})
+        with run.silence(silent=run.fails_elsewhere(node)):
+            call_function(run, arguments[0].value, [item], {})
     return _view_of(item)
 
 
-def _map(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+def _map(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
     del named
     items = [run.item_of(argument) for argument in arguments[1:]]
     function = arguments[0]
     if isinstance(function.value, Function):
-        return _view_of(call_function(run, function.value, items, {}))
+        with run.silence(silent=run.fails_elsewhere(node)):
+            return _view_of(call_function(run, function.value, items, {}))
     if function.kind == "tool":
         return _view_of(run.shapes[function.tool].returns)
     return _view_of(_made_by(function.value) if function.kind == "class" else result_of(function.value))

@@ -29,6 +29,8 @@ _CONSTANTS: dict[type, Type] = {
     bytes: Type("bytes"),
     complex: Type("complex"),
 }
+# The kinds of values that have no attributes but those of their class.
+_WITHOUT_OTHERS = frozenset({"str", "int", "float", "bool", "NoneType", "list", "dict", "set", "tuple"})
 
 
 def _constant(_run: Analysis, node: ast.Constant) -> Type:
@@ -121,7 +123,8 @@ def _comprehension(run: Analysis, node: ast.ListComp | ast.SetComp | ast.Generat
         run.of(node.key)
         item = run.of(node.value)
     elif not is_empty and not isinstance(node, ast.DictComp):
-        item = run.of(node.elt)
+        with run.silence(silent=isinstance(node, ast.GeneratorExp) and run.fails_elsewhere(node)):
+            item = run.of(node.elt)
     run.frame = outer
     if isinstance(node, ast.DictComp):
         return Type("dict", item=item, key=run.types[node.key].kind if item.kind != "nothing" else "", site=node)
@@ -168,7 +171,8 @@ def _attribute(run: Analysis, node: ast.Attribute) -> Type:
         run.forget(node.value)
     if not isinstance(node.ctx, ast.Load):
         return UNKNOWN
-    return of_each(base, lambda member: _member(run, member, node.attr))
+    member = of_each(base, lambda member: _member(run, member, node.attr))
+    return UNKNOWN if member.kind == "nothing" else member
 
 
 def _member(run: Analysis, base: Type, name: str) -> Type:
@@ -182,8 +186,10 @@ def _member(run: Analysis, base: Type, name: str) -> Type:
         member = getattr(base.value, name, None) if base.value.__module__ in {"builtins", "datetime"} else None
         return UNKNOWN if member is None else object_type(member)
     found = attribute_of_class(base.kind, name)
-    if found is not None and found.kind == "method":
-        return Type("method", value=name, parts=(base,))
+    if found is None and base.kind in _WITHOUT_OTHERS:
+        found = NOTHING
+    elif found is not None and found.kind == "method":
+        found = Type("method", value=name, parts=(base,))
     return found or UNKNOWN
 
 

@@ -11,6 +11,8 @@ from .names import bound_names, children, every
 __all__ = ["Facts", "read_facts"]
 
 _GUARDS = frozenset({"suppress", "raises"})
+# Functions that start a coroutine without waiting for it.
+_STARTERS = frozenset({"create_task", "ensure_future"})
 # With these, a program can bind names that do not appear in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars"})
 
@@ -21,7 +23,8 @@ class Facts:
 
     `bound` has the lines at which names are bound first (not those of comprehensions and lambdas), `called` and
     `passed` the calls by the identity of their function and arguments, `texts` all texts but keys that are read,
-    `declared` the names that a function takes from outside, `constants` texts and numbers by their names.
+    `declared` the names that a function takes from outside, `constants` texts and numbers by their names, `deferred`
+    the expressions whose values are kept: a coroutine or generator among them fails elsewhere, where it is used.
     """
 
     bound: dict[str, int] = field(default_factory=dict[str, int])
@@ -32,6 +35,7 @@ class Facts:
     called: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     passed: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     constants: dict[str, str] = field(default_factory=dict[str, str])
+    deferred: set[int] = field(default_factory=set[int])
     loops: list[ast.For | ast.comprehension] = field(default_factory=list["ast.For | ast.comprehension"])
     handles: bool = False
     has_exits: bool = False
@@ -59,8 +63,7 @@ def read_facts(tree: ast.Module) -> Facts:
             facts.makes_names |= node.id in _MAKERS
             facts.handles |= node.id in _GUARDS
         elif isinstance(node, ast.Call):
-            facts.called[id(node.func)] = node
-            facts.passed |= {id(argument): node for argument in node.args}
+            _read_call(facts, node)
         elif isinstance(node, ast.Attribute):
             facts.called_attributes.add(node.attr)
             facts.handles |= node.attr in _GUARDS
@@ -73,7 +76,22 @@ def read_facts(tree: ast.Module) -> Facts:
     return facts
 
 
+def _read_call(facts: Facts, node: ast.Call) -> None:
+    facts.called[id(node.func)] = node
+    facts.passed |= {id(argument): node for argument in node.args}
+    returns_errors = any(keyword.arg == "return_exceptions" for keyword in node.keywords)
+    facts.handles |= returns_errors
+    if returns_errors or getattr(node.func, "attr", "") in _STARTERS:
+        facts.deferred.update(map(id, node.args))
+
+
 def _read_statement(facts: Facts, node: ast.AST) -> None:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        facts.deferred.update(map(id, node.elts))
+    elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        facts.deferred.add(id(node.elt))
+    elif isinstance(node, (ast.Assign, ast.NamedExpr)):
+        facts.deferred.add(id(node.value))
     if isinstance(node, ast.ExceptHandler):
         facts.handles = True
     elif isinstance(node, (ast.For, ast.comprehension)):

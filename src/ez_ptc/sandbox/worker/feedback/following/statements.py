@@ -24,6 +24,7 @@ __all__ = ["STATEMENTS"]
 
 _MAX_ROUNDS = 4
 _EXITS = frozenset({"exit", "quit"})
+_STACKS = frozenset({"ExitStack", "AsyncExitStack"})
 _SUPPRESSING = frozenset({"suppress", "raises"})
 
 
@@ -182,8 +183,11 @@ def _with(run: Analysis, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
         manager = run.of(item.context_expr)
         call = item.context_expr
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in _SUPPRESSING:
+        name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+        if isinstance(call, ast.Call) and name in _SUPPRESSING:
             suppressed |= _class_names(call.args)
+        elif name in _STACKS and run.handles:
+            suppressed.add("")  # what it enters may handle anything
         elif not manager.kind and run.facts.has_exits:
             suppressed.add("")  # a manager of the program's own may handle anything
         if item.optional_vars is not None:
