@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..quoting import MAX_LINE, on_one_line
-from .check import find_mistakes
+from .check import is_right
 from .following.analysis import MAX_MISTAKES
 from .mistakes import apply_suggestions, describe_changes, parse_quietly
 from .read_only import reads_only
@@ -55,7 +55,7 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
     corrected: str | None = None
     if 0 < len(mistakes) < MAX_MISTAKES:
         corrected = apply_suggestions(text, mistakes)
-    if corrected is not None and _is_right(corrected, shapes, taken):
+    if corrected is not None and is_right(parse_quietly(corrected), shapes, taken):
         suggestions = [mistake.suggestion for mistake in mistakes if mistake.suggestion is not None]
         introduction = f"{CORRECTED}\n{describe_changes(text, suggestions)}"
         are_forced = all(suggestion.is_forced for suggestion in suggestions)
@@ -64,11 +64,6 @@ def proposal(mistakes: Sequence[Mistake], text: str, shapes: Shapes, taken: Coll
             return proposed
     begin = next((mistake.begin for mistake in mistakes if mistake.begin), None)
     return program_to_copy(BEGUN, begin, shapes, taken)
-
-
-def _is_right(program: str, shapes: Shapes, taken: Collection[str]) -> bool:
-    """Return whether a corrected program has no mistake left."""
-    return not find_mistakes(parse_quietly(program), shapes, taken)
 
 
 def program_to_copy(

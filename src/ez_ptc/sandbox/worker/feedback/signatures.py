@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..quoting import MAX_QUOTED
@@ -32,6 +33,8 @@ _KINDS = {
 _ANY_ITERABLE = frozenset({"Generator", "Iterable", "Iterator"})
 _OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
+# The maximum tools to look through for a key: each takes 0.1 ms to parse.
+_MAX_MENTIONING = 30
 
 Described = tuple[str, str, bool]
 """A tool's signature and return type, as a model reads them, and whether it is declared read-only.
@@ -80,11 +83,8 @@ class Shapes(Mapping[str, Shape]):
         """Take the host's description of each tool."""
         self._described = described
         self._read: dict[str, Shape | None] = {}
-
-    @property
-    def readers(self) -> dict[str, bool]:
-        """Whether each tool is declared read-only, including those that cannot be parsed."""
-        return {name: read_only for name, (_, _, read_only) in self._described.items()}
+        # Whether each tool is declared read-only, including those that cannot be parsed.
+        self.readers = {name: read_only for name, (_, _, read_only) in described.items()}
 
     def __getitem__(self, name: str) -> Shape:
         if name not in self._read:
@@ -100,6 +100,19 @@ class Shapes(Mapping[str, Shape]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def named(self, is_wanted: Callable[[str], bool]) -> Iterator[Shape]:
+        """Yield the tools whose names meet a condition: no others are parsed."""
+        return (self[name] for name in self._described if is_wanted(name) and name in self)
+
+    def mentioning(self, *words: str) -> Iterator[Shape]:
+        """Yield the first tools whose signature or return type has one of some words: no others are parsed."""
+        names = (
+            name
+            for name, (signature, returned, _) in self._described.items()
+            if any(word in signature or word in returned for word in words)
+        )
+        return (self[name] for name in islice(names, _MAX_MENTIONING) if name in self)
+
     def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
         """Yield the tools whose records have a key for `key`, with its name there.
 
@@ -107,12 +120,7 @@ class Shapes(Mapping[str, Shape]):
         """
         if len(key) > MAX_QUOTED:
             return
-        noun_key = key.rpartition("_")[2]
-        for name in self._described:
-            # Only what names the key is parsed.
-            if not any(key in text or noun_key in text for text in self._described[name][:2]) or name not in self:
-                continue
-            shape = self[name]
+        for shape in self.mentioning(key, key.rpartition("_")[2]):
             record = shape.returns.record
             if key in record.keys:
                 yield shape, key

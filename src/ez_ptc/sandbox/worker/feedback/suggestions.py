@@ -62,9 +62,9 @@ def where_else(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[l
             sentences[-1] += f": {expression}"
     if sentences:
         return sentences, replacement
-    for shape in shapes.values():
+    for shape in shapes.named(lambda name: _noun(name) == key):
         needed = _one_needed(shape)
-        if _noun(shape) == key and needed is not None and needed.name in value_type.keys and shape.read_only:
+        if needed is not None and needed.name in value_type.keys and shape.read_only:
             replacement = f"{shape.tool}({item_text(text, needed.name)})"
             return [f"the {name_text(key)} come from {shape.tool}: {replacement}"], replacement
     return [], None
@@ -81,8 +81,8 @@ def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | N
     return None
 
 
-def _noun(shape: Shape) -> str:
-    return shape.tool.partition("_")[2]
+def _noun(tool: str) -> str:
+    return tool.partition("_")[2]
 
 
 def _search_expression(shape: Shape, key: str | None, identity: str, value: str) -> str | None:
@@ -120,7 +120,8 @@ def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
     noun = singular(name)
     if not noun or any(match != noun for match in close_matches(name, bound)):
         return None
-    calls = [f"{tool.tool}()" for tool in shapes.values() if _reads_all(tool) and words(tool.tool) == words(name)]
+    wanted = words(name)
+    calls = [f"{tool.tool}()" for tool in shapes.named(lambda tool: words(tool) == wanted) if _reads_all(tool)]
     if len(calls) != 1:
         return None
     return calls[0]
@@ -133,8 +134,9 @@ def _reads_all(tool: Shape) -> bool:
 
 def list_of(name: str, shapes: Shapes) -> str | None:
     """Return an expression for the list that a tool with this name would return, item by item from another list."""
-    for tool in shapes.values():
-        if tool.read_only and words(tool.tool) == words(name) and len(tool.positional) == 1:
+    wanted = words(name)
+    for tool in shapes.named(lambda tool: words(tool) == wanted):
+        if tool.read_only and len(tool.positional) == 1:
             for parameter, shape, key in shapes.sources(tool):
                 if _reads_all(shape):
                     keys = f"sorted({{{item_text('item', key)} for item in {shape.call}}})"
@@ -167,7 +169,7 @@ def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
     if not argument or verb not in _VERBS:
         return None
     value = ast.unparse(call.args[0])
-    for shape in shapes.values():
+    for shape in shapes.mentioning(wanted.rpartition("_")[2]):
         keys, needed = shape.returns.record.keys, _one_needed(shape)
         names = (wanted, wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_"))
         key = next((name for name in names if name in keys), None)
@@ -177,8 +179,8 @@ def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
             return item_text(f"{shape.tool}({value})", key)
         if _reads_all(shape) and argument in keys:
             return _search_expression(shape, key, argument, value)
-    lists = (shape for shape in shapes.values() if _reads_all(shape) and (singular(_noun(shape)) or "") == wanted)
-    source = next((shape for shape in lists if argument in shape.returns.record.keys), None)
+    lists = shapes.named(lambda tool: singular(_noun(tool)) == wanted)
+    source = next((shape for shape in lists if _reads_all(shape) and argument in shape.returns.record.keys), None)
     if source is None:
         return None
     return _search_expression(source, None, argument, value)
@@ -241,10 +243,10 @@ def identity(record: Type) -> str | None:
 def fetching(text: str, shapes: Shapes) -> str:
     """Return calls for everything the program mentions, one per line; for everything if it mentions nothing."""
     readers = [shape for shape in shapes.values() if _reads_all(shape)]
-    named = [shape for shape in readers if _noun(shape) in text]
+    named = [shape for shape in readers if _noun(shape.tool) in text]
     lines: list[str] = []
     for shape in (named or readers)[:_MAX_LOOPS]:
-        name = _noun(shape)
+        name = _noun(shape.tool)
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
             name = "data"
         lines.append(f"{name} = {shape.tool}()")

@@ -200,6 +200,8 @@ LARGE: dict[str, str] = {
     + "x = str(x) if x == 1 else len(x)",
     "pairs of pairs": "list_parcels()\nd = 1\n" + "d = (d, d)\n" * 900,
     "doubled types": "list_parcels()\nd = 1\n" + "d = [d, d]\n" * 60 + "d = {'k': d, 'j': [d, {**d}]}\n" * 20,
+    "many statements": "list_parcels()\n" + "x=1;" * 2_900 + "\nprint(nowhere)",
+    "many keys": f"list_parcels()\nd = {dict.fromkeys(map(str, range(900)))}\n" + "d['zz']\n" * 20,
     "many mistakes": "list_parcels()\n" + "print(list_parcels()[0]['heft'])\n" * 2_000,
 }
 

@@ -14,10 +14,12 @@ import ast
 import builtins
 import contextlib
 import sys
+from time import thread_time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members, of_each
 from .environment import Containers, Frame
+from .facts import TooLongError
 from .library import object_type
 from .names import names_bound_in
 
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from ..signatures import Shapes
     from .facts import Facts
 
-__all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule", "TooLongError"]
+__all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule"]
 
-# As many as take less than 20 ms.
+# As many as take less than 20 ms on any machine; of a slow one, the time is bounded, too.
 _MAX_STEPS = 2_500
+_STEPS_UNTIMED = 16
 _MAX_PASSES = 4
 MAX_MISTAKES = 50
 # The most mistakes for which suggestions are looked for, which takes a millisecond each.
@@ -55,10 +58,6 @@ class Rule(Protocol):
         ...
 
 
-class TooLongError(Exception):
-    """The program is too long to be checked."""
-
-
 class Analysis:
     """One look at a program."""
 
@@ -80,7 +79,8 @@ class Analysis:
         self.loops: list[Loop] = []
         self._silent = 0
         self._forgotten: set[str] = set()  # expressions other than names, as text
-        self._steps = 0
+        self._steps = self._timed_steps = 0
+        self._deadline = self._suggesting_until = 0
         self._used_by_functions: set[tuple[Frame, str]] = set()
         self.version = 0  # of what functions see of the names around them
 
@@ -89,15 +89,17 @@ class Analysis:
         expressions: Mapping[type, Callable[[Analysis, Any], Type]],
         statements: Mapping[type, Callable[[Analysis, Any], bool | None]],
         rules: Mapping[type, Sequence[Rule]],
+        deadline: int,
     ) -> list[Mistake]:
         """Return the mistakes of the program; none if it cannot be followed to its end.
 
         `expressions` return the types of expressions, `statements` follow a statement and return False if the program
-        never gets past it, and `rules` look at the nodes of a kind.
+        never gets past it, and `rules` look at the nodes of a kind. `deadline` is in nanoseconds of the thread's time.
 
         Raises TooLongError, and RecursionError for too much nesting.
         """
         self._expressions, self._statements, self._rules = expressions, statements, rules
+        self._deadline, self._suggesting_until = deadline, (deadline + thread_time_ns()) // 2
         if self.facts.makes_names:
             return []
         bound = names_bound_in(self.tree.body)
@@ -147,8 +149,10 @@ class Analysis:
     def count_steps(self, number: int) -> None:
         """Count steps, and raise TooLongError when there are too many."""
         self._steps += number
-        if self._steps > _MAX_STEPS:
-            raise TooLongError
+        if self._steps > self._timed_steps:
+            self._timed_steps = self._steps + _STEPS_UNTIMED
+            if self._steps > _MAX_STEPS or thread_time_ns() > self._deadline:
+                raise TooLongError
 
     def apply_rules(self, node: ast.AST) -> None:
         """Look for mistakes at a node whose parts have their types."""
@@ -167,7 +171,7 @@ class Analysis:
     @property
     def may_suggest(self) -> bool:
         """Whether there is time to look for a suggestion."""
-        return len(self.mistakes) < _MAX_SUGGESTED
+        return len(self.mistakes) < _MAX_SUGGESTED and thread_time_ns() < self._suggesting_until
 
     def execute(self, body: Sequence[ast.AST]) -> bool:
         """Follow statements, and return whether the program may get past them."""

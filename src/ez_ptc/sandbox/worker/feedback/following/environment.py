@@ -134,16 +134,20 @@ class Containers:
                 self._open.add(container.site)
                 self._touch(container.site)
 
-    def leak(self, *values: Type, depth: int = 0) -> None:
+    def leak(self, *values: Type) -> None:
         """Pass values on to where they are not followed."""
-        for value in (member for joined in values for member in members(joined)):
+        pending = [(value, 0) for joined in values for value in members(joined)]
+        for value, depth in pending:
             if value.site is not None and value.site not in self._leaked:
                 self._leaked.add(value.site)
                 if self._is_unknown_changed:
                     self._touch(value.site)
             if depth < _MAX_DEPTH:
-                inner = [*value.keys.values(), *value.parts, self._items.get(value.site, NOTHING)]
-                self.leak(*inner, *(() if value.item is None else (value.item,)), depth=depth + 1)
+                inner = [*value.keys.values(), *value.parts]
+                inner += filter(None, (value.item, self._items.get(value.site)))
+                pending += [
+                    (part, depth + 1) for part in inner if part.parts or part.keys or part.item or part.site is not None
+                ]
 
     def _touch(self, site: object) -> None:
         self.is_stale |= site in self._read

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ...quoting import literal
 from .names import bound_names, children, every
 
-__all__ = ["Facts", "read_facts"]
+__all__ = ["Facts", "TooLongError", "read_facts"]
 
+_MAX_NODES = 2_500
 _GUARDS = frozenset({"suppress", "raises"})
 # Functions that start a coroutine without waiting for it.
 _STARTERS = frozenset({"create_task", "ensure_future"})
 # With these, a program can bind names that do not appear in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars"})
+
+
+class TooLongError(Exception):
+    """The program is too long to be checked."""
 
 
 @dataclass(slots=True)
@@ -44,36 +50,43 @@ class Facts:
 
 
 def read_facts(tree: ast.Module) -> Facts:
-    """Return the facts of a program."""
+    """Return the facts of a program.
+
+    Raises TooLongError for one with too many nodes to follow in time.
+    """
     facts = Facts()
-    read_keys: set[int] = set()
     inner: set[int] = set()
-    for node in every(tree):
+    nodes = list(islice(every(tree), _MAX_NODES))
+    if len(nodes) == _MAX_NODES:
+        raise TooLongError
+    for node in nodes:
         line = getattr(node, "lineno", 0)
         if isinstance(node, (ast.comprehension, ast.Lambda)):
             inner |= {id(name) for name in every(node.target if isinstance(node, ast.comprehension) else node.args)}
         for name in bound_names(node) if id(node) not in inner else ():
             facts.bound[name] = min(line, facts.bound.get(name, line))
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            read_keys.add(id(node.slice))
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and id(node) not in read_keys:
-                facts.texts.add(node.value)
-        elif isinstance(node, ast.Name):
-            facts.makes_names |= node.id in _MAKERS
-            facts.handles |= node.id in _GUARDS
-        elif isinstance(node, ast.Call):
-            _read_call(facts, node)
-        elif isinstance(node, ast.Attribute):
-            facts.called_attributes.add(node.attr)
-            facts.handles |= node.attr in _GUARDS
-        else:
-            _read_statement(facts, node)
+        _read_node(facts, node)
+    read_keys = {node.slice for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)}
+    texts = {node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    facts.texts = {str(node.value) for node in texts - read_keys}
     facts.makes_names |= "*" in facts.bound
     facts.has_exits = not {"__exit__", "__aexit__", "contextmanager", "asynccontextmanager"}.isdisjoint(
         {*facts.bound, *facts.called_attributes}
     )
     return facts
+
+
+def _read_node(facts: Facts, node: ast.AST) -> None:
+    if isinstance(node, ast.Name):
+        facts.makes_names |= node.id in _MAKERS
+        facts.handles |= node.id in _GUARDS
+    elif isinstance(node, ast.Call):
+        _read_call(facts, node)
+    elif isinstance(node, ast.Attribute):
+        facts.called_attributes.add(node.attr)
+        facts.handles |= node.attr in _GUARDS
+    elif not isinstance(node, ast.Constant):
+        _read_statement(facts, node)
 
 
 def _read_call(facts: Facts, node: ast.Call) -> None:

@@ -26,7 +26,7 @@ _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
-_fields: dict[type[ast.AST], list[str]] = {}
+_fields: dict[type[ast.AST], list[str]] = {ast.Constant: []}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
