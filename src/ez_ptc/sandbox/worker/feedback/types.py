@@ -26,6 +26,7 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "Type",
+    "has_unknown",
     "join",
     "limit_depth",
     "list_of",
@@ -39,13 +40,12 @@ _MAX_MEMBERS = 4
 _MAX_DEPTH = 4
 SCALARS = frozenset({"str", "int", "float", "bool"})
 NUMBERS = frozenset({"int", "float", "bool"})
+_HOLDING = frozenset({"list", "set", "dict", "defaultdict", "tuple", "view", "generator", "deque"})
 # The classes of values by kind, to ask which attributes they have.
 CLASSES: dict[str, type] = {
     **{cls.__name__: cls for cls in (str, int, float, bool, list, tuple, dict, set, range, bytes, complex)},
-    **{
-        cls.__name__: cls
-        for cls in (collections.Counter, collections.defaultdict, dt.datetime, dt.date, dt.time, dt.timedelta)
-    },
+    **{cls.__name__: cls for cls in (collections.Counter, collections.defaultdict, collections.deque)},
+    **{cls.__name__: cls for cls in (dt.datetime, dt.date, dt.time, dt.timedelta)},
     "Decimal": decimal.Decimal,
     "UUID": uuid.UUID,
     "NoneType": type(None),
@@ -60,12 +60,12 @@ class Type(NamedTuple):
     """The inferred type of a value.
 
     `kind` is the name of a built-in class, or "record" (what tools return as a dict with known keys), "union", "tool",
-    "function", "method", "class", "module", "coroutine", "generator" or "view"; "" if unknown, and "nothing" for the
-    items of an empty list. `item` is the type of the items of a list, the values of a dict or the result of a
-    coroutine, None if unknown; `key` the kind of a dict's keys, `keys` the types of known keys, `parts` the members of
-    a union or the items of a tuple, `choices` the only possible texts and numbers. `tool` is the tool that returned the
-    value, `site` tells where a container was made, `value` is a function, class or
-    module itself, and `depth` how deeply types are nested.
+    "function", "method", "class", "module", "coroutine", "generator" or "view" (what `enumerate` and `dict.items`
+    return); "" if unknown, and "nothing" for the items of an empty list. `item` is the type of the items of a list,
+    the values of a dict or the result of a coroutine, None if unknown; `key` the kind of a dict's keys, `keys` the
+    types of known keys, `parts` the members of a union or the items of a tuple, `choices` the only possible texts and
+    numbers. `tool` is the tool that returned the value, `site` tells where a container was made, `value` is a function,
+    class or module itself, and `depth` how deeply types are nested.
     """
 
     kind: str = ""
@@ -94,12 +94,19 @@ class Type(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the type in messages."""
-        return "dict" if self.kind == "record" else self.kind
+        return {"record": "dict", "view": "iterator"}.get(self.kind, self.kind)
 
 
 UNKNOWN, NOTHING, NONE = Type(), Type("nothing"), Type("NoneType")
 STR, INT, FLOAT, BOOL = Type("str"), Type("int"), Type("float"), Type("bool")
 TRUE, FALSE = Type("bool", choices=(True,)), Type("bool", choices=(False,))
+
+
+def has_unknown(value: Type) -> bool:
+    """Return whether a value, or what it holds, may be anything."""
+    if value.kind in _HOLDING:
+        return not value.keys and not value.parts and (value.item is None or not value.item.kind)
+    return not value.kind
 
 
 def limit_depth(value: Type) -> Type:

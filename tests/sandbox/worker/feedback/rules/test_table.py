@@ -85,6 +85,13 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("print(arrival('P1').strftme('%d'))", "AttributeError: 'datetime' object"),
         ("words = []\nfor p in list_parcels():\n    words.push(p.parcel_id)", "AttributeError: 'list' object"),
         ("p = find_parcel('P1')\nif p:\n    print(p.wheight)", "AttributeError"),
+        ("list_parcels()\nprint(rates().items().values)", "AttributeError: 'iterator' object has no attribute"),
+        ("import re\nlist_parcels()\nre.findal('a', 'a')", "AttributeError: module 're' has no attribute"),
+        ("import datetime\nlist_parcels()\ndatetime.date.tody()", "AttributeError: type object 'date' has no"),
+        (
+            "from collections import deque\nq = deque(list_parcels())\nq.push(1)",
+            "AttributeError: 'deque' object has no attribute 'push'",
+        ),
     ],
     "key": [
         ("print(list_parcels()[0]['wheight'])", "KeyError: 'wheight'"),

@@ -17,11 +17,11 @@ import sys
 from time import thread_time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, join, limit_depth, members, of_each
+from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
 from .environment import Containers, Frame
 from .facts import TooLongError
 from .library import object_type
-from .names import names_bound_in
+from .names import children, names_bound_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -141,10 +141,20 @@ class Analysis:
                 self.containers.leak(value)
             value = limited
         if self._forgotten and ast.unparse(node) in self._forgotten:
+            self.containers.leak(value)
             value = UNKNOWN
+        if has_unknown(value):
+            self._leak_operands(node)
         self.types[node] = value
         self.apply_rules(node)
         return value
+
+    def _leak_operands(self, node: ast.expr) -> None:
+        """Pass on what an expression is made of, since its value may hold any of it."""
+        for child in children(node):
+            operand = child.value if isinstance(child, ast.keyword) else child
+            if operand in self.types:
+                self.containers.leak(self.types[operand])
 
     def count_steps(self, number: int) -> None:
         """Count steps, and raise TooLongError when there are too many."""
@@ -239,6 +249,7 @@ class Analysis:
         item = self.item_of(value)
         if value.kind in {"record", "tuple"} or (value.kind == "union"):
             item = UNKNOWN  # a named tuple has its values, not its keys
+            self.containers.leak(value)
         return [
             Type("list", item=item, site=target) if is_rest else item
             for target, is_rest in zip(targets, starred, strict=True)
@@ -266,6 +277,8 @@ class Analysis:
             has_keys = bool(base.keys) or base.kind == "record"
             if isinstance(key, str) and (has_keys or not base.kind):
                 self.containers.add_key(base, key, value)
+                if not base.kind:
+                    self.containers.fill_unknown()
             elif has_keys or not base.kind:
                 self.containers.open(base)
             elif isinstance(target.slice, ast.Slice):
@@ -349,13 +362,17 @@ class Analysis:
         if not isinstance(node, ast.Name):
             self._forgotten.add(ast.unparse(node))
         elif (frame := self.frame_with(node.id)) is not None:
+            self.containers.leak(frame.names.get(node.id, UNKNOWN))
             frame.names[node.id] = UNKNOWN
 
     # Items -----------------------------------------------------------------------------------------------------------
 
     def item_of(self, value: Type) -> Type:
         """Return the type of the items of a value that can be iterated over."""
-        return of_each(value, self._item_of)
+        item = of_each(value, self._item_of)
+        if not item.kind:
+            self.containers.leak(value)
+        return item
 
     def _item_of(self, value: Type) -> Type:
         if value.kind in {"list", "set", "view", "generator"}:

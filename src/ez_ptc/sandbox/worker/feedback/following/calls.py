@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 
     from .analysis import Analysis
 
-__all__ = ["call"]
+__all__ = ["CHANGING", "FILLING", "call"]
 
 # Functions that ask a value what it is: nothing more is known of it then.
 _ASKING = frozenset({"callable", "dir", "getattr", "hasattr", "isinstance", "issubclass", "type", "vars"})
+# Methods that put keys into a dict, and items into others.
+CHANGING = frozenset({"__ior__", "__setitem__", "setdefault", "update"})
+FILLING = frozenset({"__iadd__", "add", "append", "appendleft", "extend", "extendleft", "insert"})
 # Functions of libraries that change what they are given.
-_CHANGING = frozenset(
-    {"__iadd__", "__ior__", "__setitem__", "delattr", "heapify", "heappush", "heappushpop", "heapreplace", "insort"}
-    | {"insort_left", "insort_right", "setattr", "setitem", "update"}
-)
+_CHANGING = CHANGING | {
+    *("__iadd__", "delattr", "heapify", "heappush", "heappushpop", "heapreplace", "iadd", "iconcat", "insort"),
+    *("insort_left", "insort_right", "ior", "setattr", "setitem"),
+}
 _AWAITING = frozenset({"gather", "run", "wait_for"})
 _SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
+_MODULES_OF_CONSTRUCTORS = frozenset({"builtins", "collections", "datetime", "decimal", "uuid"})
+_ITERATED = frozenset({"list", "tuple", "str", "dict", "set", "range"})
 _COPIES = {"list": "list", "sorted": "list", "reversed": "view", "iter": "view"}
 _ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
 
@@ -42,6 +47,7 @@ def call(run: Analysis, node: ast.Call) -> Type:
         run.containers.open(*(argument for argument in arguments if argument.kind))
     is_spread = any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named
     if is_spread:
+        run.containers.leak(*arguments, *named.values())
         arguments = None
     return of_each(function, lambda callee: _result(run, node, callee, arguments, named))
 
@@ -102,7 +108,7 @@ def _awaited_together(run: Analysis, node: ast.Call, name: str) -> Type:
 
 def _made_by(cls: object) -> Type:
     name = getattr(cls, "__name__", "")
-    if name in CONSTRUCTORS and getattr(cls, "__module__", "") in {"builtins", "datetime", "decimal", "uuid"}:
+    if name in CONSTRUCTORS and getattr(cls, "__module__", "") in _MODULES_OF_CONSTRUCTORS:
         return Type(name)
     if cls is list or cls is tuple or cls is set or cls is dict:
         return Type(name, item=NOTHING)
@@ -149,6 +155,8 @@ def _built_in_call(
             return join(arguments)
         default = [named["default"]] if "default" in named else arguments[1:]
         return UNKNOWN if first.kind == "nothing" else join([first, *default])
+    if name in {"iter", "reversed"} and arguments[0].kind not in _ITERATED:
+        return None  # it may be an iterator of any class
     if name in _COPIES:
         return Type(_COPIES[name], item=first, site=node)
     make = _BUILT_IN.get(name)
@@ -267,7 +275,13 @@ _BUILT_IN: dict[str, Callable[[Analysis, ast.Call, list[Type], dict[str, Type]],
 def _method_call(
     run: Analysis, node: ast.Call, callee: Type, arguments: Sequence[Type], named: dict[str, Type]
 ) -> Type:
-    base, name = callee.parts[0], str(callee.value)
+    name = str(callee.value)
+    return of_each(callee.parts[0], lambda base: _result_of_method(run, node, base, name, arguments, named))
+
+
+def _result_of_method(
+    run: Analysis, node: ast.Call, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]
+) -> Type:
     kind = base.kind
     if kind in {"list", "set"}:
         return _row_method(run, base, name, arguments, named)
@@ -275,6 +289,8 @@ def _method_call(
         return _record_method(run, node, base, name, arguments, named)
     if kind in {"dict", "defaultdict", "Counter"}:
         return _dict_method(run, base, name, arguments)
+    if kind == "deque":
+        run.containers.leak(*arguments, *named.values())
     return method_result(kind, name)
 
 

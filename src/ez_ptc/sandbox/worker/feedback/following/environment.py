@@ -51,7 +51,8 @@ class Containers:
         self._changed_keys: set[str] = set()  # of records that are not known
         self._open: set[object] = set()
         self._leaked: set[object] = set()  # reachable from what is not known
-        self._is_unknown_changed = False
+        self._is_unknown_changed = False  # in keys and items
+        self._is_unknown_filled = False  # in items only
         self._read: set[object] = set()
 
     def start(self) -> None:
@@ -63,7 +64,10 @@ class Containers:
         """Return whether a container may hold more than is known."""
         self._read.add(container.site)
         site = container.site
-        return site in self._open or (self._is_unknown_changed and site in self._leaked)
+        is_changed = self._is_unknown_changed
+        if not container.keys and container.kind != "record":
+            is_changed = is_changed or self._is_unknown_filled
+        return site in self._open or (is_changed and site in self._leaked)
 
     def item_of(self, container: Type) -> Type:
         """Return the type of a list's items or a dict's values."""
@@ -134,13 +138,18 @@ class Containers:
                 self._open.add(container.site)
                 self._touch(container.site)
 
+    def fill_unknown(self) -> None:
+        """Put an item into a list, set or dict of which it is not known which it is."""
+        self.is_stale |= not self._is_unknown_filled
+        self._is_unknown_filled = True
+
     def leak(self, *values: Type) -> None:
         """Pass values on to where they are not followed."""
         pending = [(value, 0) for joined in values for value in members(joined)]
         for value, depth in pending:
             if value.site is not None and value.site not in self._leaked:
                 self._leaked.add(value.site)
-                if self._is_unknown_changed:
+                if self._is_unknown_changed or self._is_unknown_filled:
                     self._touch(value.site)
             if depth < _MAX_DEPTH:
                 inner = [*value.keys.values(), *value.parts]

@@ -6,11 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ..types import BOOL, FALSE, FLOAT, INT, NONE, NOTHING, NUMBERS, STR, TRUE, UNKNOWN, Type, join, members, of_each
-from .calls import call
+from .calls import CHANGING, FILLING, call
 from .conditions import follow_condition, may_be, narrow, widen
 from .environment import Frame
 from .functions import Function
-from .library import attribute_of_class, module_member, object_type
+from .library import attribute_of_class, class_member, module_member
 from .names import target_names
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _CONSTANTS: dict[type, Type] = {
     bytes: Type("bytes"),
     complex: Type("complex"),
 }
+# The kinds of values whose methods may change values of which nothing is known.
+_ANY = frozenset({"", "class"})
 # The kinds of values that have no attributes but those of their class.
 _WITHOUT_OTHERS = frozenset({"str", "int", "float", "bool", "NoneType", "list", "dict", "set", "tuple"})
 
@@ -171,6 +173,13 @@ def _attribute(run: Analysis, node: ast.Attribute) -> Type:
         run.forget(node.value)
     if not isinstance(node.ctx, ast.Load):
         return UNKNOWN
+    if any(member.kind in _ANY for member in members(base)):
+        if node.attr in FILLING:
+            run.containers.fill_unknown()
+        elif node.attr in CHANGING:
+            run.containers.open(UNKNOWN)
+    elif id(node) not in run.facts.called and node.attr in FILLING | CHANGING:
+        run.containers.open(base)  # a method that is called elsewhere
     member = of_each(base, lambda member: _member(run, member, node.attr))
     return UNKNOWN if member.kind == "nothing" else member
 
@@ -183,8 +192,7 @@ def _member(run: Analysis, base: Type, name: str) -> Type:
     if base.kind == "module":
         return module_member(base.value, name) or UNKNOWN  # pyright: ignore[reportArgumentType] - the kind says so
     if base.kind == "class" and isinstance(base.value, type):
-        member = getattr(base.value, name, None) if base.value.__module__ in {"builtins", "datetime"} else None
-        return UNKNOWN if member is None else object_type(member)
+        return class_member(base.value, name) or UNKNOWN
     found = attribute_of_class(base.kind, name)
     if found is None and base.kind in _WITHOUT_OTHERS:
         found = NOTHING

@@ -126,6 +126,8 @@ def _parameter_types(
             types[parameter.arg] = run.default_types.get(default, UNKNOWN)
     types |= {parameter.arg: value for parameter, value in zip(ordered, arguments, strict=False)}
     types |= {name: value for name, value in named.items() if name in types}
+    if parameters.vararg is not None or parameters.kwarg is not None:
+        run.containers.leak(*arguments, *named.values())
     for rest, kind in ((parameters.vararg, "tuple"), (parameters.kwarg, "dict")):
         if rest is not None:
             types[rest.arg] = Type(kind, site=rest)

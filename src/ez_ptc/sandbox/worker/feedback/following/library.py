@@ -7,7 +7,15 @@ import types
 
 from ..types import BOOL, CLASSES, FLOAT, INT, NONE, STR, UNKNOWN, Type, type_named
 
-__all__ = ["CONSTRUCTORS", "attribute_of_class", "method_result", "module_member", "object_type", "result_of"]
+__all__ = [
+    "CONSTRUCTORS",
+    "attribute_of_class",
+    "class_member",
+    "method_result",
+    "module_member",
+    "object_type",
+    "result_of",
+]
 
 _METHODS = """
 str: str capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix
@@ -70,7 +78,26 @@ date: date fromisoformat fromisocalendar fromordinal fromtimestamp today
 # The classes whose calls make a value of that kind, whatever the arguments.
 CONSTRUCTORS = frozenset(
     {"str", "int", "float", "bool", "datetime", "date", "time", "timedelta", "Decimal", "range", "bytes", "UUID"}
+    | {"deque"}
 )
+# The classes of what is iterated over once, or shows a dict's keys.
+_VIEWS: tuple[type, ...] = (
+    enumerate,
+    filter,
+    map,
+    reversed,
+    zip,
+    type(dict[str, str]().items()),
+    type(iter(list[str]())),
+)
+# The submodules of packages that may be attributes of them without being imported by name.
+_SUBMODULES = {
+    "asyncio": {"windows_events", "windows_utils"},
+    "collections": {"abc"},
+    "json": {"tool"},
+    "logging": {"config", "handlers"},
+    "re": set[str](),
+}
 
 
 _FUNCTION_CLASSES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -107,6 +134,8 @@ def result_of(function: object) -> Type:
 def attribute_of_class(kind: str, name: str) -> Type | None:
     """Return the type of an attribute, "method" if it can be called; None if the class has none of that name."""
     cls = CLASSES.get(kind)
+    if kind == "view" and not any(hasattr(view, name) for view in _VIEWS):
+        return None
     if cls is None:
         return UNKNOWN
     if not hasattr(cls, name):
@@ -126,9 +155,17 @@ def module_member(module: types.ModuleType, name: str) -> Type | None:
         and module.__name__ not in _VARYING
         and module.__name__.partition(".")[0] in sys.stdlib_module_names
     )
-    if not is_certain or f"{module.__name__}.{name}" in sys.modules or hasattr(module, "__path__"):
+    is_package = hasattr(module, "__path__") and name in _SUBMODULES.get(module.__name__, {name})
+    if not is_certain or is_package or f"{module.__name__}.{name}" in sys.modules:
         return UNKNOWN
     return None
+
+
+def class_member(cls: type, name: str) -> Type | None:
+    """Return the type of an attribute of a class that cannot be changed; None if it certainly has none."""
+    if cls.__module__ not in {"builtins", "datetime", "decimal"}:
+        return UNKNOWN
+    return object_type(getattr(cls, name)) if hasattr(cls, name) else None
 
 
 def object_type(value: object) -> Type:

@@ -7,7 +7,7 @@ import builtins
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..types import NONE, UNKNOWN, Type, join
+from ..types import NONE, UNKNOWN, Type, join, members
 from .conditions import follow_condition, may_be, narrow
 from .environment import Frame
 from .expressions import operation_type
@@ -60,11 +60,15 @@ def _augment(run: Analysis, node: ast.AugAssign) -> None:
     run.apply_rules(node)
     if len(run.mistakes) > count:
         return  # the program gets no further
-    if before.kind in {"list", "set"}:
-        run.containers.add_item(before, run.item_of(value))
-    elif before.kind in {"record", "dict"}:
-        run.containers.open(before)
-    else:
+    for base in members(before):
+        if base.kind in {"list", "set"}:
+            run.containers.add_item(base, run.item_of(value))
+        elif base.kind in {"record", "dict"}:
+            run.containers.open(base)
+        elif base.kind in {"", "deque"}:
+            run.containers.fill_unknown()
+            run.containers.leak(value)
+    if before.kind not in {"list", "set", "record", "dict"}:
         before = operation_type(before, value, node.op, run)
     if before.kind not in {"list", "set"} or isinstance(target, ast.Name):
         run.bind(target, before)
@@ -190,6 +194,7 @@ def _with(run: Analysis, node: ast.With | ast.AsyncWith) -> bool:
             suppressed.add("")  # what it enters may handle anything
         elif not manager.kind and run.facts.has_exits:
             suppressed.add("")  # a manager of the program's own may handle anything
+        run.containers.leak(manager)
         if item.optional_vars is not None:
             run.bind(item.optional_vars, UNKNOWN)
     return _guarded(run, node.body, suppressed) or bool(suppressed)
@@ -225,22 +230,23 @@ def _try(run: Analysis, node: ast.Try) -> bool:
     ends: list[dict[str, Type]] = []
     if _guarded(run, node.body, handled) and run.execute(node.orelse):
         ends.append(run.frame.names)
-    changed = names_bound_in(node.body)
+    changed = names_bound_in(node.body) & run.frame.bound
+    run.containers.leak(*(run.frame.history[name] for name in changed if name in run.frame.history))
     for handler in node.handlers:
         # The body may have been left anywhere.
-        run.frame.names = before | dict.fromkeys(changed & run.frame.bound, UNKNOWN)
+        run.frame.names = before | dict.fromkeys(changed, UNKNOWN)
         if handler.name:
             run.bind_name(run.frame, handler.name, UNKNOWN)
         if run.execute(handler.body):
             ends.append(run.frame.names)
     is_passed = _meet(run, ends)
     if not is_passed:
-        run.frame.names = before | dict.fromkeys(changed & run.frame.bound, UNKNOWN)
+        run.frame.names = before | dict.fromkeys(changed, UNKNOWN)
     return run.execute(node.finalbody) and is_passed
 
 
 def _match(run: Analysis, node: ast.Match) -> bool:
-    run.of(node.subject)
+    run.containers.leak(run.of(node.subject))
     run.forget(node.subject)
     before = dict(run.frame.names)
     ends = [before]
@@ -278,6 +284,7 @@ def _define_class(run: Analysis, node: ast.ClassDef) -> None:
         run.of(value)
     run.frame, outer = Frame(names_bound_in(node.body), run.frame, owner="class"), run.frame
     run.execute(node.body)
+    run.containers.leak(*run.frame.names.values())
     run.frame = outer
     run.bind_name(run.frame_of_name(node.name), node.name, Type("class", value=node))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...quoting import on_one_line, quoted
 from ..following.functions import Function, arity_problem
-from ..following.library import attribute_of_class, module_member
+from ..following.library import attribute_of_class, class_member, module_member
 from ..mistakes import Mistake, replacing
 from ..types import CLASSES, NUMBERS, UNKNOWN, Type, members
 from .keys import look_at_missing_key, look_at_scalar_key
@@ -110,9 +110,9 @@ def _look_at_attribute(run: Analysis, node: ast.Attribute, rule: str) -> None:
         return
     base = missing[0]
     hint = ""
-    if base.kind == "module":
-        name = getattr(base.value, "__name__", "")
-        _report(run, node, rule, f"AttributeError: module {quoted(name)} has no attribute {quoted(node.attr)}")
+    if base.kind in {"module", "class"}:
+        owner = f"{'module' if base.kind == 'module' else 'type object'} {quoted(getattr(base.value, '__name__', ''))}"
+        _report(run, node, rule, f"AttributeError: {owner} has no attribute {quoted(node.attr)}")
         return
     if base.kind == "list" and base.tool:
         hint = f"{base.tool}() returns a list: loop over it, or take one item of it"
@@ -126,6 +126,8 @@ def _look_at_attribute(run: Analysis, node: ast.Attribute, rule: str) -> None:
 def _lacks(base: Type, name: str) -> bool:
     if base.kind == "module":
         return module_member(base.value, name) is None  # pyright: ignore[reportArgumentType] - the kind says so
+    if base.kind == "class" and isinstance(base.value, type):
+        return class_member(base.value, name) is None
     if base.kind in {"function", "method", "record"} or (base.kind == "dict" and base.tool):
         return False  # a tool's dict has its keys as attributes
     if base.kind == "list" and base.tool:
