@@ -145,7 +145,7 @@ class Containers:
 
     def leak(self, *values: Type) -> None:
         """Pass values on to where they are not followed."""
-        pending = [(value, 0) for joined in values for value in members(joined)]
+        pending = [(value, 0) for joined in values if joined is not UNKNOWN for value in members(joined)]
         for value, depth in pending:
             if value.site is not None and value.site not in self._leaked:
                 self._leaked.add(value.site)

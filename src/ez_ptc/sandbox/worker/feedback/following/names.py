@@ -26,22 +26,22 @@ _BINDERS: dict[type | None, Callable[[Any], Sequence[str | None]]] = {
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _NO_NODES = frozenset({"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "simple"})
-_fields: dict[type[ast.AST], list[str]] = {ast.Constant: []}
+_LEAVES: frozenset[type[ast.AST]] = frozenset({ast.Constant, ast.Name})
+_fields: dict[type[ast.AST], list[str]] = {}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the child nodes without operators and contexts, in half the time of `ast.iter_child_nodes`."""
-    node_type = type(node)
-    names = _fields.get(node_type)
+    names = _fields.get(type(node))
     if names is None:
-        names = _fields[node_type] = [name for name in node_type._fields if name not in _NO_NODES]
+        names = _fields[type(node)] = [name for name in node._fields if name not in _NO_NODES]
     nodes: list[ast.AST] = []
     for name in names:
         value: object = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            nodes.append(value)
-        elif isinstance(value, list):
+        if value.__class__ is list:
             nodes += [item for item in cast("list[object]", value) if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            nodes.append(value)
     return nodes
 
 
@@ -51,7 +51,8 @@ def every(node: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        pending += children(node)
+        if type(node) not in _LEAVES:
+            pending += children(node)
 
 
 def bound_names(node: ast.AST) -> Iterable[str]:
@@ -80,6 +81,6 @@ def names_bound_in(nodes: Iterable[ast.AST]) -> set[str]:
             # An assignment in one binds the name outside.
             walruses = (part for part in every(node) if isinstance(part, ast.NamedExpr))
             names.update(name for walrus in walruses for name in target_names(walrus.target))
-        elif not isinstance(node, _SCOPES):
+        elif type(node) not in _LEAVES and not isinstance(node, _SCOPES):
             pending += children(node)
     return names
