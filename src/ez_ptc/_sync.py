@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BlockingEvents",
     "Threads",
+    "around_fork",
     "call_within",
     "from_other_threads",
     "on_fork",
@@ -348,11 +349,17 @@ def on_fork(target: T, function: Callable[[T], None]) -> None:
 
     All targets share one hook, since hooks can never be removed.
     """
-    _calls_on_fork()[target] = function
+    _calls_on_fork("after_in_child")[target] = function
+
+
+def around_fork(target: T, *, before: Callable[[T], None], after: Callable[[T], None]) -> None:
+    """Call `before(target)` before this process forks, and `after(target)` in it afterwards, as `on_fork` does."""
+    _calls_on_fork("before")[target] = before
+    _calls_on_fork("after_in_parent")[target] = after
 
 
 @cache
-def _calls_on_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
+def _calls_on_fork(moment: str) -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
     calls: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
 
     def call_all() -> None:
@@ -360,7 +367,7 @@ def _calls_on_fork() -> "weakref.WeakKeyDictionary[Any, Callable[[Any], None]]":
             function(target)
 
     if hasattr(os, "register_at_fork"):  # otherwise processes cannot fork
-        os.register_at_fork(after_in_child=call_all)
+        os.register_at_fork(**{moment: call_all})
     return calls
 
 

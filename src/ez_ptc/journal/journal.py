@@ -12,12 +12,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
 
-from ez_ptc.errors import JournalCorruptError, JournalError
+from ez_ptc.errors import JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import Record, RunState
 from ez_ptc.journal.results import result_from_bytes
-from ez_ptc.journal.rows import append, find_run, insert_run, list_runs, prune_runs, read_events, verify_run
+from ez_ptc.journal.rows import (
+    append,
+    find_run,
+    insert_run,
+    list_runs,
+    prune_runs,
+    read_events,
+    verify_rest,
+    verify_run,
+)
 from ez_ptc.journal.store import Store
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
@@ -164,10 +173,11 @@ class Journal:
 
     def verify(self) -> int:
         """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
+        self.store.verify()
         return self.store.read(_verify)
 
     def _run(self, database: Database, row: RunRow) -> Run:
-        record = Record.of(read_events(database, row))
+        record = Record.of(verify_run(database, row))
         start, ending = record.start, record.ending
         result = None
         if ending is not None and ending.payload is not None:
@@ -203,7 +213,7 @@ class Journal:
 
         def write(database: Database) -> None:
             row = find_run(database, id)
-            record = Record.of(read_events(database, row))
+            record = Record.of(verify_run(database, row))
             events = to_events(record, decide(id, record, decisions))
             append(database, row, events, state=row.state)
 
@@ -229,7 +239,7 @@ class Journal:
     def _is_prunable(self, database: Database, row: RunRow, states: set[str]) -> bool:
         if row.state in _FINISHED:
             return row.state in states
-        state = self._state(row, Record.of(read_events(database, row)))
+        state = self._state(row, Record.of(verify_run(database, row)))
         return state != "running" and state in states
 
     def session_of(self, run_id: str) -> str:
@@ -240,7 +250,7 @@ class Journal:
         """Return the runs of a session, the first first. Used by `Toolkit.session`."""
         return self.store.read(
             lambda database: [
-                (row, Record.of(read_events(database, row))) for row in list_runs(database, session=session)
+                (row, Record.of(verify_run(database, row))) for row in list_runs(database, session=session)
             ]
         )
 
@@ -255,15 +265,23 @@ class Journal:
         run_id = uuid.uuid4().hex
         event = Event("start", data={**data, "session": session, "owner": _owner()}, payload=program.encode())
 
+        owned: list[int] = []
+
         def write(database: Database) -> RunRow:
             if session and len(list_runs(database, session=session)) != position:
                 message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
                 raise JournalError(message)
             row = insert_run(database, run_id, session, _owner(), [event])
-            self.store.locks.own(row.number)
+            if self.store.locks.own(row.number):
+                owned.append(row.number)
             return row
 
-        return self.store.transact(write), Record(event)
+        try:
+            return self.store.transact(write), Record(event)
+        except BaseException:  # nothing was recorded, and the number will be another run's
+            for number in owned:
+                self.store.locks.disown(number)
+            raise
 
     def claim(
         self, run_id: str, answers: Mapping[str, object], check: Callable[[Record, _Decisions], None]
@@ -283,8 +301,7 @@ class Journal:
             row = find_run(database, run_id)
             if row.state in _FINISHED:
                 raise JournalError(_end_text(row))
-            events = read_events(database, row)
-            record = Record.of(events)
+            record = Record.of(verify_run(database, row))
             decisions = decide(run_id, record, answers)
             require_known_outcomes(run_id, record, decisions)
             check(record, decisions)
@@ -306,7 +323,7 @@ class Journal:
             if row.state not in _FINISHED:
                 message = f"run {run_id} has not ended: resume it first"
                 raise JournalError(message)
-            return row, Record.of(read_events(database, row))
+            return row, Record.of(verify_run(database, row))
 
         return self.store.read(read)
 
@@ -350,18 +367,8 @@ def _end_text(row: RunRow) -> str:
 
 
 def _verify(database: Database) -> int:
-    problems = [text for (text,) in database.execute("PRAGMA integrity_check").fetchall() if text != "ok"]
-    if problems:
-        message = f"the journal is damaged: {problems[0]}; restore it from a backup"
-        raise JournalCorruptError(message)
     rows = list_runs(database)
     for row in rows:
         verify_run(database, row)
-    known = {row.number for row in rows}
-    known.update(number for (number,) in database.execute("SELECT number FROM pruned").fetchall())
-    for (last,) in database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'runs'").fetchall():
-        missing = [number for number in range(1, last + 1) if number not in known]
-        if missing:
-            message = f"row {missing[0]} of the table runs was removed, though not by prune()"
-            raise JournalCorruptError(message)
+    verify_rest(database, rows)
     return len(rows)

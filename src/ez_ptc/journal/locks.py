@@ -1,5 +1,8 @@
 """Locks in a file beside the journal: one for writing, and one for each run that is being executed.
 
+The file also holds the number of the journal's last commit. SQLite takes a log with a damaged frame for one that ends
+there, and would show an earlier state without a word; the number tells.
+
 Linux's open-file-description locks hold between processes, and between several open files of one process. The kernel
 releases them when the process dies, however it dies, so a run whose lock is free has no owner.
 """
@@ -12,6 +15,7 @@ import os
 import struct
 import threading
 import time
+import zlib
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import on_fork
@@ -31,6 +35,8 @@ _RUNS = 1
 _PATIENCE_SECONDS = 30.0
 _MAX_NAP_SECONDS = 0.02
 _OWNER_ONLY = 0o600
+# The number of the last commit, and its checksum.
+_MARK = ">QI"
 _HELD = {errno.EAGAIN, errno.EACCES}
 
 
@@ -41,13 +47,14 @@ class FileLocks:
         """Use the file `path`, which is created with the first lock."""
         self._path = path
         self._fd = -1
-        self._opening = threading.Lock()
+        # Reentrant: a signal handler may come here while the code it interrupts is here.
+        self._opening = threading.RLock()
         self._owned: set[int] = set()
         on_fork(self, FileLocks._after_fork)
 
     def _after_fork(self) -> None:
         # A fork shares the locks of its parent as long as it has the file open.
-        self._opening = threading.Lock()
+        self._opening = threading.RLock()
         self._owned = set()
         self.close()
 
@@ -100,6 +107,20 @@ class FileLocks:
         answer = fcntl.fcntl(self._open(), fcntl.F_OFD_GETLK, request)
         return struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK
 
+    def mark(self) -> int:
+        """Return the number of the last commit; 0 if it is not known."""
+        data = os.pread(self._open(), struct.calcsize(_MARK), 0)
+        if len(data) < struct.calcsize(_MARK):
+            return 0
+        number, checksum = struct.unpack(_MARK, data)
+        return number if checksum == zlib.crc32(data[:8]) else 0
+
+    def set_mark(self, number: int) -> None:
+        """Keep the number of the last commit; call it while writing. It may get lost, if the power fails."""
+        data = struct.pack(">Q", number)
+        with contextlib.suppress(OSError):  # the disk is full: an earlier number tells less, and nothing wrong
+            os.pwrite(self._open(), data + struct.pack(">I", zlib.crc32(data)), 0)
+
     def _take(self, position: int) -> bool:
         import fcntl
 
@@ -123,10 +144,14 @@ class FileLocks:
         with self._opening:
             if self._fd < 0:
                 try:
-                    self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
+                    fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
                 except OSError as error:
                     message = f"cannot open the journal's lock file {self._path}: {error.strerror}"
                     raise JournalError(message) from error
+                if self._fd < 0:
+                    self._fd = fd
+                else:  # by a signal handler, since the comparison above
+                    os.close(fd)
             return self._fd
 
     def __del__(self) -> None:

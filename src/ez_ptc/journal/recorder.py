@@ -70,6 +70,7 @@ class RunRecorder:
         self._held: dict[int, CallFrame] = {}
         self._orders = sorted(call.reply.order for call in record.calls.values() if call.reply is not None)
         self._next = 0
+        self._flushed: set[int] = set()
 
     @property
     def run_id(self) -> str:
@@ -117,12 +118,16 @@ class RunRecorder:
     def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
         """Return the replies that are held back, whatever their order."""
         with self._lock:
+            self._flushed.update(self._held)
             held = [self._held.pop(order) for order in sorted(self._held)]
             return [(call, self._reply_to(call)) for call in held]
 
     def _due(self) -> list[tuple[CallFrame, EncodedResult]]:
         due: list[tuple[CallFrame, EncodedResult]] = []
         while self._next < len(self._orders):
+            if self._orders[self._next] in self._flushed:
+                self._next += 1
+                continue
             call = self._held.get(self._orders[self._next])
             if call is None:
                 break

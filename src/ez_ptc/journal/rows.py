@@ -15,11 +15,33 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.store import Database
 
-__all__ = ["RunRow", "append", "find_run", "insert_run", "list_runs", "prune_runs", "read_events", "verify_run"]
+__all__ = [
+    "RunRow",
+    "append",
+    "find_run",
+    "insert_run",
+    "list_runs",
+    "prune_runs",
+    "read_events",
+    "verify_rest",
+    "verify_run",
+]
 
 # Larger payloads are stored once, by content.
 _MAX_INLINE_BYTES: Final = 4096
 _RUN: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
+_RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
+_EVENT_TYPES: Final = (int, str, str, float, bytes, bytes)
+_SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'"
+# What each query finds is a hash that should not be there.
+_CONTENT_PROBLEMS: Final = {
+    "uses was removed": (
+        "SELECT content FROM (SELECT run, content FROM events WHERE content IS NOT NULL EXCEPT"
+        " SELECT run, content FROM uses)"
+    ),
+    "uses was added": "SELECT content FROM (SELECT run, content FROM uses EXCEPT SELECT run, content FROM events)",
+    "contents was added": "SELECT hash FROM contents EXCEPT SELECT content FROM uses",
+}
 _EVENTS: Final = """
     SELECT position, kind, path, time, events.data, payload, content, events.hash, contents.data FROM events
     LEFT JOIN contents ON contents.hash = content WHERE run = ? ORDER BY position
@@ -50,15 +72,23 @@ def find_run(database: Database, run_id: str) -> RunRow:
         reason = "it was pruned" if pruned else "see Journal.runs()"
         message = f"the journal has no run {run_id!r}: {reason}"
         raise JournalError(message)
-    return RunRow(*rows[0])
+    return _run_row(rows[0])
 
 
 def list_runs(database: Database, *, session: str | None = None) -> list[RunRow]:
     """Return the rows of all runs, or of a session's, the oldest first."""
     if session is None:
-        return [RunRow(*row) for row in database.execute(f"{_RUN} ORDER BY number").fetchall()]
+        return [_run_row(row) for row in database.execute(f"{_RUN} ORDER BY number").fetchall()]
     rows = database.execute(f"{_RUN} WHERE session = ? ORDER BY number", (session,)).fetchall()
-    return [RunRow(*row) for row in rows]
+    return [_run_row(row) for row in rows]
+
+
+def _run_row(columns: tuple[Any, ...]) -> RunRow:
+    """Return a row whose types are right: SQLite does not look at them when it reads."""
+    if tuple(map(type, columns)) != _RUN_TYPES:
+        message = f"row {columns[0]} of the table runs was damaged or changed: its types are wrong"
+        raise JournalCorruptError(message)
+    return RunRow(*columns)
 
 
 def insert_run(database: Database, run_id: str, session: str, owner: str, events: Sequence[Event]) -> RunRow:
@@ -117,6 +147,10 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     ).fetchall():
         if position != len(events) + 1:
             raise _corrupt(row, len(events) + 1, "it is missing")
+        if tuple(map(type, (position, kind, path, seconds, data, own_hash))) != _EVENT_TYPES:
+            raise _corrupt(row, position, "its types are wrong")
+        if not all(isinstance(blob, bytes | None) for blob in (payload, content, stored)):
+            raise _corrupt(row, position, "its types are wrong")
         if content is not None:
             if stored is None or content_hash(stored) != content:
                 raise _corrupt(row, position, "its content is missing or was changed")
@@ -151,9 +185,38 @@ def prune_runs(database: Database, rows: Iterable[RunRow]) -> None:
     """Remove runs, and the contents that no other run uses; their numbers stay known."""
     now = time.time()
     for row in rows:
-        database.execute("INSERT INTO pruned VALUES (?, ?, ?)", (row.number, row.id, now))
+        database.execute(
+            "INSERT INTO pruned VALUES (?, ?, ?, ?)", (row.number, row.id, now, _pruned_hash(row.number, row.id, now))
+        )
         database.execute("DELETE FROM runs WHERE number = ?", (row.number,))
     database.execute("DELETE FROM contents WHERE hash NOT IN (SELECT content FROM uses)")
+
+
+def verify_rest(database: Database, rows: Iterable[RunRow]) -> None:
+    """Check that no run is missing, and the tables beside those of runs and events. Raises JournalCorruptError."""
+    known = {row.number for row in rows}
+    for number, run_id, seconds, own_hash in database.execute("SELECT number, id, time, hash FROM pruned").fetchall():
+        if own_hash != _pruned_hash(number, run_id, seconds) or number in known:
+            message = f"row {number} of the table pruned was changed or added"
+            raise JournalCorruptError(message)
+        known.add(number)
+    last = max((0, *(seq for (seq,) in database.execute(_SEQUENCE).fetchall())))
+    if known != set(range(1, last + 1)):
+        number = min(known ^ set(range(1, last + 1)))
+        message = f"row {number} of the table runs was removed or added, though not by prune()"
+        raise JournalCorruptError(message)
+    for problem, query in _CONTENT_PROBLEMS.items():
+        for (found,) in database.execute(query).fetchall():
+            message = f"a row of the table {problem}: {bytes(found).hex()}"
+            raise JournalCorruptError(message)
+    for own_hash, data in database.execute("SELECT hash, data FROM contents"):
+        if content_hash(data) != own_hash:
+            message = f"a row of the table contents was changed: {bytes(own_hash).hex()}"
+            raise JournalCorruptError(message)
+
+
+def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
+    return content_hash(f"{number}\0{run_id}\0{seconds!r}".encode())
 
 
 def _parse(row: RunRow, position: int, data: bytes) -> dict[str, Any]:

@@ -13,6 +13,12 @@ writes while another copies the log into the file (a checkpoint), which SQLite u
 A job checks first and writes then, so that a job that raises has written nothing, and the others of its group go on. An
 error of SQLite undoes the whole group: every caller gets it.
 
+Each commit has a number, in the file and, once the commit is on disk, in the lock file. A file whose number is less
+than that in the lock file has lost commits: its log was damaged, or it was replaced by an earlier copy.
+
+A connection must not live through a fork: the fork would share SQLite's memory of locks, but not the locks. So the file
+is closed before a fork, and opened again with the next use.
+
 Nobody but SQLite opens the file: closing another descriptor of it would release SQLite's locks.
 """
 
@@ -23,9 +29,10 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, cast
 
-from ez_ptc._sync import on_fork
+from ez_ptc._sync import around_fork, on_fork
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.locks import FileLocks
 
@@ -58,7 +65,7 @@ _SETTINGS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA wal_autocheckpoint = 0",
 )
-_TABLES: Final = f"""
+_TABLES: Final = """
     CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
         state TEXT NOT NULL, created REAL NOT NULL, changed REAL NOT NULL,
@@ -75,10 +82,11 @@ _TABLES: Final = f"""
         run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
         content BLOB NOT NULL REFERENCES contents (hash), PRIMARY KEY (content, run)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE pruned (number INTEGER PRIMARY KEY, id TEXT NOT NULL, time REAL NOT NULL) STRICT;
-    PRAGMA application_id = {_APPLICATION_ID};
-    PRAGMA user_version = {_VERSION};
+    CREATE TABLE pruned (number INTEGER PRIMARY KEY, id TEXT NOT NULL, time REAL NOT NULL, hash BLOB NOT NULL) STRICT;
+    CREATE TABLE commits (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL) STRICT;
+    INSERT INTO commits VALUES (1, 0);
 """
+_HEADER: Final = (f"PRAGMA application_id = {_APPLICATION_ID}", f"PRAGMA user_version = {_VERSION}")
 
 
 def connect(path: Path) -> Database:
@@ -124,21 +132,23 @@ class Store:
         self._database: Database | None = None
         self._jobs: deque[_Job[Any]] = deque()
         self._commits = 0
-        self._writer: int | None = None
+        self._user: int | None = None
         self._begin()
+        around_fork(self, before=Store._before_fork, after=Store._after_fork_in_parent)
         on_fork(self, Store._after_fork)
 
     def _begin(self) -> None:
         self._lock = threading.RLock()
 
-    def _after_fork(self) -> None:
-        # A connection must not be used in a fork, nor closed, which would happen when it is garbage.
-        if self._database is not None:
-            import ctypes
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+        self._close_database()
 
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
-        self._database = None
-        self._writer = None
+    def _after_fork_in_parent(self) -> None:
+        self._lock.release()
+
+    def _after_fork(self) -> None:
+        self._user = None
         self._jobs.clear()
         self._begin()
 
@@ -147,9 +157,7 @@ class Store:
 
         The job may raise an exception before it writes anything.
         """
-        if self._writer == threading.get_ident():
-            message = "the journal is being written by the code that this signal handler has interrupted"
-            raise JournalError(message)
+        self._refuse_reentrance()
         job = _Job(run)
         self._jobs.append(job)
         with self._lock:
@@ -157,57 +165,95 @@ class Store:
                 self._commit()
         return job.result()
 
+    def _refuse_reentrance(self) -> None:
+        if self._user == threading.get_ident():
+            message = (
+                f"the journal {self.path} is in use by the code that this signal handler has interrupted: let the "
+                f"handler set a flag, and use the journal afterwards; nothing was recorded"
+            )
+            raise JournalError(message)
+
     def _commit(self) -> None:
         jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
-        self._writer = threading.get_ident()
+        self._user = threading.get_ident()
         try:
             with self._errors():
-                database = self._open()
-                with self.locks.writing(), _transaction(database):
-                    for job in jobs:
-                        job.do(database)
-                    # A reader may see a job's rows only together with those of the whole group.
-                self._commits += 1
-                if self._commits % _COMMITS_PER_CHECKPOINT == 0:
-                    self._checkpoint(database)
+                self._commit_all(self._open(), jobs)
         except BaseException as error:
+            reported = error
+            if not isinstance(error, Exception):  # an interruption of this thread alone
+                reported = JournalError("the thread that wrote to the journal was interrupted; nothing was recorded")
             for job in jobs:
-                job.error = error
+                job.error = reported
             raise
         finally:
-            self._writer = None
+            self._user = None
             for job in jobs:
                 job.is_done = True
 
+    def _commit_all(self, database: Database, jobs: list[_Job[Any]]) -> None:
+        with self.locks.writing():
+            with _transaction(database):
+                for job in jobs:
+                    job.do(database)
+                # A reader may see a job's rows only together with those of the whole group.
+                ((number,),) = database.execute("UPDATE commits SET number = number + 1 RETURNING number").fetchall()
+            self.locks.set_mark(number)
+            self._commits += 1
+            if self._commits % _COMMITS_PER_CHECKPOINT == 0:
+                # The commit is on disk: if the log cannot be copied now, the next commits and checkpoints will tell.
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def read(self, run: Callable[[Database], R]) -> R:
         """Run a job that only reads, in a transaction of its own."""
+        self._refuse_reentrance()
+        with self._lock, self._errors():
+            self._user = threading.get_ident()
+            try:
+                database = self._open()
+                with _transaction(database, "DEFERRED"):
+                    return run(database)
+            finally:
+                self._user = None
+
+    def verify(self) -> None:
+        """Check the file itself: its structure, its tables, and that no commit was lost. Raises JournalCorruptError."""
         with self._lock, self._errors():
             database = self._open()
-            with _transaction(database, "DEFERRED"):
-                return run(database)
-
-    def _checkpoint(self, database: Database) -> None:
-        with self.locks.writing():
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            with self.locks.writing():
+                self._check_commits(database, self.locks.mark(), tolerance=1)
+            for check in ("integrity_check", "foreign_key_check"):
+                problems = [row for row in database.execute(f"PRAGMA {check}").fetchall() if row != ("ok",)]
+                if problems:
+                    self._raise_damaged(": ".join(map(str, problems[0])))
+            for name, text in _schema(database) ^ _expected_schema():
+                self._raise_damaged(f"the definition of {name} is missing or was changed: {text}")
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
-            database, self._database = self._database, None
-            if database is not None:
-                # The last connection to close copies the log into the file.
-                with contextlib.suppress(JournalError), self.locks.writing():
-                    database.close()
+            self._close_database()
             self.locks.close()
+
+    def _close_database(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            # The last connection to close copies the log into the file.
+            with contextlib.suppress(JournalError, sqlite3.Error), self.locks.writing():
+                database.close()
 
     def _open(self) -> Database:
         if self._database is None:
             self._create_file()
+            # Read first: what is committed meanwhile only adds to the number in the file.
+            mark = self.locks.mark()
             database = connect(self.path)
             try:
                 for setting in _SETTINGS:
                     database.execute(setting).fetchall()
-                self._ensure_tables(database)
+                self._ensure_tables(database, mark)
+                self._check_commits(database, mark)
             except BaseException:  # an interruption must not leave the file open
                 database.close()
                 raise
@@ -220,6 +266,8 @@ class Store:
         SQLite takes a file that is too short for a database for an empty one, and would overwrite it.
         """
         try:
+            if not self.path.exists():
+                self.locks.set_mark(0)
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER_ONLY)
         except FileExistsError:
             size = self.path.stat().st_size
@@ -231,9 +279,11 @@ class Store:
         else:
             os.close(fd)
 
-    def _ensure_tables(self, database: Database) -> None:
+    def _ensure_tables(self, database: Database, mark: int) -> None:
         if self._has_tables(database):
             return
+        if mark:
+            self._raise_damaged("it is empty, and had records")
         with self.locks.writing():
             # Once for the file; it cannot be set within a transaction.
             ((mode,),) = database.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -242,7 +292,7 @@ class Store:
                 raise JournalError(message)
             with _transaction(database):
                 if not self._has_tables(database):
-                    for statement in _TABLES.split(";"):
+                    for statement in (*_TABLES.split(";"), *_HEADER):
                         database.execute(statement)
 
     def _has_tables(self, database: Database) -> bool:
@@ -257,6 +307,27 @@ class Store:
             raise JournalError(self._not_usable(reason))
         return True
 
+    def _check_commits(self, database: Database, mark: int, tolerance: int | None = None) -> None:
+        """Raise JournalCorruptError if commits were lost; with `tolerance`, also if there are more than these more.
+
+        A process that is killed may have committed without saying so in the lock file.
+        """
+        numbers = [number for (number,) in database.execute("SELECT number FROM commits").fetchall()]
+        if len(numbers) != 1 or not isinstance(numbers[0], int):
+            self._raise_damaged("the row of the table commits is missing or was changed")
+        (number,) = numbers
+        if number < mark:
+            self._raise_damaged(
+                f"it has {number} commits and had {mark}: its last records are lost, or it is an earlier copy, which "
+                f"remains usable if you delete {self.path.name}-lock"
+            )
+        if mark and tolerance is not None and number > mark + tolerance:
+            self._raise_damaged(f"the row of the table commits was changed: {number}, expected {mark}")
+
+    def _raise_damaged(self, reason: object) -> NoReturn:
+        message = f"the journal {self.path} is damaged: {reason}; restore it from a backup"
+        raise JournalCorruptError(message)
+
     @contextlib.contextmanager
     def _errors(self) -> Generator[None]:
         """Raise SQLite's errors as ours."""
@@ -264,7 +335,8 @@ class Store:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY_CODE
-            if code in _DAMAGE:
+            # Python's own error for text that is not UTF-8 has no code.
+            if code in _DAMAGE or str(error).startswith("Could not decode"):
                 message = f"the journal {self.path} is damaged: {error}; restore it from a backup"
                 raise JournalCorruptError(message) from error
             hint = "free some space, and resume the run" if code == sqlite3.SQLITE_FULL else "nothing was recorded"
@@ -273,6 +345,19 @@ class Store:
 
     def _not_usable(self, reason: str) -> str:
         return f"{self.path} is not a usable journal: {reason}; give the path of another file"
+
+
+def _schema(database: Database) -> set[tuple[str, str]]:
+    rows = database.execute("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    return {(name, text) for name, text in rows}
+
+
+@cache
+def _expected_schema() -> frozenset[tuple[str, str]]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        for statement in _TABLES.split(";"):
+            database.execute(statement)
+        return frozenset(_schema(database))
 
 
 @contextlib.contextmanager
