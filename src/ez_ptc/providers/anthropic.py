@@ -35,9 +35,9 @@ _KEY: Final = "ANTHROPIC_API_KEY"
 _TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the name of a variable
 _CONNECT_TIMEOUT: Final = 10.0
 # Seconds; a longer `retry-after` is reported to the caller at once.
-_LONGEST_WAIT: Final = 60.0
+_MAX_WAIT: Final = 60.0
 # The SDK's own limit: generating more tokens takes longer than networks keep a silent connection open.
-_LONGEST_SILENT: Final = 21_333
+_MAX_SILENT_TOKENS: Final = 21_333
 # The current API version rejects these for every model (platform.claude.com/docs/en/api/migration-2026-10-21); the
 # previous one accepts them for the models that still do.
 _SAMPLING: Final = frozenset({"temperature", "top_k", "top_p"})
@@ -117,7 +117,7 @@ class _Connection:
     async def answer(self, prompt: Prompt) -> Answer:
         """Return the model's answer to a prompt."""
         body = request(prompt)
-        if body["max_tokens"] > _LONGEST_SILENT:
+        if body["max_tokens"] > _MAX_SILENT_TOKENS:
             async with aclosing(self.stream(prompt)) as events:
                 return cast("Answer", [event async for event in events][-1])
         response = await self._send(body, streamed=False)
@@ -211,7 +211,7 @@ def _headers(body: Mapping[str, Any], betas: Sequence[str]) -> dict[str, str]:
 
 async def _do_not_wait_long(response: Response) -> None:
     """Limit the time the SDK waits, whatever the server asks for."""
-    if (_seconds(response) or 0.0) > _LONGEST_WAIT:
+    if (_seconds(response) or 0.0) > _MAX_WAIT:
         response.headers["x-should-retry"] = "false"
 
 

@@ -35,10 +35,10 @@ _VARIABLES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _REFUSED: Final = 401
 # Seconds before each retry, if the server does not say; and the maximum it may ask for.
 _PAUSES: Final = (0.5, 1.0)
-_LONGEST_PAUSE: Final = 60.0
+_MAX_PAUSE: Final = 60.0
 _AGAIN: Final = (408, 429)
 _SERVER_ERROR: Final = 500
-_SHOWN: Final = 200
+_MAX_SHOWN: Final = 200
 
 
 class GeminiProvider:
@@ -161,7 +161,7 @@ class GeminiConnection:
                 wait = _wait(error)
                 pause_now = pause if wait is None else wait
                 is_over = error.code not in _AGAIN and error.code < _SERVER_ERROR
-                if is_over or pause_now > _LONGEST_PAUSE:
+                if is_over or pause_now > _MAX_PAUSE:
                     raise
             except TransportError:
                 pause_now = pause
@@ -190,9 +190,9 @@ def _parse(data: bytes) -> Mapping[str, Any]:
     try:
         parsed = parse(data)
     except (ValueError, RecursionError):
-        _refuse(f"invalid JSON: {data[:_SHOWN].decode(errors='replace')!r}")
+        _refuse(f"invalid JSON: {data[:_MAX_SHOWN].decode(errors='replace')!r}")
     if not isinstance(parsed, Mapping):
-        _refuse(f"JSON other than an object: {data[:_SHOWN].decode(errors='replace')!r}")
+        _refuse(f"JSON other than an object: {data[:_MAX_SHOWN].decode(errors='replace')!r}")
     return cast("Mapping[str, Any]", parsed)
 
 

@@ -24,13 +24,13 @@ _COMPARED: Final = re.compile(
 _NAMED: Final = re.compile(rf"^[ \t]*(\w+) ?= ?(?P<with>{_LITERAL})[ \t]*$", re.MULTILINE)
 # With these, a row may be kept without meeting the comparison.
 _NOT_ALONE: Final = re.compile(r"\b(?:or|not|else)\b|\"\"\"|'''")
-_MOST_ROWS: Final = 1_000
-_MOST_VALUES: Final = 10
-_LONGEST: Final = 1_000
+_MAX_ROWS: Final = 1_000
+_MAX_VALUES: Final = 10
+_MAX_TEXT: Final = 1_000
 _MAX_LITERAL: Final = 120
-_GREATEST: Final = 10**15
+_MAX_INT: Final = 10**15
 _NUMBERS: Final = frozenset({bool, float, int})
-_MOST_KEYS: Final = 200
+_MAX_KEYS: Final = 200
 # The dict's real items, even if a subclass overrides `items`.
 _pairs: Final[Callable[[dict[object, object]], ItemsView[object, object]]] = dict[object, object].items
 
@@ -59,7 +59,7 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
     """
     comparisons = [*_comparisons(code)]
     if comparisons:
-        rows = [*filter(None, map(_record, islice(_items(results), _MOST_ROWS)))]
+        rows = [*filter(None, map(_record, islice(_items(results), _MAX_ROWS)))]
     else:
         rows = []
     for compared in comparisons:
@@ -82,8 +82,8 @@ def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]
         if _is_name(similar_key) and any(_is_same(row.get(similar_key), literal) for row in rows):
             return Unmet(f"{never}, but {quoted(similar_key)} is", _replace(code, compared.key_at, similar_key))
     quoted_values = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
-    more = ", …" if len(quoted_values) > _MOST_VALUES else ""
-    return Unmet(f"{never}; it is {', '.join(quoted_values[:_MOST_VALUES])}{more}" if quoted_values else never, "")
+    more = ", …" if len(quoted_values) > _MAX_VALUES else ""
+    return Unmet(f"{never}; it is {', '.join(quoted_values[:_MAX_VALUES])}{more}" if quoted_values else never, "")
 
 
 def _comparisons(code: str) -> Iterator[_Compared]:
@@ -109,8 +109,8 @@ def _value(text: str) -> str | int:
 def _is_plain(value: object) -> bool:
     """Return whether a value compares equally on the host and in a program, and is short."""
     if type(value) is str:
-        return len(value) <= _LONGEST
-    return value is None or (type(value) in _NUMBERS and abs(cast("float", value)) < _GREATEST)
+        return len(value) <= _MAX_TEXT
+    return value is None or (type(value) in _NUMBERS and abs(cast("float", value)) < _MAX_INT)
 
 
 def _is_name(key: str) -> bool:
@@ -150,6 +150,6 @@ def _record(value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         return {}
     pairs = _pairs(cast("dict[object, object]", value))
-    if len(pairs) <= _MOST_KEYS:
+    if len(pairs) <= _MAX_KEYS:
         return {key: pair for key, pair in pairs if type(key) is str}
     return {}

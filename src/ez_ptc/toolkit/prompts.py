@@ -74,16 +74,16 @@ _MEANT: Final = "ERROR: The program printed nothing.\nRun this corrected program
 # No part of these patterns spans many lines: programs are hostile, and may be all white space.
 _CONDITION: Final = re.compile(r"^[ \t]+if .+\n[ \t]+print\(", re.MULTILINE)
 # Models must know all of a parameter's values, since they have to use one of them.
-_MOST_CHOICES: Final = 50
+_MAX_CHOICES: Final = 50
 # The maximum characters of a program that is repeated with one more line.
-_MOST_REPEATED: Final = 5_000
+_MAX_REPEATED: Final = 5_000
 # A last line that only binds a name.
 _KEPT: Final = re.compile(r"^(\w+) = .+\Z", re.MULTILINE)
 # Enough output before an error to see how far the program came.
 _PRINTED: Final = 2_000
 _MAX_NAMED: Final = 10
 # The maximum characters around a program's output or error.
-_MOST_AROUND: Final = 500
+_MAX_AROUND: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class PromptWriter:
 
         It has at most the characters that the limits of the execution allow, plus a sentence.
         """
-        return encodable(shorten(self._answer(code, result), result.max_text + _MOST_AROUND))
+        return encodable(shorten(self._answer(code, result), result.max_text + _MAX_AROUND))
 
     def _answer(self, code: str, result: ExecutionResult) -> str:
         if not result.success:
@@ -176,7 +176,7 @@ class PromptWriter:
         )
         code = code.rstrip()
         last_binding = None
-        if len(code) <= _MOST_REPEATED:
+        if len(code) <= _MAX_REPEATED:
             last_binding = _KEPT.search(code)
         if last_binding:
             explanation += self._program_to_copy(f"{code}\nprint({last_binding[1]})") or ""
@@ -185,7 +185,7 @@ class PromptWriter:
     def _explain_unmet(self, code: str, result: ExecutionResult) -> str | None:
         """Explain a comparison that matched no row, and suggest another, or return None."""
         called = _called_tools(result)
-        if len(code) > _MOST_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
+        if len(code) > _MAX_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
             return None
         has_only_read = self._has_only_read(result)
         condition = unmet(code, (call.get("result") for call in result.tool_calls))
@@ -334,7 +334,7 @@ def _takes(tool: Tool[..., Any]) -> Iterator[str]:
         is_named = name in tool.definition.named or "'$ref'" in str(schema)
         if not isinstance(schema, dict) or not is_named:
             continue
-        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MOST_CHOICES)
+        text = type_text({**cast("dict[str, object]", schema), "$defs": definitions}, choices=_MAX_CHOICES)
         spelling = tool.spellings.get(name, name)
         if f"{spelling}: {text}" not in tool.signature and text != "Any":
             yield on_one_line(f"Takes {spelling}: {text}")

@@ -23,8 +23,8 @@ _STRINGS: Final = {
 _NUMBERS: Final[Mapping[object, float]] = {"integer": 1, "number": 1.5}
 # Deep enough for any argument that a model would read.
 _DEPTH: Final = 4
-_MOST_ITEMS: Final = 4
-_LARGEST: Final = 1e15
+_MAX_ITEMS: Final = 4
+_MAX_NUMBER: Final = 1e15
 _MAX_TEXT: Final = 60
 _MAX_PARTS: Final = 8
 _MAX_VALUE: Final = 300
@@ -126,7 +126,7 @@ def _is_short(value: object, depth: int) -> bool:
     if isinstance(value, str):
         return is_plain(value)
     if isinstance(value, int | float):
-        return abs(value) <= _LARGEST
+        return abs(value) <= _MAX_NUMBER
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value)
         value = [*pairs, *pairs.values()]
@@ -144,7 +144,7 @@ def _array(name: str, schema: _Schema, root: _Schema, depth: int) -> list[object
         return [_value(name, mapping(item_schema), root, depth - 1) for item_schema in places]
     least = schema.get("minItems")
     item = _value(name.removesuffix("s"), mapping(schema.get("items")), root, depth - 1)
-    return [item] * (least if isinstance(least, int) and 0 < least <= _MOST_ITEMS else 1)
+    return [item] * (least if isinstance(least, int) and 0 < least <= _MAX_ITEMS else 1)
 
 
 def _number(schema: _Schema, usual: float) -> float:
@@ -167,7 +167,7 @@ def _number(schema: _Schema, usual: float) -> float:
 def _read_bound(schema: _Schema, keyword: str, otherwise: float) -> float:
     bound = schema.get(keyword)
     # An imported schema may have numbers beyond any float.
-    if isinstance(bound, int | float) and abs(bound) <= _LARGEST:
+    if isinstance(bound, int | float) and abs(bound) <= _MAX_NUMBER:
         return bound
     return otherwise
 

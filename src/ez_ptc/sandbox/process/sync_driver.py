@@ -42,9 +42,9 @@ __all__ = ["BlockingDriver", "ask"]
 
 _CHUNK = 1 << 16
 # Bytes; most first answers are shorter, and a larger buffer would be fresh memory.
-_LITTLE = 1 << 12
+_FIRST_CHUNK = 1 << 12
 # Seconds: the kernel accepts 2**31 milliseconds at most, and a program may run for a year.
-_LONGEST_WAIT = 1e6
+_MAX_WAIT = 1e6
 # Seconds after the deadline for the other thread to notice by itself, if it is not stuck.
 _SLACK = 0.05
 
@@ -68,8 +68,8 @@ def ask(exchange: Exchange, link: _socket.socket) -> list[CallFrame] | None:
         exchange.is_undelivered = True
         return None
     try:
-        link.settimeout(min(exchange.limits.timeout, _LONGEST_WAIT))
-        data = link.recv(_LITTLE)
+        link.settimeout(min(exchange.limits.timeout, _MAX_WAIT))
+        data = link.recv(_FIRST_CHUNK)
     except TimeoutError:
         return []
     except OSError:
@@ -91,7 +91,7 @@ def _wait(link: _socket.socket, event: int, clock: Clock) -> None:
     """Return when the socket is ready. Raises TimeoutError at the end of the time."""
     poll = select.poll()
     poll.register(link, event)
-    while not poll.poll(math.ceil(min(clock.nap(), _LONGEST_WAIT) * 1e3)):
+    while not poll.poll(math.ceil(min(clock.nap(), _MAX_WAIT) * 1e3)):
         if not clock.left():
             raise TimeoutError
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["repair_source"]
 
 # The maximum characters of a program whose other forms are tried.
-_MOST = 100_000
-_MOST_BLOCKS = 8
+_MAX_TEXT = 100_000
+_MAX_BLOCKS = 8
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+.#-]*)[^\n`]*$", re.MULTILINE)
 _ON_ONE_LINE = re.compile(r"\s*`{3,}(?:python|py)?\s+([^`\n]+)`{3,}\s*", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:i?python|py|tool_code)[\d.]*", re.IGNORECASE)
@@ -32,7 +32,7 @@ _DOES_SOMETHING = (ast.Call, ast.Assign, ast.AugAssign, ast.FunctionDef, ast.Imp
 
 def repair_source(text: str) -> str | None:
     """Return the program that unparsable text stands for, or None."""
-    if len(text) > _MOST:
+    if len(text) > _MAX_TEXT:
         return None
     for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
         for block in (*_blocks(unescaped), unescaped):
@@ -84,7 +84,7 @@ def _blocks(text: str) -> Iterator[str]:
         (fence[1], text[fence.end() : end].strip("\n"))
         for fence, end in zip(fences, ends, strict=True)
         if not _is_in_string(text[: fence.start()])
-    ][:_MOST_BLOCKS]
+    ][:_MAX_BLOCKS]
     yield from (block for language, block in inner if language and _is_python(language))
     yield from (block for language, block in inner if not language)
 

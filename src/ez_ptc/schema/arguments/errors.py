@@ -16,12 +16,12 @@ from ez_ptc.schema.safe_repr import safe_line, safe_name, safe_names, safe_repr,
 
 __all__ = ["Complaints", "Field", "error_locations", "first_of", "where"]
 
-_AT_MOST: Final = 10
+_MAX_PROBLEMS: Final = 10
 _MESSAGE_WIDTH: Final = 200
 _PATH_WIDTH: Final = 2 * _MESSAGE_WIDTH
-_NEAR: Final = 0.6
+_MIN_SIMILARITY: Final = 0.6
 # pydantic's error types for a value of a wrong type, and the expected type.
-_WANTED: Final[Mapping[str, str]] = {
+_EXPECTED_TYPES: Final[Mapping[str, str]] = {
     "bool_parsing": "bool",
     "bool_type": "bool",
     "bytes_type": "bytes",
@@ -67,7 +67,7 @@ _WANTED: Final[Mapping[str, str]] = {
     "uuid_parsing": "UUID",
     "uuid_type": "UUID",
 }
-_WANTED_DICTS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
+_DICT_ERRORS: Final = ("dict_type", "model_type", "dataclass_type", "named_tuple_type")
 # A validator of ours around a type, or anyone's around the type it ends in.
 _WRAPPED: Final = re.compile(r"function-\w+\[\w*\(\), ([^\[\]()]*(?:\[[^\[\]()]*\])?)\]")
 _ENUM: Final = re.compile(r"enum\[(\w+)\]")
@@ -111,7 +111,7 @@ class Complaints:
 
     def _add(self, write: Callable[[], str]) -> None:
         # Sentences that are not shown are not written: searching for near names takes time.
-        if len(self._found) < _AT_MOST:
+        if len(self._found) < _MAX_PROBLEMS:
             self._found.append(write())
         else:
             self._more += 1
@@ -207,7 +207,7 @@ class Complaints:
             near = [self._spelling(missing[0])]
         else:
             free = [self._spelling(field) for field in self._fields if field not in values]
-            near = difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_NEAR)
+            near = difflib.get_close_matches(name[:_MESSAGE_WIDTH], free, n=1, cutoff=_MIN_SIMILARITY)
         if near:
             return f"{subject} (did you mean {near[0]!r}?)"
         if self._fields:
@@ -217,7 +217,7 @@ class Complaints:
     def _suggest_name(self, path: _Path) -> str:
         *around, name = path
         names = self._names_at(tuple(around)) if self._names_at is not None else ()
-        if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_NEAR):
+        if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
             return f" (did you mean {near[0]!r}?)"
         return f" (it takes {safe_names(names)})" if names else ""
 
@@ -233,14 +233,14 @@ class Complaints:
         context = error.get("ctx", {})
         if "expected" in context:
             return _MEMBER.sub(r"\g<value>", str(context["expected"]))
-        wanted = _WANTED.get(error["type"])
+        wanted = _EXPECTED_TYPES.get(error["type"])
         for key in ("class", "class_name"):
             if key in context:
                 wanted = str(context[key])
         if wanted is None or len(path) > 1:
             return wanted
         text = self._field(path).type_text
-        if error["type"] in _WANTED_DICTS and not text.startswith("dict"):
+        if error["type"] in _DICT_ERRORS and not text.startswith("dict"):
             return f"{text} (a dict)"
         return text
 
@@ -299,8 +299,8 @@ class _Unions:
 
 def first_of(sentences: Sequence[str]) -> tuple[str, ...]:
     """Return the sentences to show, and one with the number of the rest."""
-    more = len(sentences) - _AT_MOST
-    return (*sentences[:_AT_MOST], f"and {more} more") if more > 0 else tuple(sentences)
+    more = len(sentences) - _MAX_PROBLEMS
+    return (*sentences[:_MAX_PROBLEMS], f"and {more} more") if more > 0 else tuple(sentences)
 
 
 def error_locations(error: ErrorDetails, values: Mapping[str, object]) -> list[tuple[_Path, int | str]]:
@@ -348,7 +348,9 @@ def _misspelt_key(key: object, siblings: object) -> str | None:
     if not isinstance(key, str) or not isinstance(siblings, Mapping):
         return None
     keys = [sibling for sibling in islice(cast("Mapping[object, object]", siblings), _KEYS) if type(sibling) is str]
-    near = difflib.get_close_matches(key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_NEAR)
+    near = difflib.get_close_matches(
+        key, [item for item in keys if len(item) <= _MESSAGE_WIDTH], n=1, cutoff=_MIN_SIMILARITY
+    )
     return near[0] if near else None
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["empty_home", "keep_files"]
 
-_MOST_OF_ONE = 4 << 20
-_MOST_OF_ALL = 64 << 20
+_MAX_FILE_BYTES = 4 << 20
+_MAX_TOTAL_BYTES = 64 << 20
 _CODE = (".py", ".pyc", ".pyi", ".pyx", ".pxd", ".so", ".a", ".c", ".cpp", ".h", ".hpp")
 _NOT_FOR_PROGRAMS = {"..", "__pycache__", "include", "sample_data", "test", "tests"}
 _PLACE = "<packages>/"
@@ -56,12 +56,12 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
     Only files listed in the package's installation record are read: other files beside the code may be secret.
     """
     kept: dict[str, slice] = {}
-    bytes_left = _MOST_OF_ALL
+    bytes_left = _MAX_TOTAL_BYTES
     for name, home in homes:
         parent = os.path.dirname(home)
         for file in _listed_files(parent, name):
             size = _size(f"{parent}/{file}")
-            if 0 < size <= min(_MOST_OF_ONE, bytes_left):
+            if 0 < size <= min(_MAX_FILE_BYTES, bytes_left):
                 with open(f"{parent}/{file}", "rb") as opened:
                     kept[_PLACE + file] = shelf.put(opened.read())
                 bytes_left -= size

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from ..stdlib import Modules
 
-__all__ = ["MOST_OPEN", "PackageError", "has_threads", "homes", "homes_of", "load_packages"]
+__all__ = ["MAX_OPEN", "PackageError", "has_threads", "homes", "homes_of", "load_packages"]
 
 # Descriptors from this number on stay open in workers; none is opened after the lockdown.
-MOST_OPEN = 64
+MAX_OPEN = 64
 # Modules of the standard library absent in programs, which packages import without using them.
 _IMPORTED_BY_PACKAGES = ("multiprocessing", "webbrowser")
 _NOT_FOR_PROGRAMS = {"tests", "test", "conftest", "__pycache__"}
@@ -68,7 +68,7 @@ def _require_forks(names: Sequence[str]) -> None:
             "programs cannot be given it; offer what is needed of it as a tool"
         )
         raise PackageError(message)
-    if max(map(int, os.listdir("/proc/self/fd"))) >= MOST_OPEN:
+    if max(map(int, os.listdir("/proc/self/fd"))) >= MAX_OPEN:
         message = f"importing {', '.join(names)} opens too many files: programs cannot be given it"
         raise PackageError(message)
 

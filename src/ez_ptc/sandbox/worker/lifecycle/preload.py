@@ -32,7 +32,7 @@ _EXTENSIONS_LEFT_OUT = (
     "_posixshmem _ssl _tkinter nis ossaudiodev readline spwd syslog"
 )
 _OTHER_CLOCKS = {"posix", "right"}
-_LARGEST_ZONE = 1 << 16
+_MAX_ZONE_BYTES = 1 << 16
 _OF_TESTS = ("_ctypes_test", "_test", "_xx", "xx")
 
 
@@ -140,7 +140,7 @@ def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
 def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
     fd = os.open(path, os.O_RDONLY)
     try:
-        data = os.read(fd, _LARGEST_ZONE)
+        data = os.read(fd, _MAX_ZONE_BYTES)
     finally:
         os.close(fd)
     if data.startswith(b"TZif"):

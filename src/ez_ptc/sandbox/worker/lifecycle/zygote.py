@@ -27,7 +27,7 @@ from ..running import determinism
 from ..running.link import HostGoneError, reply_body
 from ..running.runtime import Runtime, new_link
 from ..values import codec as values
-from .packages import MOST_OPEN
+from .packages import MAX_OPEN
 
 if TYPE_CHECKING:
     from .lockdown import Lockdown
@@ -76,7 +76,7 @@ class Zygote:
 
     def __init__(self, control: _socket.socket, lockdown: Lockdown, base_memory: int) -> None:
         """Prepare everything workers start with. Raises OSError if workers would keep the control socket open."""
-        if control.fileno() >= MOST_OPEN:
+        if control.fileno() >= MAX_OPEN:
             raise OSError(errno.EMFILE, "the control socket has too high a number")
         self._control = control
         self._ended: dict[int, int] = {}
@@ -89,7 +89,7 @@ class Zygote:
         _rehearse(base_memory)
         for name, stream in streams.items():
             setattr(sys, name, stream)
-        self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MOST_OPEN)
+        self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MAX_OPEN)
         self._steps = (*lockdown.confining, *determinism.renewals())
 
     def serve(self) -> None:
@@ -177,7 +177,7 @@ class Zygote:
         return pid
 
     def _become_worker(self, link: int, *, rehearsed: bool) -> None:
-        if link >= MOST_OPEN:
+        if link >= MAX_OPEN:
             # More descriptors are open than are closed below.
             return
         os.dup2(link, _WORKER_FD)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ENVIRONMENT", "PICTURES", "Pictures", "hide_places", "no_timers", "prepare"]
 
-_MOST = 32
+_MAX_PICTURES = 32
 # The reader of a picture needs four bytes of memory for each pixel.
-_MOST_PIXELS = 1 << 25
+_MAX_PIXELS = 1 << 25
 # Settings of matplotlib: draw into memory, and use only its own fonts, since looking for others may take seconds.
 ENVIRONMENT = {"MPLBACKEND": "agg", "MPL_IGNORE_SYSTEM_FONTS": "1"}
 _FIGURES, _IMAGES = "matplotlib", "PIL"
@@ -39,7 +39,7 @@ class Pictures:
 
     def add(self, picture: Any) -> None:  # noqa: ANN401 - a figure or an image
         """Add a picture as it looks now, or count it if there is no room."""
-        data = b"" if len(self._made) >= _MOST else _png(picture)
+        data = b"" if len(self._made) >= _MAX_PICTURES else _png(picture)
         if 0 < len(data) <= self._room:
             self._made.append(data)
             self._room -= len(data)
@@ -206,9 +206,9 @@ def _png(picture: Any) -> bytes:  # noqa: ANN401 - a figure or an image
     written = io.BytesIO()
     if hasattr(picture, "savefig"):
         width, height = picture.get_size_inches() * picture.dpi
-        if width * height <= _MOST_PIXELS:
+        if width * height <= _MAX_PIXELS:
             picture.savefig(written, format="png", bbox_inches="tight")
-    elif picture.width * picture.height <= _MOST_PIXELS:
+    elif picture.width * picture.height <= _MAX_PIXELS:
         if picture.mode in {"1", "L", "LA", "P", "RGB", "RGBA"}:
             drawn = picture
         else:

@@ -23,7 +23,7 @@ __all__ = ["install", "make_room", "make_room_for_thread"]
 _STACK_OF_A_LEVEL = 2_700
 _MEMORY_OF_A_LEVEL = 2_048
 # Linux reserves 128 MB for the stack, whatever its limit was when the process began.
-_MOST_STACK = 112 << 20
+_MAX_STACK = 112 << 20
 # The default size would allow few threads.
 _STACK_OF_A_THREAD = 1 << 20
 _STACK_OF_THE_FIRST = 8 << 20
@@ -31,7 +31,7 @@ _STACK_OF_THE_FIRST = 8 << 20
 _FIRST = 4
 # The fraction of a program's memory: small programs have small stacks.
 _SHARE_OF_A_STACK = 32
-_MOST_THAT_C_TAKES = (1 << 31) - 1
+_MAX_C_INT = (1 << 31) - 1
 _C_COUNTS = sys.version_info < (3, 12)
 
 _most = 1 << 30
@@ -54,14 +54,14 @@ def make_room(memory: int) -> None:
     global _most, _large_stack  # noqa: PLW0603 - the limits of this process
     _large_stack = min(max(memory // _SHARE_OF_A_STACK, _STACK_OF_A_THREAD), _STACK_OF_THE_FIRST)
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    wanted = min(memory // 4, _MOST_STACK)
+    wanted = min(memory // 4, _MAX_STACK)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
     if soft == resource.RLIM_INFINITY:
-        stack = _MOST_STACK
+        stack = _MAX_STACK
     else:
-        stack = min(soft, _MOST_STACK)
+        stack = min(soft, _MAX_STACK)
     _most = max(stack // _STACK_OF_A_LEVEL if _C_COUNTS else memory // _MEMORY_OF_A_LEVEL, _asked)
 
 
@@ -81,7 +81,7 @@ def make_room_for_thread(others: int) -> None:
 def _set(limit: Any, /) -> None:  # noqa: ANN401 - CPython says what it takes
     """Set the maximum depth of the Python interpreter stack to n."""
     global _asked  # noqa: PLW0603 - the limit of this process
-    is_too_much = isinstance(limit, int) and _most < limit <= _MOST_THAT_C_TAKES
+    is_too_much = isinstance(limit, int) and _most < limit <= _MAX_C_INT
     _set_limit(_most if is_too_much else limit)
     _asked = limit
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Runtime", "new_link", "replace_builtins"]
 
 # The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
-_MOST_CHECKED = 12_000
+_MAX_CHECKED = 12_000
 _NOWHERE_FD = 1
 # Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 48 << 20
@@ -240,7 +240,7 @@ class Runtime:
 
     def _mistakes(self, tree: ast.Module, text: str) -> list[Mistake]:
         """Return the mistakes in the program; none for one that is too long to check."""
-        if len(text) > _MOST_CHECKED:
+        if len(text) > _MAX_CHECKED:
             return []
         return find_mistakes(tree, self._shapes(), self._namespace)
 

@@ -18,7 +18,7 @@ from .trees import (
     MARK,
     MAX_DEPTH,
     MAX_NODES,
-    MOST_SQUARED_DIGITS,
+    MAX_SQUARED_DIGITS,
     CannotCrossError,
     cannot_cross,
     decimal_cost,
@@ -108,7 +108,7 @@ class _Bounded:
     """Decodes the marks of one text, and counts its digits and the elements of its ranges."""
 
     def __init__(self, elements: int) -> None:
-        self._digits_left = MOST_SQUARED_DIGITS
+        self._digits_left = MAX_SQUARED_DIGITS
         self._elements_left = elements
 
     def unmark(self, found: dict[str, object]) -> object:

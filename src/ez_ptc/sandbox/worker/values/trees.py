@@ -28,7 +28,7 @@ __all__ = [
     "MARK",
     "MAX_DEPTH",
     "MAX_NODES",
-    "MOST_SQUARED_DIGITS",
+    "MAX_SQUARED_DIGITS",
     "RAISE_ELEMENTS",
     "CannotCrossError",
     "cannot_cross",
@@ -61,8 +61,8 @@ _WIDE_INT = 1 << 64
 RAISE_ELEMENTS = " (Limits.elements)"
 _FREE_DIGITS = 1_000
 # The maximum total cost of a value's numbers: arithmetic may take the square of their lengths.
-MOST_SQUARED_DIGITS = 4 * 10**10
-_MOST_TEXT = 1 << 30
+MAX_SQUARED_DIGITS = 4 * 10**10
+_MAX_TEXT = 1 << 30
 _SHORT_KEY = 32
 # The conversion methods of other packages' tables.
 _TO_RECORDS = ("to_dicts", "to_pylist")
@@ -125,7 +125,7 @@ class _Encoder:
         self._plain_members = plain_members
         self._most = most
         self._nodes = 0
-        self._digits_left = MOST_SQUARED_DIGITS
+        self._digits_left = MAX_SQUARED_DIGITS
         self._text_most = most_text
         self._text_left = most_text
 
@@ -328,7 +328,7 @@ def encode(
     value: object,
     convert: Callable[[object, int], object] | None = None,
     *,
-    most_text: int = _MOST_TEXT,
+    most_text: int = _MAX_TEXT,
     plain_members: Callable[[Any], Any] | None = None,
     most: int = MAX_NODES,
 ) -> object:

@@ -25,7 +25,7 @@ _EVERYWHERE = frozenset(
     {"__class__", "__module__", "__qualname__", "ToolError", "asyncio", "json", "math", "parallel", "re"}
 )
 # The minimum similarity (of 1) at which an undefined name counts as a misspelling of another.
-_SAME = 0.85
+_MIN_SIMILARITY = 0.85
 
 
 def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
@@ -51,23 +51,23 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
 def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggestion | None:
     """Return the suggestion for an undefined name, by one of the names bound before it."""
     call, shapes = run.facts.called.get(id(node)), run.shapes
-    slip = _only_likely_name(node.id, before, shapes)
+    near = _only_likely_name(node.id, before, shapes)
     is_forced = (
-        slip is not None
-        and is_slip(node.id, slip)
-        and not any(words(other) & words(node.id) for other in (*before, *shapes.readers) if other != slip)
+        near is not None
+        and is_slip(node.id, near)
+        and not any(words(other) & words(node.id) for other in (*before, *shapes.readers) if other != near)
     )
     if call is None:
         everything = all_of(node.id, before, shapes)
         if everything:
             return replacing(node, everything)
-        return replacing(node, slip, is_forced=is_forced)
-    if slip is None or not is_forced:
+        return replacing(node, near, is_forced=is_forced)
+    if near is None or not is_forced:
         lookup = suggest_getter(call, shapes)
         if lookup:
             return replacing(call, lookup)
-    if slip:
-        return replacing(node, slip, is_forced=is_forced)
+    if near:
+        return replacing(node, near, is_forced=is_forced)
     if call.args or call.keywords:
         return None
     return replacing(call, list_of(node.id, shapes))
@@ -75,7 +75,7 @@ def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggest
 
 def _only_likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
     """Return the only name that an undefined one may be a misspelling of, or None."""
-    near = close_matches(name, [*shapes.readers, *bound], 2, _SAME)
+    near = close_matches(name, [*shapes.readers, *bound], 2, _MIN_SIMILARITY)
     if len(near) != 1:
         return None
     return near[0]
