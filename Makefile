@@ -1,5 +1,5 @@
 # Everything here works with python3 (3.11 or newer), make and the package registry; nothing is installed outside this
-# folder. `make test PYTHON=python3.13` takes another Python, in a virtual environment of its own.
+# folder. `make test PYTHON=python3.13` takes another Python, in a separate virtual environment.
 
 ifeq ($(origin PYTHON),undefined)
 PYTHON := python3
@@ -25,12 +25,12 @@ SYNC = UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON_DOWNLOADS=never $(BIN)/uv sync -
 # An interpreter that has been removed or upgraded away leaves an environment that cannot start.
 ifneq ($(wildcard $(VENV)),)
 ifneq ($(shell $(BIN)/python -c 'print("starts")' 2>/dev/null),starts)
-$(info $(VENV) has lost its interpreter and is made anew)
+$(info $(VENV) has lost its interpreter and is rebuilt)
 $(shell rm -rf $(VENV))
 endif
 endif
 
-# Whoever forbids bytecode would have all of it compiled again in each of the 600 processes that the tests start.
+# Without bytecode, all of it would be compiled again in each of the 600 processes that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
@@ -130,7 +130,7 @@ $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
 $(STAMPS)/model: SYNC_WITH := --extra local --group model
 $(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
 
-# The peer of the same import name needs an environment of its own.
+# The peer of the same import name needs a separate environment.
 $(STAMPS)/peer: | $(BIN)/uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peer
 	$(BIN)/uv pip install --quiet --python $(VENV)/peer/bin/python ez-ptc==$(PEER_VERSION)

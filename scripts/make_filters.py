@@ -5,7 +5,7 @@ nothing, names every file that differs and exits with 1. The filters are compile
 2.5 or newer, called through ctypes): it is needed here only, never at run time.
 
 A filter is a list of what is allowed; everything else answers EPERM. `WORKER` is what a model's program is left with,
-`PACKAGES` is that with what packages need besides, where programs may import any, `ZYGOTE` is both plus what forks
+`PACKAGES` is that and what packages also need, where programs may import any, `ZYGOTE` is both plus what forks
 workers and hands them over. The worker's filter is stacked on the zygote's, so the second must allow all that the first
 does.
 """
@@ -141,7 +141,7 @@ _DESCRIPTORS: Final = (
     *(Rule("ioctl", (_is(1, request),)) for request in (0x5421, 0x5450, 0x5451)),  # FIONBIO, FIONCLEX, FIOCLEX
     *(Rule("fcntl", (_is(1, command),)) for command in (1, 2, 3, 4, 1030)),  # GETFD SETFD GETFL SETFL DUPFD_CLOEXEC
 )
-# Refused like everything else, but with the answer that says "a file" to whoever reads the exception.
+# Refused like everything else, but with the answer that says "a file" to the reader of the exception.
 _FILES: Final = (
     Rule(
         "open openat openat2 creat access faccessat faccessat2 stat lstat newfstatat statx readlink readlinkat "

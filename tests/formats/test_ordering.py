@@ -87,8 +87,8 @@ def test_one_result_missing_doubled_renamed_late_or_early_is_found(entries: list
         # Anthropic: "`tool_use` ids must be unique".
         ([_HELLO, _answer("a", "a"), _result("a"), _result("a")], "entry 1 has two calls of one id"),
         # All of them: "at least one message is required", or words like these.
-        ([], "nobody has asked anything"),
-        ([_SYSTEM], "nobody has asked anything"),
+        ([], "it has no user message"),
+        ([_SYSTEM], "it has no user message"),
         ([_HELLO, ToolCallMessage("look", "a", {}), _result("a")], "entry 1 is a call by itself"),
     ],
 )

@@ -213,7 +213,7 @@ Image.open(file).size
         name="requests",
         release="requests==2.34.2",
         program='import requests\nrequests.get("https://example.com")',
-        error="there is no network in here",
+        error="no network access in the sandbox",
         note="there is no network",
     ),
     Package(
@@ -240,7 +240,7 @@ book = openpyxl.Workbook()
 book.active.append([1, 2])
 book.save(io.BytesIO())
 """,
-        error="there are no files in here",
+        error="no file access in the sandbox",
         note="it reads and builds workbooks, but saving needs temporary files",
     ),
     Package(

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from ez_ptc import ExecutionResult, Toolkit, ez_tool
-from ez_ptc.toolkit.empty_output import unmet
+from ez_ptc.toolkit.empty_output import explain_unmet
 
 
 @dataclass
@@ -70,13 +70,13 @@ LOOP = "for row in rows():\n    if row{}:\n        print(row['id'])"
 def test_a_condition_that_no_row_met_is_told_with_what_was_probably_meant(
     condition: str, why: str, instead: str
 ) -> None:
-    found = unmet(LOOP.format(condition), [ROWS])
+    found = explain_unmet(LOOP.format(condition), [ROWS])
     assert found is not None
     assert found == (why, LOOP.format(instead) if instead else "")
 
 
 def test_a_value_that_has_a_name_in_the_program_is_looked_up() -> None:
-    found = unmet("wanted = 'open'\n" + LOOP.format("['state'] == wanted"), [ROWS])
+    found = explain_unmet("wanted = 'open'\n" + LOOP.format("['state'] == wanted"), [ROWS])
     assert found is not None
     assert found.program == "wanted = 'Open'\n" + LOOP.format("['state'] == wanted")
 
@@ -84,7 +84,7 @@ def test_a_value_that_has_a_name_in_the_program_is_looked_up() -> None:
 def test_rows_are_dicts_dataclasses_and_lists_of_them() -> None:
     course = Course("MA1", "Optics", 3)
     for results in ([course], [[course]], [{"code": "MA1", "title": "Optics"}], [3, None, "x", [1], (course,)]):
-        found = unmet("if course.code == 'Optics': print(1)", results)
+        found = explain_unmet("if course.code == 'Optics': print(1)", results)
         assert found is not None
         assert found.why == "'code' is never 'Optics', but 'title' is"
 
@@ -111,28 +111,28 @@ def test_rows_are_dicts_dataclasses_and_lists_of_them() -> None:
     ],
 )
 def test_nothing_is_said_of_what_is_met_or_cannot_be_seen(condition: str, rows: list[object]) -> None:
-    assert unmet(LOOP.format(condition), [rows]) is None
+    assert explain_unmet(LOOP.format(condition), [rows]) is None
 
 
 def test_a_key_that_is_no_name_is_not_written_into_a_program() -> None:
-    found = unmet(LOOP.format("['name'] == 'Shut'"), [[{"name": "Ann", "'] or open('x": "Shut"}]])
+    found = explain_unmet(LOOP.format("['name'] == 'Shut'"), [[{"name": "Ann", "'] or open('x": "Shut"}]])
     assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
 
 
 @pytest.mark.parametrize("key", ["from", "items"])
 def test_a_key_that_is_no_attribute_is_not_written_as_one(key: str) -> None:
-    found = unmet("for row in rows():\n    if row.name == 'Shut': print(row)", [[{"name": "Ann", key: "Shut"}]])
+    found = explain_unmet("for row in rows():\n    if row.name == 'Shut': print(row)", [[{"name": "Ann", key: "Shut"}]])
     assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
 
 
 def test_records_are_looked_at_without_their_own_methods() -> None:
-    found = unmet(LOOP.format("['name'] == 'ann'"), [[Shy(name="Ann")]])
+    found = explain_unmet(LOOP.format("['name'] == 'ann'"), [[Shy(name="Ann")]])
     assert found is not None
     assert found.why == "'name' is never 'ann', but 'Ann'"
 
 
 def test_many_values_are_told_in_part() -> None:
-    found = unmet(LOOP.format("['id'] == 99"), [[{"id": number} for number in range(50)]])
+    found = explain_unmet(LOOP.format("['id'] == 99"), [[{"id": number} for number in range(50)]])
     assert found is not None
     assert found.why.endswith("it is 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …")
 

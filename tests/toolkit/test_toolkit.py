@@ -71,7 +71,9 @@ def plain(x: int) -> int:
     ("thing", "name"), [(plain, "plain"), ("add", "str"), (None, "NoneType"), (len, "len"), (Tool, "Tool")]
 )
 def test_what_is_no_tool_is_named_with_what_to_write(thing: object, name: str) -> None:
-    with pytest.raises(TypeError, match=rf"expected a Tool, got {name}: write @ez_tool above it, or ez_tool\({name}\)"):
+    with pytest.raises(
+        TypeError, match=rf"expected a Tool, got {name}: decorate it with @ez_tool, or ez_tool\({name}\)"
+    ):
         Toolkit([add, thing])  # pyright: ignore[reportArgumentType] - what is refused
 
 

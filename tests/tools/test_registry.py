@@ -62,7 +62,7 @@ def test_a_tool_is_registered_once(registry: ToolRegistry) -> None:
 
 
 def test_what_is_no_tool_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"expected a Tool, got upper: write @ez_tool above it"):
+    with pytest.raises(TypeError, match=r"expected a Tool, got upper: decorate it with @ez_tool"):
         ToolRegistry().register(cast("Any", str.upper))
     with pytest.raises(TypeError, match=r"expected a list of tools, got the tool find: write \[find\]"):
         ToolRegistry(cast("Any", find))

@@ -12,7 +12,7 @@ from ez_ptc.errors import EzPtcError
 
 __all__ = ["main"]
 
-# Exit codes besides 0 and 1.
+# Exit codes other than 0 and 1.
 _COMMAND_FAILED: Final = 2
 _INTERRUPTED: Final = 130
 

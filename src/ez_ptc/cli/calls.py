@@ -18,7 +18,7 @@ __all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_te
 
 _MAX_ARGUMENTS: Final = 20
 _MIN_ARGUMENTS: Final = 5
-# Lines of an approval besides the arguments: the introduction, the number of omitted ones, and the question.
+# Lines of an approval in addition to the arguments: the introduction, the number of omitted ones, and the question.
 _OTHER_LINES: Final = 5
 _MAX_NAME: Final = 40
 _MAX_ERROR: Final = 200

@@ -54,7 +54,7 @@ def check_order(entries: Iterable[Entry]) -> None:
     if waiting:
         _refuse(f"it ends before the results of {_list_calls(waiting)}")
     if not is_asked:
-        _refuse("nobody has asked anything in it: give a message, as in .prompt_conversation('...')")
+        _refuse("it has no user message: add one, as in .prompt_conversation('...')")
 
 
 def is_system_text(entry: Entry) -> TypeGuard[TextMessage]:

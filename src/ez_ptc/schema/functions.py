@@ -127,10 +127,10 @@ class _Input:
     def is_required(self) -> bool:
         return not self.has_default and not self.becomes_none
 
-    def entry(self, twin: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
+    def entry(self, substitute_for: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - any form of type
         """Return the type pydantic validates it by."""
         annotation = self.parameter.annotation
-        entry = Any if annotation is EMPTY else twin(annotation)
+        entry = Any if annotation is EMPTY else substitute_for(annotation)
         if any(info.alias for info in self.infos):
             entry = Annotated[entry, ModelField(alias=self.name)]
         if self.is_required:
@@ -199,8 +199,8 @@ class _Described:
 
     @classmethod
     def _of(cls, tool: str, inputs: Sequence[_Input], namespace: dict[str, Any]) -> "_Described":
-        twin = substitute_maker(namespace)
-        entries = {value.name: value.entry(twin) for value in inputs if value.plain is None}
+        substitute_for = substitute_maker(namespace)
+        entries = {value.name: value.entry(substitute_for) for value in inputs if value.plain is None}
         if not entries:
             return cls(inputs, core_schema.typed_dict_schema(_core_fields(inputs, {})), {})
         adapter = record_adapter(tool, entries, namespace)

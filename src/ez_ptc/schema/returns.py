@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from ez_ptc.schema.annotations.generics import is_alias
 from ez_ptc.schema.annotations.resolution import alias_value
-from ez_ptc.schema.annotations.substitutes import is_record, twin
+from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
 from ez_ptc.schema.definitions import inline_definitions
 from ez_ptc.schema.types import REFUSALS, json_schema, record_adapter
 
@@ -35,7 +35,7 @@ def return_schema(annotation: object, *, namespace: dict[str, Any]) -> dict[str,
     if not _has_record(returned):
         return None
     try:
-        fields = {_VALUE: twin(returned, namespace=namespace, records=True)}
+        fields = {_VALUE: substitute_for(returned, namespace=namespace, records=True)}
         schema = inline_definitions(json_schema(record_adapter("Returned", fields, namespace), output=True))
     except REFUSALS:
         return None

@@ -13,7 +13,7 @@ from ez_ptc.sandbox.worker.quoting import literal as literal_text
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Unmet", "unmet"]
+__all__ = ["Explanation", "explain_unmet"]
 
 _LITERAL: Final = r"""(?:"([^"\\\n]{1,100})"|'([^'\\\n]{1,100})'|(\d{1,15}))"""
 # No part of these patterns spans many lines, and each begins at the start of a word or line.
@@ -35,7 +35,7 @@ _MAX_KEYS: Final = 200
 _pairs: Final[Callable[[dict[object, object]], ItemsView[object, object]]] = dict[object, object].items
 
 
-class Unmet(NamedTuple):
+class Explanation(NamedTuple):
     """A condition that no row met: the reason in words, and the program with the likely condition, or ""."""
 
     why: str
@@ -51,7 +51,7 @@ class _Compared(NamedTuple):
     literal_at: tuple[int, int]
 
 
-def unmet(code: str, results: Iterable[object]) -> Unmet | None:
+def explain_unmet(code: str, results: Iterable[object]) -> Explanation | None:
     """Return the first comparison in `code` that no row of `results` met, or None.
 
     Only comparisons of one key with a text or an integer count, and only the first 1,000 rows: dicts, and objects with
@@ -70,20 +70,20 @@ def unmet(code: str, results: Iterable[object]) -> Unmet | None:
     return None
 
 
-def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Unmet:
+def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]]) -> Explanation:
     key, literal = compared.key, compared.literal
     values = list[object](dict.fromkeys(row[key] for row in rows))
     never = f"{quoted(key)} is never {quoted(literal)}"
     for value in values:
         written = literal_text(value) if isinstance(value, str) else repr(value)
         if _alike(value, literal) and len(written) <= _MAX_LITERAL:
-            return Unmet(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
+            return Explanation(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
     for similar_key in rows[0]:
         if _is_name(similar_key) and any(_is_same(row.get(similar_key), literal) for row in rows):
-            return Unmet(f"{never}, but {quoted(similar_key)} is", _replace(code, compared.key_at, similar_key))
+            return Explanation(f"{never}, but {quoted(similar_key)} is", _replace(code, compared.key_at, similar_key))
     quoted_values = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
     more = ", …" if len(quoted_values) > _MAX_VALUES else ""
-    return Unmet(f"{never}; it is {', '.join(quoted_values[:_MAX_VALUES])}{more}" if quoted_values else never, "")
+    return Explanation(f"{never}; it is {', '.join(quoted_values[:_MAX_VALUES])}{more}" if quoted_values else never, "")
 
 
 def _comparisons(code: str) -> Iterator[_Compared]:

@@ -16,7 +16,7 @@ from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
 from ez_ptc.toolkit.effects import effect_lines, effects_of
-from ez_ptc.toolkit.empty_output import unmet
+from ez_ptc.toolkit.empty_output import explain_unmet
 from ez_ptc.toolkit.read_only import seems_to_read
 from ez_ptc.toolkit.worked_example import example_program
 
@@ -188,7 +188,7 @@ class PromptWriter:
         if len(code) > _MAX_REPEATED or not all(seems_to_read(tool) for tool in self.tools if tool.name in called):
             return None
         has_only_read = self._has_only_read(result)
-        condition = unmet(code, (call.get("result") for call in result.tool_calls))
+        condition = explain_unmet(code, (call.get("result") for call in result.tool_calls))
         if condition is None:
             name = next((call["name"] for call in result.tool_calls if _is_empty_search(call)), None)
             if not name:

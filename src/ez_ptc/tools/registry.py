@@ -64,7 +64,7 @@ class ToolRegistry:
         """
         if not isinstance(tool, Tool):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
             name = getattr(tool, "__name__", None) or type(tool).__name__
-            message = f"expected a Tool, got {name}: write @ez_tool above it, or ez_tool({name})"
+            message = f"expected a Tool, got {name}: decorate it with @ez_tool, or ez_tool({name})"
             raise TypeError(message)
         registered = tool
         if not self._settings.is_empty:

@@ -332,7 +332,7 @@ def test_script_function_gets_the_prompt() -> None:
 @pytest.mark.parametrize(
     ("entries", "complaint"),
     [
-        ([], "nobody has asked anything"),
+        ([], "it has no user message"),
         ([TextMessage("x"), ToolResultMessage("c", 1)], "entry 1 is the result of a call 'c' that the answer before"),
         ([TextMessage("x"), Answer(messages=(ToolCallMessage("f", "c", {}),))], "it ends before the results of 'f'"),
         (

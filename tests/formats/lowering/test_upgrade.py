@@ -151,7 +151,7 @@ def cyclic() -> Schema:
         ({"type": None}, "None is no type"),
         ({"properties": []}, r"at 'properties': expected an object of schemas there, got \[\]"),
         ({"properties": {"a": "string"}}, r"at 'properties.a': 'string' is not a JSON Schema: write an object"),
-        ({"anyOf": {"type": "string"}}, r"at 'anyOf': a list is wanted"),
+        ({"anyOf": {"type": "string"}}, r"at 'anyOf': expected a list"),
         ({"anyOf": [3]}, r"at 'anyOf\[0\]': 3 is not a JSON Schema"),
         ({"enum": [{1, 2}]}, r"at 'enum': .* values that JSON has no form for"),
         ({"properties": {"\ud800": {}}}, "lone surrogate"),

@@ -38,6 +38,6 @@ def test_a_conversation_may_begin_with_the_assistant(is_streamed: bool, tmp_path
 def test_a_conversation_in_which_nobody_asks_is_refused_before_it_is_sent() -> None:
     with anthropic_server("never") as server:
         asked = llm().assistant("What shall I add?").provider(AnthropicProvider(api_key="key", base_url=server.url))
-        with pytest.raises(ProviderError, match="nobody has asked anything"):
+        with pytest.raises(ProviderError, match="it has no user message"):
             asked.converse()
     assert server.requests == []

@@ -44,9 +44,9 @@ wire.os = Os()
 add(1, 2)
 """,
     "its places": """
-strands = module("running.call_paths")
-strands.current = lambda: types.SimpleNamespace(step=lambda: "1")
-strands.Strand.step = lambda self: "1"
+call_paths = module("running.call_paths")
+call_paths.current = lambda: types.SimpleNamespace(step=lambda: "1")
+call_paths.CallPath.step = lambda self: "1"
 for _ in range(3): add(1, 2)
 """,
     "its end": """

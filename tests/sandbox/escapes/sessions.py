@@ -111,7 +111,7 @@ module("running.runtime").parse_program = module("running.runtime").compile_prog
         "admin_delete(1, 2)\nadd('all', 'of it')",
     ),
     "a place for the next": (
-        "strands = module('running.call_paths')\nstrands.begin = lambda: None\nstrands.Strand.step = lambda self: '1'",
+        "paths = module('running.call_paths')\npaths.begin = lambda: None\npaths.CallPath.step = lambda self: '1'",
         "parallel((add, 1, 2), (add, 3, 4)); add(1, 2); add(1, 2)",
     ),
 }

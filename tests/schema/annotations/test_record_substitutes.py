@@ -40,9 +40,9 @@ class Checked:
 
 
 def adapter_of(record: Record) -> TypeAdapter[Any]:
-    twin, fill = record_substitute(record)
+    substitute, fill = record_substitute(record)
     fill(lambda annotation: annotation)
-    return TypeAdapter(twin)
+    return TypeAdapter(substitute)
 
 
 PARCEL = Record(Parcel, (RecordField("weight", "grams", int), RecordField("note", "note", str, "none")))

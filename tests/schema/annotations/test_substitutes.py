@@ -1,4 +1,4 @@
-"""Types that pydantic refuses are taken by way of a twin."""
+"""Types that pydantic refuses are taken through a substitute."""
 
 import sys
 import typing
@@ -9,7 +9,7 @@ import pytest
 import typing_extensions
 from pydantic import ValidationError
 
-from ez_ptc.schema.annotations.substitutes import is_record, twin
+from ez_ptc.schema.annotations.substitutes import is_record, substitute_for
 from ez_ptc.schema.types import json_schema, record_adapter
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Spot(NamedTuple):
 
 
 def validated(annotation: object, value: object) -> object:
-    entry = twin(annotation, namespace={})
+    entry = substitute_for(annotation, namespace={})
     return record_adapter("Record", {"it": entry}, {}).validate_python({"it": value})["it"]
 
 
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused_within_a_twin(annotation: object, value: o
 
 
 def test_a_twin_is_described_as_its_class() -> None:
-    schema = json_schema(record_adapter("Record", {"it": twin(Blend, namespace={})}, {}))
+    schema = json_schema(record_adapter("Record", {"it": substitute_for(Blend, namespace={})}, {}))
 
     assert schema["properties"]["it"] == {"$ref": "#/$defs/Blend"}
     assert schema["$defs"]["Blend"]["required"] == ["name"]
@@ -108,16 +108,18 @@ def test_a_twin_is_described_as_its_class() -> None:
 
 @pytest.mark.parametrize("annotation", [int, list[Plain], Plain, Spot, Literal["a"], typing.Callable[[int], str]])
 def test_what_pydantic_takes_has_no_twin(annotation: object) -> None:
-    assert twin(annotation, namespace={}) is annotation
+    assert substitute_for(annotation, namespace={}) is annotation
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="pydantic refuses typing.TypedDict before Python 3.12")
 def test_a_typed_dict_has_no_twin_where_pydantic_takes_it() -> None:
-    assert twin(list[Tea], namespace={}) == list[Tea]
+    assert substitute_for(list[Tea], namespace={}) == list[Tea]
 
 
 def test_as_records_dataclasses_and_named_tuples_are_dicts_with_every_field() -> None:
-    schema = json_schema(record_adapter("Record", {"it": twin(tuple[Order, Gift], namespace={}, records=True)}, {}))
+    schema = json_schema(
+        record_adapter("Record", {"it": substitute_for(tuple[Order, Gift], namespace={}, records=True)}, {})
+    )
 
     assert schema["$defs"]["Order"]["required"] == ["teas", "number", "done"]
     assert schema["$defs"]["Gift"]["required"] == ["tea", "note"]
@@ -126,7 +128,7 @@ def test_as_records_dataclasses_and_named_tuples_are_dicts_with_every_field() ->
 
 def test_an_alias_of_a_type_is_looked_into() -> None:
     assert validated(Teas, [GREEN]) == [GREEN]
-    assert twin(Grams, namespace={}) is Grams
+    assert substitute_for(Grams, namespace={}) is Grams
 
 
 def test_local_classes_find_their_neighbours_in_the_namespace() -> None:
@@ -136,7 +138,7 @@ def test_local_classes_find_their_neighbours_in_the_namespace() -> None:
     class Branch(TypedDict):
         leaves: "list[Leaf]"
 
-    entry = twin(Branch, namespace={"Leaf": Leaf}, records=True)
+    entry = substitute_for(Branch, namespace={"Leaf": Leaf}, records=True)
     schema = json_schema(record_adapter("Record", {"it": entry}, {}))
 
     assert schema["$defs"]["Leaf"]["properties"] == {"name": {"type": "string"}}

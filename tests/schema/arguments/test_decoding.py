@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from ez_ptc.schema.annotations.substitutes import twin
+from ez_ptc.schema.annotations.substitutes import substitute_for
 from ez_ptc.schema.arguments.validation import Validation
 from ez_ptc.schema.types import record_adapter
 
@@ -59,7 +59,9 @@ class Fields(typing_extensions.TypedDict):
 
 
 def validated(annotation: object, value: object) -> object:
-    validate = Validation(record_adapter("Record", {"it": twin(annotation, namespace={})}, {}).core_schema).quick
+    validate = Validation(
+        record_adapter("Record", {"it": substitute_for(annotation, namespace={})}, {}).core_schema
+    ).quick
     assert validate is not None
     return validate({"it": value})["it"]
 

@@ -91,7 +91,7 @@ def test_surplus_and_repeated_arguments_are_counted() -> None:
 
 def test_a_list_where_one_is_wanted_is_a_call_for_each() -> None:
     assert complaint(track_shipment, ["A", "B", "C"]) == (
-        "track_shipment: 'number' must be one str, got a list of 3: call it once for each"
+        "track_shipment: 'number' must be one str, got a list of 3: call it once per item"
     )
     assert complaint(track_shipment, ("A",)) == (
         "track_shipment: 'number' must be one str, got a tuple of 1: pass the item itself"

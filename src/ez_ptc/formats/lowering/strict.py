@@ -35,7 +35,7 @@ class StrictRules:
     """The strict mode of one provider.
 
     Attributes:
-        keywords: The supported keywords besides the structural ones.
+        keywords: The supported keywords in addition to the structural ones.
         formats: The supported values of `format`.
         min_items: The largest supported `minItems`, or None for any.
         recursive: Whether a schema may be recursive.

@@ -101,7 +101,7 @@ class _Upgrade:
 
     def _list(self, value: object, path: str) -> list[object]:
         if not isinstance(value, list | tuple):
-            refuse(self._tool, path, f"a list is wanted there, got {safe_repr(value)}")
+            refuse(self._tool, path, f"expected a list, got {safe_repr(value)}")
         return list(cast("list[object]", value))
 
     def _type(self, value: object, path: str) -> object:

@@ -71,7 +71,7 @@ class ProcessSandbox:
             patience: Maximum seconds to wait; then the program raises Overloaded.
             paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is
                 run again from the journal.
-            allow_imports: Packages programs may import besides the standard library, such as `["numpy"]`.
+            allow_imports: Packages programs may import in addition to the standard library, such as `["numpy"]`.
             python: The interpreter for programs, by default this process's: CPython 3.11 or later, and with
                 `allow_imports` the same minor version as this process. Required in a frozen application.
 

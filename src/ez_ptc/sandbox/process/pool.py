@@ -290,7 +290,7 @@ class Pool:
         while self._queue and not self._is_full and turn.acquire(blocking=False):
             try:
                 self._serve_all()
-            except Exception as error:  # noqa: BLE001 - whoever waits is told, whatever it is
+            except Exception as error:  # noqa: BLE001 - queued callers get the error, whatever it is
                 self._refuse(error)
             finally:
                 turn.release()

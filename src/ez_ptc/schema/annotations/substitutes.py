@@ -31,7 +31,7 @@ from ez_ptc.schema.annotations.records import (
     typed_dict_entry,
 )
 
-__all__ = ["is_record", "own_text", "own_texts", "substitute_maker", "twin"]
+__all__ = ["is_record", "own_text", "own_texts", "substitute_for", "substitute_maker"]
 
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 
@@ -52,19 +52,19 @@ _LISTS: Final = (collections.abc.Collection, collections.abc.Container, collecti
 _STREAMS: Final = (collections.abc.Iterator, collections.abc.Generator)
 
 
-def twin(annotation: object, *, namespace: dict[str, Any], records: bool = False) -> Any:  # noqa: ANN401 - any form of type
+def substitute_for(annotation: object, *, namespace: dict[str, Any], records: bool = False) -> Any:  # noqa: ANN401 - any form of type
     """Return the annotation, or its substitute if pydantic would not accept it.
 
     With `records`, every class with named fields has a substitute, the dict a reader sees, for describing only.
     `namespace` has names that annotations within classes may use in addition to their modules'. Raises as the
     resolution of class annotations does.
     """
-    return _Twins(namespace, records=records).of(annotation)
+    return _Substitutes(namespace, records=records).of(annotation)
 
 
 def substitute_maker(namespace: dict[str, Any]) -> Callable[[Any], Any]:
     """Return a function that does the same for several annotations, with one substitute per class."""
-    return _Twins(namespace, records=False).of
+    return _Substitutes(namespace, records=False).of
 
 
 def is_record(kind: object) -> bool:
@@ -117,7 +117,7 @@ def _substitute(annotation: Any) -> Any:  # noqa: ANN401 - any form of type
     return None
 
 
-class _Twins:
+class _Substitutes:
     def __init__(self, namespace: dict[str, Any], *, records: bool) -> None:
         self._namespace = namespace
         self._records = records

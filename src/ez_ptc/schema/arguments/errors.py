@@ -224,7 +224,7 @@ class Complaints:
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
             count = len(cast("Sequence[object]", value))
-            instead = "pass the item itself" if count == 1 else "call it once for each"
+            instead = "pass the item itself" if count == 1 else "call it once per item"
             problem = f"got a {type(value).__name__} of {count}: {instead}"
             return f"{self._where(path)} must be one {safe_line(wanted)}, {problem}"
         return f"{self._where(path)} must be {safe_line(wanted)}, got {safe_repr_with_type(value)}"

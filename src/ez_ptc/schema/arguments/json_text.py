@@ -153,7 +153,7 @@ def _finite(text: str) -> float:
 
 
 def _too_deep() -> str:
-    return f"they are nested more than {MAX_DEPTH} levels deep: send them flatter"
+    return f"they are nested more than {MAX_DEPTH} levels deep: reduce the nesting"
 
 
 def _refuse(problem: str) -> NoReturn:

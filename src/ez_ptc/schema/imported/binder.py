@@ -85,20 +85,20 @@ class SchemaBinder:
         values.update(extra)
         if not (is_little(values) or has_more(values, MAX_CHECKS)):
             values = cast("dict[str, object]", json_containers(values, MAX_DEPTH))
-        problems, mended = list(complaints.problems()), ()
+        problems, repairs = list(complaints.problems()), ()
         if (not_json := _why_no_json(values)) is not None:
             self._refuse([*problems, not_json])
         if has_more(values, MAX_CHECKS // self.checks_per_value):
             self._refuse([*problems, _TOO_MANY])
         if not self.validator.is_valid(values):
-            values, mended, failures = self._repair(values)
+            values, repairs, failures = self._repair(values)
             problems += self._problems_of(failures)
         if problems:
             self._refuse(problems)
         for name, filler in self.fillers.items():
             if name not in values:
                 values[name] = copy.deepcopy(filler)  # copied, or a call could change the default of the next one
-        return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, mended)
+        return BoundCall((), {**values, **context_arguments(self.tool, self.contexts, context)}, repairs)
 
     def _refuse(self, problems: Sequence[str]) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
@@ -109,7 +109,7 @@ class SchemaBinder:
 
         Returns the arguments, a sentence for each repair, and the first remaining failures or None.
         """
-        mended: list[str] = []
+        repairs: list[str] = []
         changes: list[tuple[tuple[str | int, ...], object]] = []
         failures: list[Failure] = []
         # Whether an inner key is required turns out when the rest is checked again.
@@ -119,10 +119,10 @@ class SchemaBinder:
             is_wrong_type = failure.keyword in _WRONG_TYPE and bool(path)
             if is_wrong_type and value is None and isinstance(path[-1], str) and path not in required:
                 changes.append((path, LEFT_OUT))
-                mended.append(f"{where(path, self.fields)} was null and is left out")
+                repairs.append(f"{where(path, self.fields)} was null and is left out")
             elif is_wrong_type and type(value) is str and type(parsed := parse_value(value)) in (list, dict):
                 changes.append((path, parsed))
-                mended.append(f"{where(path, self.fields)} was JSON text and is read")
+                repairs.append(f"{where(path, self.fields)} was JSON text and is read")
             else:
                 failures.append(failure)
                 if len(failures) == _MAX_FAILURES:  # the call is refused in any case
@@ -130,9 +130,9 @@ class SchemaBinder:
         if changes:
             values = replace_at(values, changes)
             if self.validator.is_valid(values):
-                return values, first_of(mended), None
+                return values, first_of(repairs), None
             failures = list(self.failures.of(values, _MAX_FAILURES))
-        return values, first_of(mended), failures
+        return values, first_of(repairs), failures
 
     def _problems_of(self, found: Sequence[Failure] | None) -> list[str]:
         """Return a sentence for each of the first failures, and the number of the rest."""
@@ -200,8 +200,8 @@ def _choices(options: Sequence[object], value: object, *, compare: bool) -> str:
     if compare:
         texts, value_text = list(map(safe_repr, options)), safe_repr(value)
         if len(texts) > _MAX_COMPARED:
-            alike = [text for text in texts if text[:_ALIKE] == value_text[:_ALIKE]]
-            texts = [*alike, *texts[:_MAX_COMPARED]][:_MAX_COMPARED]
+            similar = [text for text in texts if text[:_ALIKE] == value_text[:_ALIKE]]
+            texts = [*similar, *texts[:_MAX_COMPARED]][:_MAX_COMPARED]
         listed = difflib.get_close_matches(value_text, list(dict.fromkeys(texts)), n=_MAX_CHOICES, cutoff=0)
     else:
         listed = list(map(safe_repr, options[:_MAX_CHOICES]))

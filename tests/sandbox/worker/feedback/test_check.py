@@ -153,12 +153,12 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a list for one id": (
         "parcels = list_parcels()\nlocate(parcels)",
-        "TypeError: locate: takes one parcel_id (str), got a list: call it once for each",
+        "TypeError: locate: takes one parcel_id (str), got a list: call it once per item",
         "write [locate(item['parcel_id']) for item in parcels]",
     ),
     "a list for one argument of what may have an effect": (
         "hours = [8, 9]\nopen_depot('D1', hours, by='me')",
-        "TypeError: open_depot: takes one hour (int), got a list: call it once for each",
+        "TypeError: open_depot: takes one hour (int), got a list: call it once per item",
         "the tool is open_depot(",
     ),
     "a row for its id": (

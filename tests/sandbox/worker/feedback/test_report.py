@@ -30,21 +30,21 @@ def failing(toolkit: Toolkit) -> Failing:
 
 
 HINTS: dict[str, tuple[str, str]] = {
-    "a temporary file": ("import tempfile\ntempfile.mkdtemp()", "there are no files in here"),
+    "a temporary file": ("import tempfile\ntempfile.mkdtemp()", "no file access in the sandbox"),
     "an encrypted address": (
         "import urllib.request as u\nu.urlopen('https://a.example')",
-        "there is no network in here",
+        "no network access in the sandbox",
     ),
     "a library that misses OpenSSL": (
         "raise ImportError('HTTPS needs TLS: the SSL module is not available.')",
-        "there is no network in here",
+        "no network access in the sandbox",
     ),
-    "an address": ("import urllib.request as u\nu.urlopen('http://a.example')", "there is no network in here"),
+    "an address": ("import urllib.request as u\nu.urlopen('http://a.example')", "no network access in the sandbox"),
     "a connection": (
         "import socket\nsocket.create_connection(('127.0.0.1', 80))",
-        "there is no network and there are no other",
+        "no network access and no other processes",
     ),
-    "a process": ("import os\nos.fork()", "there is no network and there are no other processes in here"),
+    "a process": ("import os\nos.fork()", "no network access and no other processes in the sandbox"),
     "a key of a record": ("r = get_weather('Rome')\nr['temperature']", "the keys are: temp, city, unit, wind"),
     "a key of a dict": ("d = {'tea': 1, 'cups': 2}\nd['cup']", "the keys are: cups, tea"),
     "a key of an empty dict": ("d = {}\nd['x']", "the dict is empty"),

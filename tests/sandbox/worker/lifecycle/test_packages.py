@@ -54,7 +54,7 @@ def test_a_package_may_import_what_programs_lack_and_cannot_use_it(granted: Tool
     assert granted.execute("import multiprocessing, webbrowser\nfrom multiprocessing import Pool\n1").return_value == 1
     error = granted.execute("import multiprocessing\nmultiprocessing.Pool(2)").error or ""
     assert "programs cannot import _multiprocessing: it needs other processes" in error
-    assert "there is no network and there are no other processes in here" in (
+    assert "no network access and no other processes in the sandbox" in (
         granted.execute("import multiprocessing\nmultiprocessing.Process(target=print).start()").error or ""
     )
 

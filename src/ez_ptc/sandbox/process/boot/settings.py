@@ -16,7 +16,7 @@ class Settings:
     """The settings of a zygote.
 
     Attributes:
-        packages: Packages programs may import besides the standard library.
+        packages: Packages programs may import in addition to the standard library.
         python: The interpreter to start; None for this process's.
         deterministic: Disable address randomization, so that all workers have equal addresses.
     """

@@ -56,6 +56,6 @@ def too_late_error(running: int, seconds: float, refusal: str) -> Overloaded:
     """Return the error for a caller that has waited too long."""
     return Overloaded(
         f"no worker became free within {seconds:g} s, {running} programs run"
-        + (f", and no further one can be made ({refusal})" if refusal else "")
+        + (f", and no more workers can be started ({refusal})" if refusal else "")
         + ": run fewer at a time, give them less time, or let more run, as in ProcessSandbox(running=…)"
     )

@@ -34,7 +34,7 @@ def find_mistakes(tree: ast.Module, shapes: Shapes, outer_names: Collection[str]
     Args:
         tree: The program.
         shapes: The available tools, by name.
-        outer_names: The names that the program has besides the built-in ones, such as those of an earlier program.
+        outer_names: The program's names other than the built-in ones, such as those of an earlier program.
     """
     return sorted(_check(tree, shapes, outer_names, _MAX_MILLISECONDS) or [], key=lambda mistake: mistake.line)
 

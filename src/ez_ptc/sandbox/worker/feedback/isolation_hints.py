@@ -20,13 +20,13 @@ _NO_TEMPORARY = "No usable temporary directory"
 def name_the_lack(error: BaseException) -> str | None:
     """Return the sandbox's limitation behind an error, or None."""
     if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
-        return "there are no files in here"
+        return "no file access in the sandbox"
     if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
-        return "there is no network in here"
+        return "no network access in the sandbox"
     if isinstance(error, OSError) and error.errno == errno.EPERM:
-        return "there is no network and there are no other processes in here"
+        return "no network access and no other processes in the sandbox"
     if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
-        return "there is no network in here"
+        return "no network access in the sandbox"
     return None
 
 

@@ -167,7 +167,7 @@ def _hint(error: BaseException, shapes: Shapes, namespace: Mapping[str, object])
 def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
     lack = name_the_lack(error)
     if lack and shapes:
-        return f"{lack}: all data comes from the tools"
+        return f"{lack}: get data from the tools"
     return lack
 
 

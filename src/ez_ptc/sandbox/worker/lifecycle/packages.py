@@ -1,4 +1,4 @@
-"""The packages programs may import besides the standard library: loaded before the lockdown, and kept completely.
+"""The packages programs may import: loaded before the lockdown, and kept completely.
 
 Modules that their first import does not load are read too, to be imported after the lockdown.
 """

@@ -38,13 +38,13 @@ _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
 _NOWHERE_FD = 1
 # How often a dummy program runs before the first fork: CPython specializes code that has run often.
-_REHEARSALS = 12
+_WARM_UP_RUNS = 12
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
-_TOOL = ("tool", "tool(x: str, n: int) -> list", "Rehearse.", False, "list[{n: int}]", False)
+_TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, "list[{n: int}]", False)
 _MAX_ORDER_BYTES = 256
 _MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
-_REHEARSED = """
+_WARM_UP_PROGRAM = """
 import json
 from collections import defaultdict
 
@@ -85,8 +85,8 @@ class Zygote:
         streams = {name: vars(sys)[name] for name in _STREAMS}
         self._link = new_link(_WORKER_FD, _WORKER_FD)
         self._runtime = Runtime(self._link, base_memory)
-        self._rehearsed = _run("1", _TOOL)
-        _rehearse(base_memory)
+        self._warm_up_run = _run("1", _TOOL)
+        _warm_up(base_memory)
         for name, stream in streams.items():
             setattr(sys, name, stream)
         self._close = functools.partial(os.closerange, _FIRST_FREE_FD, MAX_OPEN)
@@ -97,7 +97,7 @@ class Zygote:
         # The environment of programs is set up for workers only; the zygote prints nothing.
         self._runtime.enter()
         # Once more, since other code may have evicted a program's entries from CPython's caches.
-        self._runtime.rehearse(self._rehearsed)
+        self._runtime.warm_up(self._warm_up_run)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         timeout_ms: int | None = None
@@ -116,7 +116,7 @@ class Zygote:
             self._tell_exit_code(order.pid)
         elif isinstance(order, ForkWorkers):
             for _ in range(order.number):
-                self._make_worker(rehearsed=not order.is_hurry)
+                self._make_worker(warmed_up=not order.is_hurry)
             self._reap()
         return order is not None
 
@@ -144,12 +144,12 @@ class Zygote:
                 self._ended[pid] = 0
         self._control.send(encode(ExitCode(pid, self._ended[pid])))
 
-    def _make_worker(self, *, rehearsed: bool) -> None:
+    def _make_worker(self, *, warmed_up: bool) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
         ends: tuple[_socket.socket, ...] = ()
         try:
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
-            pid = self._fork(theirs.fileno(), rehearsed=rehearsed)
+            pid = self._fork(theirs.fileno(), warmed_up=warmed_up)
             # Without a pidfd it could not be killed; it exits when the other end of its link is closed.
             pidfd = os.pidfd_open(pid)
             try:
@@ -163,7 +163,7 @@ class Zygote:
             for end in ends:
                 end.close()
 
-    def _fork(self, link: int, *, rehearsed: bool) -> int:
+    def _fork(self, link: int, *, warmed_up: bool) -> int:
         pid = self._raw_fork()
         if pid < 0:
             # Dead processes count against the limit until they are reaped. The second attempt reports the reason.
@@ -171,12 +171,12 @@ class Zygote:
             pid = os.fork()
         if pid == 0:
             try:
-                self._become_worker(link, rehearsed=rehearsed)
+                self._become_worker(link, warmed_up=warmed_up)
             finally:
                 os._exit(70)
         return pid
 
-    def _become_worker(self, link: int, *, rehearsed: bool) -> None:
+    def _become_worker(self, link: int, *, warmed_up: bool) -> None:
         if link >= MAX_OPEN:
             # More descriptors are open than are closed below.
             return
@@ -184,10 +184,10 @@ class Zygote:
         self._close()
         self.make_worker()
         runtime = self._runtime
-        if rehearsed:
+        if warmed_up:
             # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory
             # and CPU time that this program may not need.
-            runtime.rehearse(self._rehearsed)
+            runtime.warm_up(self._warm_up_run)
         self._link.open()
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
@@ -208,16 +208,16 @@ class Zygote:
                 raise OSError
 
 
-def _rehearse(base_memory: int) -> None:
+def _warm_up(base_memory: int) -> None:
     """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
     reply = reply_body(1, [{"n": 1}, {"n": 2}])
-    run = _run(_REHEARSED, _TOOL)
-    for _ in range(_REHEARSALS):
+    run = _run(_WARM_UP_PROGRAM, _TOOL)
+    for _ in range(_WARM_UP_RUNS):
         receive, send = os.pipe()
         os.write(send, len(reply).to_bytes(4, "big") + reply)
         runtime = Runtime(new_link(receive, _NOWHERE_FD), base_memory)
         runtime.enter()
-        runtime.rehearse(run)
+        runtime.warm_up(run)
         os.close(receive)
         os.close(send)
 

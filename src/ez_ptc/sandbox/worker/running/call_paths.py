@@ -1,10 +1,10 @@
 """Call paths: the position of a tool call in the program, independent of the order in which parallel calls arrive.
 
-A strand is a sequence of steps: of the program itself, a thread, a task, or a branch of ``parallel``. Each call takes
-the next number of its strand. Starting a strand takes a number too, and the strand counts below it. So the third call
-of the program is ``"3"``, and the first call of the second branch started there is ``"3.1.1"``.
+A call path counts the steps of the program itself, a thread, a task, or a branch of ``parallel``. Each call takes the
+next number of its call path. Starting a call path takes a number too, and the new one counts below it. So the third
+call of the program is ``"3"``, and the first call of the second branch started there is ``"3.1.1"``.
 
-Strands are kept beside threads and tasks instead of in a context variable, which programs would see among their own.
+Call paths are kept beside threads and tasks instead of in a context variable, which programs would see among their own.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["Strand", "begin", "count_threads", "current", "install", "new_task", "submit"]
+__all__ = ["CallPath", "begin", "count_threads", "current", "install", "new_task", "submit"]
 
 count_threads: Callable[[], int] = vars(_thread)["_count"]
-"""The number of threads besides the first, counted faster than by threading."""
+"""The number of threads other than the first, counted faster than by threading."""
 
 
-class Strand:
-    """A sequence of steps, and the number of steps so far."""
+class CallPath:
+    """The prefix of the steps of one flow of control, and the number of steps so far."""
 
     __slots__ = ("_count", "_prefix", "program")
 
@@ -41,47 +41,47 @@ class Strand:
         self._count = 0
 
     def step(self) -> str:
-        """Return the next path of this strand."""
+        """Return the path of the next step."""
         self._count += 1
         return f"{self._prefix}{self._count}"
 
-    def fork(self, path: str = "") -> Strand:
-        """Return a new strand below `path`, by default the next step."""
-        return Strand(f"{path or self.step()}.", self.program)
+    def fork(self, path: str = "") -> CallPath:
+        """Return a new call path below `path`, by default the next step."""
+        return CallPath(f"{path or self.step()}.", self.program)
 
 
 _nameless = itertools.count(1)
 # By thread number; a threading.local takes a new worker twenty microseconds.
-_of_threads: dict[int, Strand] = {}
-_next_jobs: dict[int, Strand] = {}
-_of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], Strand] = weakref.WeakKeyDictionary()
+_of_threads: dict[int, CallPath] = {}
+_next_jobs: dict[int, CallPath] = {}
+_of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], CallPath] = weakref.WeakKeyDictionary()
 _running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_get_running_loop"]
 _current_task = asyncio.current_task
 
 
 def begin() -> None:
-    """Start the program's own strand."""
-    _of_threads[get_ident()] = Strand(program=object())
+    """Start the program's own call path."""
+    _of_threads[get_ident()] = CallPath(program=object())
 
 
-def current() -> Strand:
-    """Return the running strand."""
+def current() -> CallPath:
+    """Return the call path that runs."""
     loop = _running_loop()
     if loop is not None:
         task = _current_task(loop)
         if task is not None and (found := _of_tasks.get(task)) is not None:
             return found
     thread = get_ident()
-    strand = _of_threads.get(thread)
-    if strand is None:
-        # A thread started without threading (by _thread) has a strand of its own, below a number that no step has;
-        # several such threads are not told apart.
-        _of_threads[thread] = strand = Strand(f"0.{next(_nameless)}.")
-    return strand
+    call_path = _of_threads.get(thread)
+    if call_path is None:
+        # A thread started without threading (by _thread) has a separate call path, below a number that no step has;
+        # several such threads are not distinguished.
+        _of_threads[thread] = call_path = CallPath(f"0.{next(_nameless)}.")
+    return call_path
 
 
 def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object], /, *args: object) -> Future[object]:
-    """Submit a job as the strand below `path`."""
+    """Submit a job as the call path below `path`."""
     _next_jobs[get_ident()] = current().fork(path)
     try:
         return pool.submit(function, *args)
@@ -90,7 +90,7 @@ def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object],
 
 
 def install() -> None:
-    """Give threads, executor jobs and tasks their own strands, numbered at their start."""
+    """Give threads, executor jobs and tasks their own paths, numbered at their start."""
     _install_in_threads()
     _install_in_jobs()
 
@@ -100,13 +100,13 @@ def _install_in_threads() -> None:
     start_thread = threading.Thread.start
     # Code outside this function is in no traceback.
     run_thread: Callable[[threading.Thread], None] = vars(threading.Thread)["_bootstrap_inner"]
-    started: dict[int, Strand] = {}
+    started: dict[int, CallPath] = {}
 
     def start(self: threading.Thread) -> None:
         # Whether an executor starts a thread depends on its idle ones, so its jobs are numbered instead of its threads.
         is_executors = getattr(self, "_target", None) is vars(concurrent.futures.thread)["_worker"]
         if not is_executors:
-            # The thread takes its strand before it counts as started.
+            # The thread takes its call path before it counts as started.
             started[id(self)] = current().fork()
         make_room_for_thread(count_threads())
         try:
@@ -126,14 +126,14 @@ def _install_in_threads() -> None:
 def _install_in_jobs() -> None:
     job: Any = vars(concurrent.futures.thread)["_WorkItem"]
     make, run = job.__init__, job.run
-    strands: weakref.WeakKeyDictionary[object, Strand] = weakref.WeakKeyDictionary()
+    paths: weakref.WeakKeyDictionary[object, CallPath] = weakref.WeakKeyDictionary()
 
     def initialise(self: object, *args: object, **kwargs: object) -> None:
         make(self, *args, **kwargs)
-        strands[self] = _next_jobs.pop(get_ident(), None) or current().fork()
+        paths[self] = _next_jobs.pop(get_ident(), None) or current().fork()
 
     def run_job(self: object, *args: object) -> None:
-        _of_threads[get_ident()] = strands[self]
+        _of_threads[get_ident()] = paths[self]
         run(self, *args)
 
     job.__init__ = initialise
@@ -144,7 +144,7 @@ def new_task(
     loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, object], **options: Any
 ) -> asyncio.Task[object]:
     """Create a task (as a task factory) that counts below its creation's step."""
-    strand = current().fork()
+    call_path = current().fork()
     task = asyncio.Task(coro, loop=loop, **options)
-    _of_tasks[task] = strand
+    _of_tasks[task] = call_path
     return task

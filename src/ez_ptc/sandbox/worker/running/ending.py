@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from . import call_paths as strands
+from . import call_paths
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -57,7 +57,7 @@ def _is_public(name: str) -> bool:
 
 def wait_for_threads() -> None:
     """Wait for the threads CPython would wait for at the end of a program."""
-    if not strands.count_threads():
+    if not call_paths.count_threads():
         return
     shut_down = getattr(concurrent.futures.thread, "_python_exit", None)
     if shut_down is not None:

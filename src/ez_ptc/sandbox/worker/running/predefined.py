@@ -1,4 +1,4 @@
-"""Names programs can use without an import besides Python's built-ins; the host reads them too."""
+"""Names programs can use without an import, in addition to Python's built-ins; the host reads them too."""
 
 __all__ = ["MODULES", "PROVIDED"]
 

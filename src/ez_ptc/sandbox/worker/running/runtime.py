@@ -24,7 +24,7 @@ from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
 from ..values import codec as values
-from . import call_paths as strands
+from . import call_paths
 from . import determinism as chance
 from . import recursion as depth
 from .async_support import settle
@@ -78,10 +78,10 @@ class Runtime:
         self._namespace: dict[str, object] = vars(self._main)
 
     def enter(self) -> None:
-        """Set up a program's environment: streams, built-ins, and the first strand."""
+        """Set up a program's environment: streams, built-ins, and the first call path."""
         self._output.install()
         vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
-        strands.begin()
+        call_paths.begin()
         # This stops the program at its deadline.
         signal.signal(signal.SIGALRM, self._stop)
         signal.signal(signal.SIGXCPU, self._stop)
@@ -98,7 +98,7 @@ class Runtime:
         self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
         raise error
 
-    def rehearse(self, body: bytes) -> None:
+    def warm_up(self, body: bytes) -> None:
         """Run a dummy program to warm caches; its output is discarded, and no limit is set."""
         link = self._link
         send_fd, limits, messages = link.send_fd, self._limits, self._messages
@@ -154,7 +154,7 @@ class Runtime:
             self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
             self._namespace.update(self._tools.functions(frame["tools"]))
         else:
-            strands.begin()
+            call_paths.begin()
         self._output.begin(limits["output"])
         # They are part of the last frame, in which base64 makes three bytes four.
         PICTURES.begin(min(limits["images"], limits["frame"] // 2))
@@ -186,7 +186,7 @@ class Runtime:
             self._running = True
             self._namespace["__file__"] = file_name(self._programs)
             text, tree = read_program(text, self._programs)
-            self._namespace.update(type_names(tree, text, self._tools.told, self._is_known))
+            self._namespace.update(type_names(tree, text, self._tools.type_texts, self._is_known))
             problems = self._mistakes(tree, text) if self._names_tool(text) else []
             if problems:
                 self._running = False

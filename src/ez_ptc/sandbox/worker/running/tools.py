@@ -91,7 +91,7 @@ class Tools:
         """Return whether a name is still bound to the tool; a program of a session may have rebound it."""
         return type(value) is FunctionType and self._tools.get(value) == name
 
-    def told(self) -> list[str]:
+    def type_texts(self) -> list[str]:
         """Return the host's texts about the tools' types."""
         return [text for signature, returned, _ in self.described.values() for text in (signature, returned)]
 
@@ -140,11 +140,11 @@ class Tools:
         return async_tool
 
     def _step(self) -> str:
-        strand = current()
-        if strand.program is not self._program and strand.program is not None:
+        call_path = current()
+        if call_path.program is not self._program and call_path.program is not None:
             message = "the program that started this is over"
             raise RuntimeError(message)
-        return strand.step()
+        return call_path.step()
 
     def _start(
         self, name: str, args: tuple[object, ...], kwargs: dict[str, object], path: str, *, alone: bool = False

@@ -24,14 +24,14 @@ _TYPING = frozenset(cast("list[str]", vars(typing)["__all__"]))
 
 
 def type_names(
-    tree: ast.Module, text: str, told: Callable[[], Iterable[str]], known: Callable[[str], bool]
+    tree: ast.Module, text: str, type_texts: Callable[[], Iterable[str]], known: Callable[[str], bool]
 ) -> dict[str, object]:
     """Return values for the type names a program uses in annotations and does not bind.
 
     Args:
         tree: The program.
         text: Its text.
-        told: Returns the texts in which tools' types are named.
+        type_texts: Returns the texts in which tools' types are named.
         known: Whether a name is defined outside the program.
     """
     if not _MAY_NAME.search(text):
@@ -41,7 +41,7 @@ def type_names(
     if not used:
         return {}
     used -= {name for node in every(tree) for name in bound_names(node)}
-    named = {word for item in told() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
+    named = {word for item in type_texts() for word in _WORD.findall(item)} if used - _TYPING else set[str]()
     values_by_name: dict[str, object] = dict.fromkeys(used & named, Record)
     values_by_name.update((name, getattr(typing, name)) for name in used & _TYPING)
     return values_by_name

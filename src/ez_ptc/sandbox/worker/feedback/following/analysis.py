@@ -117,7 +117,7 @@ class Analysis:
 
     @property
     def state(self) -> object:
-        """What a call's mistakes and result depend on besides its arguments."""
+        """What a call's mistakes and result depend on in addition to its arguments."""
         return self.guards, bool(self._silent), self.version
 
     # Following -------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def _value_mistake(
     if given.kind in {"list", "set"}:
         has_key = given.item is not None and name in given.item.keys
         item = f"item[{name!r}]" if has_key else "item"
-        problem = f"takes one {name} ({kind}), got a list: call it once for each"
+        problem = f"takes one {name} ({kind}), got a list: call it once per item"
         if tool.read_only and not names_effect(node, shapes):
             hints.insert(0, f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]")
     elif given.kind == "record":

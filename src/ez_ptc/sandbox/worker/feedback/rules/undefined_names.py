@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["look_at_name"]
 
-# Names that every class body has, and that every program has besides the built-in ones.
+# Names that every class body has, and that every program has in addition to the built-in ones.
 _EVERYWHERE = frozenset(
     {"__class__", "__module__", "__qualname__", "ToolError", "asyncio", "json", "math", "parallel", "re"}
 )
