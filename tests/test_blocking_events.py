@@ -111,7 +111,7 @@ def test_each_event_is_made_when_it_is_asked_for(run: Callable[[Callable[[], obj
     assert _threads() == []
 
 
-def test_events_see_the_context_of_whoever_asks_first() -> None:
+def test_events_see_context_of_first_consumer() -> None:
     async def order() -> AsyncGenerator[str]:
         await anyio.lowlevel.checkpoint()
         yield ORDER.get()
@@ -121,7 +121,7 @@ def test_events_see_the_context_of_whoever_asks_first() -> None:
 
 
 @wherever
-def test_an_error_is_raised_once_after_the_events_before_it(run: Callable[[Callable[[], object]], object]) -> None:
+def test_error_is_raised_once_after_earlier_events(run: Callable[[Callable[[], object]], object]) -> None:
     error = LookupError("no more")
 
     async def failing() -> AsyncGenerator[int]:
@@ -181,7 +181,7 @@ def test_an_iterator_that_was_never_asked_starts_nothing() -> None:
 
 
 @wherever
-def test_an_interruption_stops_what_is_being_made(run: Callable[[Callable[[], object]], object]) -> None:
+def test_interruption_stops_the_producer(run: Callable[[Callable[[], object]], object]) -> None:
     ended = threading.Event()
 
     async def interrupting() -> AsyncGenerator[int]:
@@ -219,7 +219,7 @@ def test_another_thread_may_close_while_an_event_is_awaited() -> None:
     assert _threads() == []
 
 
-def test_what_makes_the_events_may_close_them() -> None:
+def test_producer_may_close_its_events() -> None:
     async def closing() -> AsyncGenerator[int]:
         yield 1
         events.close()
@@ -252,7 +252,7 @@ def test_a_swallowed_cancellation_makes_no_further_event() -> None:
     assert _threads() == []
 
 
-def test_an_interpreter_ends_with_an_iterator_that_is_still_open() -> None:
+def test_interpreter_exits_with_open_iterator() -> None:
     code = """
 import sys
 from ez_ptc._sync import BlockingEvents
@@ -270,7 +270,7 @@ sys.exit(7)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_an_iterator_in_a_fork_says_that_its_thread_is_gone() -> None:
+def test_iterator_in_fork_reports_missing_thread() -> None:
     code = """
 import os, sys, warnings
 from ez_ptc._sync import BlockingEvents
@@ -316,7 +316,7 @@ def test_an_interrupted_call_cancels_its_coroutine(run: Callable[[Callable[[], o
 
 
 @pytest.mark.parametrize("in_task", [False, True])
-def test_an_interruption_inside_a_coroutine_is_raised_where_it_was_called(in_task: bool) -> None:
+def test_interruption_in_coroutine_is_raised_at_call(in_task: bool) -> None:
     async def interrupted() -> None:
         raise KeyboardInterrupt
 

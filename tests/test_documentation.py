@@ -53,7 +53,7 @@ def stacks_without_source(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
-def test_every_block_of_a_page_runs_and_prints_what_it_says(page: Path, eval_example: EvalExample) -> None:
+def test_every_documentation_block_runs_and_prints_as_shown(page: Path, eval_example: EvalExample) -> None:
     known: dict[str, object] = {}
     for block in blocks(page):
         if "skip" in block.prefix_settings():
@@ -69,7 +69,7 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-def test_the_first_page_shows_a_whole_program_on_one_screen() -> None:
+def test_first_page_shows_whole_program_on_one_screen() -> None:
     [first, *_] = blocks(REPOSITORY / "README.md")
 
     assert "toolkit.execute(program)" in first.source
@@ -77,7 +77,7 @@ def test_the_first_page_shows_a_whole_program_on_one_screen() -> None:
     assert len(first.source.splitlines()) <= 40
 
 
-def test_the_first_page_shows_where_the_model_comes_in(eval_example: EvalExample) -> None:
+def test_first_page_shows_how_to_connect_a_model(eval_example: EvalExample) -> None:
     """The page's `ask` takes any model; here one that answers with a program, and one that answers at once."""
     known: dict[str, object] = {}
     for block in blocks(REPOSITORY / "README.md")[:2]:

@@ -18,7 +18,7 @@ USERS = {
 OURS = {"EZ_PTC_EXPLORE": "1", "HOME": "/home/ada", "PATH": "/bin", "PYTEST_XDIST_WORKER": "gw0"}
 
 
-def test_what_users_have_set_is_left_out() -> None:
+def test_user_environment_is_left_out() -> None:
     environment = USERS | OURS
     isolate(environment)
     assert environment.items() >= OURS.items()
@@ -39,7 +39,7 @@ def test_this_process_is_isolated() -> None:
     assert not sys.dont_write_bytecode
 
 
-def test_what_a_shell_has_ignored_does_not_matter() -> None:
+def test_signals_ignored_by_shell_do_not_matter() -> None:
     """As for what it starts in the background."""
     program = "import signal, tests.conftest; signal.raise_signal(signal.SIGINT)"
     ignored = ["sh", "-c", 'trap "" INT; exec "$0" "$@"']

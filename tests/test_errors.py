@@ -21,7 +21,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("name", errors.__all__)
-def test_every_error_is_one_of_this_library_and_takes_its_message(name: str) -> None:
+def test_every_error_belongs_to_library_and_takes_message(name: str) -> None:
     error = getattr(errors, name)("the kettle is empty: fill it")
 
     assert isinstance(error, EzPtcError)
@@ -29,7 +29,7 @@ def test_every_error_is_one_of_this_library_and_takes_its_message(name: str) -> 
 
 
 @pytest.mark.parametrize(("name", "built_in"), BUILT_INS.items())
-def test_an_error_is_also_what_python_calls_its_kind(name: str, built_in: type[Exception]) -> None:
+def test_error_is_also_its_builtin_type(name: str, built_in: type[Exception]) -> None:
     assert issubclass(getattr(errors, name), built_in)
 
 
@@ -48,7 +48,7 @@ def test_an_arguments_error_has_its_problems_one_by_one() -> None:
     assert ArgumentsError("x: a").problems == ()
 
 
-def test_an_error_keeps_what_it_carries_on_its_way_to_another_process() -> None:
+def test_error_keeps_its_attributes_across_processes() -> None:
     there = pickle.loads(pickle.dumps(RateLimitError("too many requests", retry_after=2.5)))
 
     assert (str(there), there.retry_after) == ("too many requests", 2.5)

@@ -15,7 +15,7 @@ def test_an_installed_module_is_imported() -> None:
 
 
 @pytest.mark.parametrize("module", ["no_such_package", "no_such_package.inner"])
-def test_a_missing_package_says_the_install_command(module: str) -> None:
+def test_missing_package_gives_install_command(module: str) -> None:
     with pytest.raises(MissingExtraError, match=r'install it with: pip install "ez-ptc\[cli\]"') as caught:
         import_extra(module, extra="cli")
 
@@ -23,15 +23,13 @@ def test_a_missing_package_says_the_install_command(module: str) -> None:
     assert caught.value.__cause__ is not None
 
 
-def test_a_missing_module_of_an_installed_package_says_the_install_command() -> None:
+def test_missing_module_of_installed_package_gives_install_command() -> None:
     """An older release may lack the module: the extra asks for one that has it."""
     with pytest.raises(MissingExtraError, match=r"^json\.no_such_module "):
         import_extra("json.no_such_module", extra="cli")
 
 
-def test_what_an_installed_package_lacks_itself_is_not_blamed_on_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_dependency_is_not_blamed_on_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "half_installed.py").write_text("import no_such_dependency", encoding="utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 

@@ -286,7 +286,7 @@ QUOTED: dict[str, Say] = {
 
 
 @pytest.mark.parametrize("case", QUOTED.values(), ids=QUOTED.keys())
-def test_a_foreign_name_or_value_is_quoted_bounded_and_on_one_line(case: Say) -> None:
+def test_foreign_text_is_quoted_bounded_and_single_line(case: Say) -> None:
     assert "price" in said(case, "price")
     for text in TEXTS:
         check(said(case, text))
@@ -313,7 +313,7 @@ SAID: dict[str, Say] = {
 
 
 @pytest.mark.parametrize("case", SAID.values(), ids=SAID.keys())
-def test_what_a_foreign_library_or_server_says_is_bounded_and_on_one_line(case: Say) -> None:
+def test_foreign_error_is_bounded_and_single_line(case: Say) -> None:
     for text in TEXTS:
         check(said(case, text))
 
@@ -352,6 +352,6 @@ REPLIES: dict[str, Callable[[str], Reply]] = {
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
-def test_what_a_server_says_is_bounded_and_on_one_line(reply: Callable[[str], Reply]) -> None:
+def test_server_text_is_bounded_and_single_line(reply: Callable[[str], Reply]) -> None:
     for message in answered(reply(SERVED)):
         check(message)

@@ -9,7 +9,7 @@ from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, Tool
 _HUGE = 10**5000
 
 
-def test_a_call_carries_arguments_as_a_dict_or_as_text() -> None:
+def test_call_carries_arguments_as_dict_or_text() -> None:
     assert ToolCall("1", "find", {"q": "tea"}).arguments == {"q": "tea"}
     assert ToolCall("2", "find", '{"q": "tea"}').arguments == '{"q": "tea"}'
 
@@ -19,7 +19,7 @@ def test_messages_cannot_be_changed() -> None:
         ToolCall("1", "find", {}).name = "other"  # pyright: ignore[reportAttributeAccessIssue] - that is what is tried
 
 
-def test_results_are_equal_when_the_call_ended_alike() -> None:
+def test_results_of_equal_outcome_are_equal() -> None:
     """How long it took, and which exception object it was, does not count."""
     assert ToolResult(success=True, output=3, duration_ms=1.0) == ToolResult(success=True, output=3, duration_ms=9.0)
     assert ToolResult(success=False, error="no tea", exception=ValueError("no tea")) == ToolResult(
@@ -40,13 +40,13 @@ def test_results_are_equal_when_the_call_ended_alike() -> None:
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_a_message_can_be_printed_whatever_integers_it_holds(message: object) -> None:
+def test_message_with_any_integers_can_be_printed(message: object) -> None:
     """Python writes out no integer of more than 4,300 digits, and raises ValueError instead."""
     assert repr(message) == str(message) == f"{message}"
     assert type(message).__name__ in repr(message)
 
 
-def test_a_message_is_printed_as_it_would_be_written() -> None:
+def test_message_repr_is_its_source() -> None:
     call = ToolCall("1", "find", {"q": "tea"})
     assert eval(repr(call)) == call
     assert repr(TextMessage("Hello")) == "TextMessage(role=<MessageRole.USER: 'user'>, text='Hello')"
@@ -67,5 +67,5 @@ class Loud:
     ],
     ids=["dict", "tuple", "object", "plain"],
 )
-def test_only_what_cannot_be_written_is_replaced(value: object, text: str) -> None:
+def test_only_unencodable_characters_are_replaced(value: object, text: str) -> None:
     assert robust_repr(value) == text

@@ -119,7 +119,7 @@ print(*asyncio.run(lines()))
 """
 
 
-def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> None:
+def test_deep_nesting_spares_hosts_with_small_stacks() -> None:
     assert run_script(LITTLE_STACK) == "refused\n"
 
 

@@ -37,7 +37,7 @@ def test_examples_are_the_same_in_every_run() -> None:
 
 
 @fixed_only
-def test_examples_do_not_depend_on_what_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_do_not_depend_on_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = draw_examples()
     (tmp_path / "full_of_numbers.py").write_text(f"NUMBERS = {list(range(7_000, 8_000))}", encoding="utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

@@ -28,7 +28,7 @@ def test_every_error_is_listed() -> None:
     assert defined <= set(PUBLIC_NAMES)
 
 
-def test_type_checkers_and_the_running_program_see_the_same_names() -> None:
+def test_type_checkers_and_runtime_see_equal_names() -> None:
     tree = ast.parse(Path(ez_ptc.__file__).read_text(encoding="utf-8"))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     imported = {

@@ -28,7 +28,7 @@ def test_every_test_that_is_named_exists(repository: Path) -> None:
     assert {f"{name}::{test}" for name, test in named if test not in files.get(name, set())} == set()
 
 
-def test_every_promise_has_a_number_of_its_own_and_a_test(repository: Path) -> None:
+def test_every_promise_has_unique_number_and_test(repository: Path) -> None:
     found = promises(repository)
     assert len(found) > 20
     assert len({number for number, _ in found}) == len(found)

@@ -28,7 +28,7 @@ def test_a_coroutine_runs_from_blocking_code() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_coroutine_runs_from_blocking_code_inside_a_running_loop() -> None:
+async def test_coroutine_runs_from_blocking_code_inside_loop() -> None:
     """It gets a loop of its own in another thread, with the caller's context variables, whatever loop runs here."""
     ORDER.set("A-18")
 
@@ -36,7 +36,7 @@ async def test_a_coroutine_runs_from_blocking_code_inside_a_running_loop() -> No
 
 
 @pytest.mark.anyio
-async def test_a_coroutine_inside_a_running_loop_may_use_threads_and_asyncio() -> None:
+async def test_coroutine_inside_loop_may_use_threads_and_asyncio() -> None:
     async def both() -> int:
         await asyncio.sleep(0)
         return await to_thread(int, "7")
@@ -45,7 +45,7 @@ async def test_a_coroutine_inside_a_running_loop_may_use_threads_and_asyncio() -
 
 
 @pytest.mark.parametrize("error", [ValueError("no milk"), KeyError("tea"), StopAsyncIteration()])
-def test_what_a_coroutine_raises_is_raised(error: Exception) -> None:
+def test_exception_of_coroutine_is_raised(error: Exception) -> None:
     async def fail() -> None:
         raise error
 
@@ -59,7 +59,7 @@ def test_what_a_coroutine_raises_is_raised(error: Exception) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_blocking_call_is_awaited_in_another_thread_with_the_context() -> None:
+async def test_blocking_call_is_awaited_in_thread_with_context() -> None:
     ORDER.set("A-19")
 
     def look(suffix: str) -> tuple[str, bool]:
@@ -86,7 +86,7 @@ async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_blocking_call_may_have_a_time_to_end_in() -> None:
+async def test_blocking_call_may_have_a_timeout() -> None:
     release = threading.Event()
     with pytest.raises(TimeoutError):
         await to_thread(release.wait, 60, seconds=0.01)
@@ -95,7 +95,7 @@ async def test_a_blocking_call_may_have_a_time_to_end_in() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_thread_that_ends_after_its_loop_disturbs_nobody(backend: str) -> None:
+def test_thread_ending_after_its_loop_is_harmless(backend: str) -> None:
     release = threading.Event()
     waiting: list[threading.Thread] = []
 
@@ -113,7 +113,7 @@ def test_a_thread_that_ends_after_its_loop_disturbs_nobody(backend: str) -> None
 
 
 @pytest.mark.parametrize("error", [ValueError("no milk"), TimeoutError("too late"), KeyError("tea")])
-def test_what_a_call_with_a_time_to_end_in_raises_is_raised(error: Exception) -> None:
+def test_exception_of_call_with_timeout_is_raised(error: Exception) -> None:
     def fail() -> None:
         raise error
 
@@ -122,7 +122,7 @@ def test_what_a_call_with_a_time_to_end_in_raises_is_raised(error: Exception) ->
     assert caught.value is error
 
 
-def test_a_call_with_a_time_to_end_in_sees_the_callers_context_and_is_left_to_itself() -> None:
+def test_call_with_timeout_sees_context_and_is_abandoned() -> None:
     ORDER.set("A-20")
     release = threading.Event()
     assert call_within(60, ORDER.get) == "A-20"
@@ -140,7 +140,7 @@ def test_a_thread_is_used_again_when_it_is_free() -> None:
     assert 1 <= len(set(ids)) < 20
 
 
-def test_a_blocking_tool_may_run_a_loop_of_its_own_in_its_thread() -> None:
+def test_blocking_tool_may_run_loop_in_its_thread() -> None:
     async def five() -> int:
         await anyio.lowlevel.checkpoint()
         return 5
@@ -222,7 +222,7 @@ def printed_by(script: str) -> str:
     ).stdout
 
 
-def test_a_fork_while_an_attribute_is_made_leaves_no_lock() -> None:
+def test_fork_during_attribute_creation_leaves_no_lock() -> None:
     assert printed_by(COMPUTING).splitlines() == ["0", "True True None"]
 
 
@@ -240,5 +240,5 @@ def test_an_attribute_is_made_once() -> None:
     assert (counter.value, counter.value, Counter().value, Counter.value.__doc__) == (1, 1, 1, "Count.")
 
 
-def test_a_fork_is_told_to_what_lives_by_one_hook() -> None:
+def test_fork_notifies_live_objects_by_one_hook() -> None:
     assert printed_by(FORKING) == "['a', 'b', 'c'] 1\n"

@@ -49,7 +49,7 @@ def look(where: str) -> str:
     return SECRET
 
 
-def test_answers_and_tools_are_spans_without_anything_that_was_said(spans: InMemorySpanExporter) -> None:
+def test_answers_and_tools_are_spans_without_content(spans: InMemorySpanExporter) -> None:
     said = (TextMessage(SECRET, role=MessageRole.ASSISTANT),)
     last = Answer(messages=said, usage=Usage(30, 4, 20, 1), model="m-1", provider="scripted", id="a1")
     calls = [ToolCall("c1", "look", {"where": SECRET}), ToolCall("c2", "look", {"where": "nowhere"})]
@@ -86,7 +86,7 @@ def test_answers_and_tools_are_spans_without_anything_that_was_said(spans: InMem
     assert SECRET not in "".join(each.to_json() for each in spans.get_finished_spans())
 
 
-def test_a_provider_that_fails_is_a_span_with_its_error(spans: InMemorySpanExporter) -> None:
+def test_failing_provider_is_a_span_with_error(spans: InMemorySpanExporter) -> None:
     with pytest.raises(ProviderError):
         llm().provider(ScriptedProvider(ProviderError(SECRET))).prompt("Hi")
     (span,) = spans.get_finished_spans()
@@ -98,7 +98,7 @@ def test_a_provider_that_fails_is_a_span_with_its_error(spans: InMemorySpanExpor
     }
 
 
-def test_a_fallback_is_named_in_the_span_of_its_answer(spans: InMemorySpanExporter) -> None:
+def test_fallback_is_named_in_its_answer_span(spans: InMemorySpanExporter) -> None:
     first, second = ScriptedProvider(ProviderError("ill"), model="one"), ScriptedProvider("Hello.", model="two")
     llm().provider(first).fallback(second).prompt("Hi")
     (span,) = spans.get_finished_spans()
@@ -159,7 +159,7 @@ def test_every_attribute_is_one_of_the_conventions(spans: InMemorySpanExporter) 
 
 
 @pytest.mark.usefixtures("content")
-def test_a_program_in_the_text_of_an_answer_is_a_span_with_its_report(spans: InMemorySpanExporter) -> None:
+def test_program_in_answer_text_is_span_with_report(spans: InMemorySpanExporter) -> None:
     provider = ScriptedProvider("```python\nprint(6 * 7)\n```", "It is 42.")
     with Toolkit([ez_tool(look)]) as toolkit:
         llm().toolkit(toolkit, mode="prompt").provider(provider).prompt("What is it?")
@@ -170,7 +170,7 @@ def test_a_program_in_the_text_of_an_answer_is_a_span_with_its_report(spans: InM
 
 
 @pytest.mark.usefixtures("content")
-def test_what_no_exporter_can_write_is_not_recorded_as_it_came(spans: InMemorySpanExporter) -> None:
+def test_values_exporters_cannot_write_are_replaced(spans: InMemorySpanExporter) -> None:
     call = ToolCall("c\ud83d", "lo\udc00ok", '{"where": "\ud83d')
     llm().tool(look).provider(ScriptedProvider(call, "Done.")).prompt("Look \ud83d")
     for span in spans.get_finished_spans():
@@ -179,7 +179,7 @@ def test_what_no_exporter_can_write_is_not_recorded_as_it_came(spans: InMemorySp
 
 
 @pytest.mark.parametrize("asked", ["", "false", "no_content", "event_only", "yes please"])
-def test_anything_but_a_clear_yes_records_no_content(
+def test_only_explicit_true_records_content(
     asked: str, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CAPTURE_CONTENT, asked)

@@ -38,13 +38,13 @@ def came(**changes: object) -> Came:
     return Came(**(well | changes))  # pyright: ignore[reportArgumentType] - whatever a test wants to have come
 
 
-def test_a_ground_truth_call_is_read_as_its_name_and_its_literals() -> None:
+def test_ground_truth_call_is_read_as_name_and_literals() -> None:
     call = parse_call("find('.', name='a(b)', sizes=[1, -2.5])")
     assert (call.name, call.args, call.kwargs) == ("find", (".",), {"name": "a(b)", "sizes": [1, -2.5]})
 
 
 @pytest.mark.parametrize("text", ["1 + 1", "disk.find('.')", "find(name)"])
-def test_what_is_no_call_over_literals_is_refused(text: str) -> None:
+def test_calls_with_other_than_literals_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"call|malformed"):
         parse_call(text)
 
@@ -62,16 +62,14 @@ def test_what_is_no_call_over_literals_is_refused(text: str) -> None:
         (True, float, True),
     ],
 )
-def test_an_int_becomes_a_float_only_where_a_float_is_annotated(
-    value: object, annotation: object, fitting: object
-) -> None:
+def test_int_becomes_float_only_for_float_annotation(value: object, annotation: object, fitting: object) -> None:
     assert same(conform(value, annotation), fitting)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [(1, 1.0), (1, True), ([1], [1.0]), ({"a": 1}, {"a": 1, "b": 2}), ([1], [1, 2]), ("a", "b")]
 )
-def test_values_of_another_type_or_content_are_not_the_same(one: object, other: object) -> None:
+def test_values_of_another_type_or_content_differ(one: object, other: object) -> None:
     assert not same(one, other)
     assert same(one, one)
 
@@ -81,7 +79,7 @@ def test_only_plain_data_must_cross() -> None:
     assert not crosses({"a": [1, ...]})
 
 
-def test_a_turn_is_a_program_that_ends_in_its_results() -> None:
+def test_turn_is_a_program_ending_in_its_results() -> None:
     code = program([FUND, parse_call("fund(2, note='x')")])
     assert code == "r0 = fund(amount=5)\nr1 = fund(2, note='x')\n[r0, r1]"
 
@@ -96,11 +94,11 @@ def test_a_guarded_call_does_not_end_the_program() -> None:
     assert names["r0"] == f"{REFUSED}no 5"
 
 
-def test_calling_directly_gives_what_is_wanted_through_the_sandbox() -> None:
+def test_direct_call_equals_call_through_sandbox() -> None:
     assert wanted(Account().fund, FUND) == WANTED
 
 
-def test_a_turn_that_came_as_wanted_has_no_differences() -> None:
+def test_expected_turn_has_no_differences() -> None:
     assert list(in_turn([FUND], [WANTED], came())) == []
 
 
@@ -125,7 +123,7 @@ def test_each_kind_of_difference_is_found_once(changes: dict[str, object], says:
 @pytest.mark.parametrize(
     ("returned", "differences"), [(f"{REFUSED}an ellipsis", 0), ([1, ...], 0), (f"{REFUSED}a list", 1), ([1], 1)]
 )
-def test_a_result_that_is_no_data_comes_equal_or_is_refused_by_its_name(returned: object, differences: int) -> None:
+def test_non_data_result_arrives_equal_or_is_refused(returned: object, differences: int) -> None:
     truth = Wanted(WANTED.arrival, [1, ...])
     assert len(list(in_turn([FUND], [truth], came(returned=[returned])))) == differences
 
@@ -137,7 +135,7 @@ def test_public_state_is_compared() -> None:
     assert [(difference.call, difference.came) for difference in found] == [("state of Account.balance", "1.0")]
 
 
-def test_a_listening_class_notes_what_its_methods_receive_from_outside() -> None:
+def test_listening_class_records_calls_from_outside() -> None:
     spies = Spies()
     account = spies.listening(Account)()
     assert methods({"Account": account})["fund"](5.0) == {"balance": 5.0}
@@ -152,7 +150,7 @@ def test_few_entries_are_spread_over_all() -> None:
 
 
 @pytest.mark.security
-def test_entries_of_the_package_run_through_the_sandbox_without_a_difference() -> None:
+def test_packaged_entries_run_in_sandbox_without_difference() -> None:
     pytest.importorskip("bfcl_eval", reason="bfcl-eval is not installed; make bench-bfcl installs it")
     from benchmarks.bfcl.run import Runner
 

@@ -59,9 +59,7 @@ def requests() -> Requests:
         ({"type": "dict", "required": ["a"]}, {"type": "object", "required": ["a"]}),
     ],
 )
-def test_types_in_the_words_of_other_languages_become_those_of_json_schema(
-    part: dict[str, Any], schema: dict[str, Any]
-) -> None:
+def test_foreign_type_words_become_json_schema_types(part: dict[str, Any], schema: dict[str, Any]) -> None:
     assert json_schema(part) == schema
 
 
@@ -83,9 +81,7 @@ def test_types_in_the_words_of_other_languages_become_those_of_json_schema(
         ({"type": "array", "enum": ["a"]}, {"type": "array", "items": {"enum": ["a"]}}),
     ],
 )
-def test_choices_that_are_words_are_read_and_what_no_type_fits_widens_it(
-    part: dict[str, Any], schema: dict[str, Any]
-) -> None:
+def test_word_choices_are_read_and_unknown_types_widened(part: dict[str, Any], schema: dict[str, Any]) -> None:
     assert json_schema(part) == schema
 
 
@@ -116,9 +112,7 @@ def test_choices_that_are_words_are_read_and_what_no_type_fits_widens_it(
         ),
     ],
 )
-def test_a_default_is_read_makes_nullable_or_is_told_in_the_description(
-    part: dict[str, Any], schema: dict[str, Any]
-) -> None:
+def test_default_is_read_makes_nullable_or_is_described(part: dict[str, Any], schema: dict[str, Any]) -> None:
     assert json_schema(part) == schema
 
 
@@ -133,7 +127,7 @@ def test_a_default_is_read_makes_nullable_or_is_told_in_the_description(
         ({"properties": {"a": {"type": "any"}}, "optional": []}, None),
     ],
 )
-def test_whether_a_parameter_is_optional_may_be_said_in_several_places(
+def test_optional_parameter_is_recognized_in_several_places(
     parameters: dict[str, Any], required: list[str] | None
 ) -> None:
     schema = parameters_schema({"type": "dict", **parameters})
@@ -158,7 +152,7 @@ def test_the_parameters_are_an_object_that_takes_no_others() -> None:
         ({"type": "integer", "minimum": "one"}, "no JSON Schema"),
     ],
 )
-def test_what_has_no_meaning_is_refused_and_not_guessed(part: dict[str, Any], said: str) -> None:
+def test_meaningless_text_is_refused_instead_of_guessed(part: dict[str, Any], said: str) -> None:
     with pytest.raises(DocumentError, match=said):
         json_schema(part)
 
@@ -182,9 +176,7 @@ PARTS = st.recursive(
 
 
 @given(PARTS)
-def test_whatever_a_document_says_becomes_a_json_schema_that_takes_its_own_choices_and_default(
-    part: dict[str, Any],
-) -> None:
+def test_any_document_becomes_schema_accepting_its_examples(part: dict[str, Any]) -> None:
     before = json.dumps(part)
     schema = json_schema(part)
     jsonschema_rs.meta.validate(schema)
@@ -208,9 +200,7 @@ def test_whatever_a_document_says_becomes_a_json_schema_that_takes_its_own_choic
         ({"beds": [{"size": {"width": 2}}]}, {"beds": {"size": {"width": 2}}}),
     ],
 )
-def test_the_first_right_value_is_passed_and_empty_text_leaves_an_optional_one_out(
-    options: dict[str, Any], arguments: dict[str, Any]
-) -> None:
+def test_first_right_value_is_passed_and_empty_text_omitted(options: dict[str, Any], arguments: dict[str, Any]) -> None:
     assert arguments_of(options, BOOKING.parameters) == arguments
 
 
@@ -224,9 +214,7 @@ def test_the_first_right_value_is_passed_and_empty_text_leaves_an_optional_one_o
         ({"town": "Rome"}, "unknown", "town is unknown"),
     ],
 )
-def test_a_call_that_contradicts_its_document_is_told_from_one_that_does_not(
-    change: dict[str, Any], kind: str, text: str
-) -> None:
+def test_call_contradicting_its_document_is_recognized(change: dict[str, Any], kind: str, text: str) -> None:
     arguments = arguments_of(RIGHT, BOOKING.parameters) | {"nights": 2}
     assert contradictions(arguments, BOOKING.parameters) == []
     (found,) = contradictions({**arguments, **change}, BOOKING.parameters)
@@ -253,7 +241,7 @@ def test_a_document_is_open_where_anything_may_be_passed(part: dict[str, Any], o
     assert is_open({"type": "dict", "properties": {"a": part}}) is opened
 
 
-def test_a_document_that_is_well_is_imported_exported_and_called(requests: Requests) -> None:
+def test_valid_document_is_imported_exported_and_called(requests: Requests) -> None:
     checker = Checker(requests)
     wrong = Answer(BOOKING.name, RIGHT | {"price": ["cheap"]})
     assert checker.check(Question("one", (BOOKING,), (Answer(BOOKING.name, RIGHT), wrong))) == []
@@ -276,15 +264,13 @@ def test_a_document_that_is_well_is_imported_exported_and_called(requests: Reque
         (Question("one", (BOOKING, Document("hotel_book", "d", {"type": "dict"}))), "not exported to openai"),
     ],
 )
-def test_what_goes_wrong_with_a_question_is_a_problem_that_names_it(
-    requests: Requests, question: Question, problem: str
-) -> None:
+def test_problem_with_question_names_the_question(requests: Requests, question: Question, problem: str) -> None:
     found = Checker(requests).check(question)
     assert any(each.startswith("one: ") and problem in each for each in found)
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_what_a_provider_would_refuse_is_seen(requests: Requests, provider: str) -> None:
+def test_schema_that_provider_refuses_is_detected(requests: Requests, provider: str) -> None:
     good = imported(BOOKING).to_format(provider)
     assert requests.refusal(provider, good) is None
     assert requests.refusal(provider, good | {"surplus": 1})
@@ -297,16 +283,14 @@ def test_what_a_provider_would_refuse_is_seen(requests: Requests, provider: str)
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_what_a_model_asks_for_is_read_by_the_format(provider: str) -> None:
+def test_requested_calls_are_read_by_the_format(provider: str) -> None:
     (call,) = format_named(provider).calls(asked(provider, "f", {"a": [1]}))
     arguments = json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
     assert (call.name, arguments) == ("f", {"a": [1]})
 
 
 @pytest.mark.security
-def test_documents_of_the_package_are_imported_exported_and_called_without_a_problem(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_packaged_documents_import_export_and_call_without_problem(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("bfcl_eval", reason="bfcl-eval is not installed; make bench-bfcl-documents installs it")
     assert main(["--documents", "--only", "40", "--json"]) == 0
     summary = json.loads(capfd.readouterr().out)
@@ -316,7 +300,7 @@ def test_documents_of_the_package_are_imported_exported_and_called_without_a_pro
 
 
 @pytest.mark.parametrize("package", ["bfcl_eval", "mistralai"])
-def test_a_missing_package_is_named_with_what_installs_it(
+def test_missing_package_is_named_with_its_installer(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], package: str
 ) -> None:
     if package != "bfcl_eval":

@@ -22,7 +22,7 @@ def judges() -> Iterator[dict[str, Process]]:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.question[:50])
-def test_each_task_can_be_done_and_is_not_done_by_nothing(task: Task, judges: dict[str, Process]) -> None:
+def test_each_task_is_solvable_but_not_by_doing_nothing(task: Task, judges: dict[str, Process]) -> None:
     printed, effects = judged(judges[task.world], task)
     assert printed or effects
     assert is_right(printed, effects, printed, effects, kin_of(printed))
@@ -54,13 +54,13 @@ def test_there_are_enough_tasks_over_enough_tools() -> None:
         ("Beatrice", "Bea", (), False),
     ],
 )
-def test_an_answer_is_right_when_it_says_what_is_wanted_and_nothing_else_of_its_kind(
+def test_right_answer_states_expected_items_and_no_others(
     printed: str, wanted: str, kin: tuple[str, ...], *, right: bool
 ) -> None:
     assert is_right(printed, [], wanted, [], kin) is right
 
 
-def test_effects_are_right_when_they_are_the_same_in_any_order() -> None:
+def test_effects_are_right_in_any_order() -> None:
     done: list[object] = [["mail", "a"], ["mail", "b"]]
     assert is_right("", done[::-1], "", done, ())
     assert is_right("sent", done, "", done, ())

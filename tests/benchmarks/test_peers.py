@@ -40,7 +40,7 @@ def test_a_target_may_be_a_least() -> None:
     assert not _figures(throughput__ours=[99]).judge(target, ours="ours").met
 
 
-def test_a_relative_target_compares_with_the_peer_of_the_same_run() -> None:
+def test_relative_target_compares_with_peer_of_same_run() -> None:
     figures = _figures(work__ours=[1.2], work__cold=[1.0])
     verdict = figures.judge(Target("work", 1.1, relative_to="cold"), ours="ours")
     assert (verdict.figure, verdict.met) == (1.2, False)
@@ -70,7 +70,7 @@ def test_figures_read_with_their_units(figure: float | None, unit: str, text: st
     assert figure_text(figure, unit) == text
 
 
-def test_the_table_shows_our_figure_as_a_multiple_of_each_peers() -> None:
+def test_table_shows_our_figure_as_multiple_of_peers() -> None:
     medians = {("fresh", "ours"): 2e-3, ("fresh", "peer"): 1e-3}
     head, row = table_lines([("fresh", "fresh program", "seconds")], {"ours": "Ours", "peer": "Peer"}, medians)
     assert head.split() == ["Ours", "Peer"]
@@ -103,9 +103,7 @@ def test_memory_counts_the_processes_that_have_no_children() -> None:
 
 
 @pytest.mark.security
-def test_a_run_prints_what_json_readers_need(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_prints_what_json_readers_need(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(peers.__file__).parent)
     code = peers.main(
         ["--rounds", "1", "--json", "--measure", "import", "--measure", "import_pydantic", "--subject", "ours"]

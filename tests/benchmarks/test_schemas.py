@@ -42,7 +42,7 @@ SIMPLE, RICH = EXAMPLES
 
 @pytest.mark.parametrize("subject", ["ours", "pydantic_call", "msgspec_struct"])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_a_subject_that_hands_every_argument_over_may_be_measured(subject: str, example: Example) -> None:
+def test_subject_that_passes_every_argument_may_be_measured(subject: str, example: Example) -> None:
     assert problem_of(start(subject), example) is None
 
 
@@ -72,7 +72,7 @@ def test_the_table_compares_with_one_subject() -> None:
 
 
 @pytest.mark.security
-def test_a_whole_run_has_every_figure_and_judges_the_targets(repository: Path) -> None:
+def test_whole_run_has_every_figure_and_judges_targets(repository: Path) -> None:
     # In a process of its own, because what other tests have left in this one is collected before each measure.
     command = [sys.executable, "-m", "benchmarks.schemas", "--rounds", "1", "--json"]
     subjects = ["--subject", "ours", "--subject", "pydantic_call"]

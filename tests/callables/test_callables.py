@@ -60,7 +60,7 @@ def _case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.mark.sampled(every=3, first=2)
-def test_the_schema_says_what_the_types_say(case: Case) -> None:
+def test_schema_matches_the_types(case: Case) -> None:
     parameters = described(case.function).parameters
     plain_schema = inline_definitions(parameters)
 
@@ -75,7 +75,7 @@ def test_the_schema_says_what_the_types_say(case: Case) -> None:
 
 
 @pytest.mark.sampled(every=3, first=1)
-def test_what_is_valid_arrives_as_the_annotated_types(case: Case) -> None:
+def test_valid_values_arrive_as_annotated_types(case: Case) -> None:
     schema = described(case.function)
     validator = jsonschema_rs.Draft202012Validator(schema.parameters)
     for arguments, result in [*case.valid, *case.lenient]:
@@ -88,7 +88,7 @@ def test_what_is_valid_arrives_as_the_annotated_types(case: Case) -> None:
 
 
 @pytest.mark.sampled(every=3)
-def test_what_is_invalid_is_refused_with_every_field_by_name(case: Case) -> None:
+def test_invalid_values_are_refused_with_field_names(case: Case) -> None:
     schema = described(case.function)
     for arguments, *fields in case.invalid:
         for sent in (arguments, json.dumps(arguments)):

@@ -78,7 +78,7 @@ def functions() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "valid", "result", "invalid"), CALLS, ids=[name for name, *_ in CALLS])
-def test_what_newer_syntax_says_is_validated(
+def test_newer_syntax_is_validated(
     functions: dict[str, Any], name: str, valid: dict[str, Any], result: object, invalid: dict[str, Any]
 ) -> None:
     function = cast("Callable[..., object]", functions[name])

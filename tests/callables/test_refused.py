@@ -63,7 +63,7 @@ def test_a_type_that_no_json_can_become_is_refused(annotation: object) -> None:
 
 
 @pytest.mark.parametrize("annotation", REFUSED, ids=str)
-def test_a_parameter_of_such_a_type_is_kept_from_the_model_where_it_has_a_default(annotation: object) -> None:
+def test_unsupported_parameter_with_default_is_hidden_from_model(annotation: object) -> None:
     def ship(number: int, it: object = None) -> None: ...
 
     ship.__annotations__["it"] = annotation
@@ -74,7 +74,7 @@ def test_a_parameter_of_such_a_type_is_kept_from_the_model_where_it_has_a_defaul
 
 
 @pytest.mark.parametrize("text", ["Nowhere", "list[Nowhere]", "nowhere.Thing", "1 +", "1 / 0", "Handle | Nowhere"])
-def test_a_name_that_is_not_there_is_refused_with_the_parameters_name(text: str) -> None:
+def test_undefined_name_is_refused_with_parameter_name(text: str) -> None:
     with pytest.raises(SchemaError, match=r"^ship: the annotation .* of parameter 'it' cannot be resolved"):
         described(takes(text, {}).function, name="ship")
 
@@ -86,7 +86,7 @@ def test_the_first_parameter_that_cannot_be_is_named() -> None:
         described(ship)
 
 
-def test_a_type_whose_own_hook_fails_is_refused() -> None:
+def test_type_with_failing_hook_is_refused() -> None:
     class Broken:
         @classmethod
         def __get_pydantic_core_schema__(cls, *_: object) -> object:
@@ -101,7 +101,7 @@ class Shop:
     def ship(self, number: str) -> None: ...
 
 
-def test_what_has_no_signature_or_no_object_is_refused() -> None:
+def test_callable_without_signature_or_object_is_refused() -> None:
     with pytest.raises(SchemaError, match="make the tool from the bound method instead"):
         described(Shop.ship, name="ship")
     with pytest.raises(SchemaError, match=r"its parameters cannot be read .*: wrap it in a Python function"):

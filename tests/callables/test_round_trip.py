@@ -187,7 +187,7 @@ def test_a_value_that_went_through_json_arrives_equal(kinds: list[Kind], data: s
 
 
 @given(kind=KINDS, data=st.data())
-def test_a_value_arrives_as_it_is_where_a_program_passes_it(kind: Kind, data: st.DataObject) -> None:
+def test_value_passed_by_program_arrives_unchanged(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)
 
     assert alike(bound(described(function_of([kind])), {"p0": value}).kwargs["p0"], value)

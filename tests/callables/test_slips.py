@@ -112,7 +112,9 @@ MENDED: list[tuple[object, object, object, list[str]]] = [
 
 
 @pytest.mark.parametrize(("annotation", "came", "made", "sentences"), MENDED)
-def test_a_slip_is_put_right_and_recorded(annotation: object, came: object, made: object, sentences: list[str]) -> None:
+def test_known_mistake_is_repaired_and_recorded(
+    annotation: object, came: object, made: object, sentences: list[str]
+) -> None:
     call = bound(described(takes(annotation, {}).function), sent(came))
 
     assert alike(call.kwargs[ONLY], made)
@@ -142,14 +144,14 @@ LEFT_AS_IT_IS: list[tuple[object, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "came"), LEFT_AS_IT_IS)
-def test_what_is_no_such_slip_is_refused(annotation: object, came: object) -> None:
+def test_other_mistake_is_refused(annotation: object, came: object) -> None:
     with pytest.raises(ArgumentsError):
         bound(described(takes(annotation, {}).function), sent(came))
 
 
 @pytest.mark.parametrize("came", ['["a"]', '{"a": 1}', "null", "AIR", "5"])
 @pytest.mark.parametrize("annotation", [str, str | list[str], str | None, str | Parcel, Any])
-def test_text_that_is_wanted_as_text_stays_text(annotation: object, came: str) -> None:
+def test_text_for_text_parameter_stays_text(annotation: object, came: str) -> None:
     call = bound(described(takes(annotation, {}).function), sent(came))
 
     assert (call.kwargs[ONLY], call.repairs) == (came, ())
@@ -158,18 +160,18 @@ def test_text_that_is_wanted_as_text_stays_text(annotation: object, came: str) -
 def order(number: int, tags: list[str], cups: int = 2, note: str = "none", by: Route = Route.SEA) -> None: ...
 
 
-def test_null_for_a_parameter_with_a_default_leaves_it_to_the_function() -> None:
+def test_null_for_default_parameter_uses_the_default() -> None:
     call = bound(described(order), '{"number": 1, "tags": [], "cups": null, "note": null, "by": null}')
 
     assert call.kwargs == {"number": 1, "tags": []}
     assert call.repairs == tuple(f"{name!r} came as null and is left out" for name in ("cups", "note", "by"))
 
 
-def test_what_needs_no_mending_has_no_record_of_any() -> None:
+def test_correct_call_records_no_repairs() -> None:
     assert bound(described(order), {"number": 1, "tags": ["a"]}).repairs == ()
 
 
-def test_only_what_cannot_be_mended_is_complained_of() -> None:
+def test_only_irreparable_problems_are_reported() -> None:
     with pytest.raises(ArgumentsError) as caught:
         bound(described(order), {"number": "many", "tags": '["a", 5]', "cups": None, "form": 1})
 
@@ -180,14 +182,14 @@ def test_only_what_cannot_be_mended_is_complained_of() -> None:
     )
 
 
-def test_the_callers_own_values_stay_as_they_are() -> None:
+def test_repair_leaves_callers_values_unchanged() -> None:
     parcels: list[Any] = ['{"grams": 1}', {"grams": 2, "cups": None}]
     bound(described(takes(list[Parcel], {}).function), sent(parcels))
 
     assert parcels == ['{"grams": 1}', {"grams": 2, "cups": None}]
 
 
-def test_a_mended_call_by_position_is_one_still() -> None:
+def test_repaired_positional_call_stays_positional() -> None:
     def ship(tags: list[str], cups: int = 2, /) -> None: ...
 
     call = bound(described(ship), {"tags": "[]", "cups": None})

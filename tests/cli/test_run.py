@@ -96,7 +96,7 @@ def test_calls_option_shows_calls(run: Run, capsys: pytest.CaptureFixture[str]) 
     assert second.startswith("fail() -> error: ")
 
 
-def test_a_program_comes_from_standard_input(
+def test_program_is_read_from_standard_input(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("print('é', double(1))".encode())))

@@ -33,7 +33,7 @@ installed = pytest.mark.skipif(
 
 @installed
 @pytest.mark.parametrize("module", MODULES)
-def test_a_test_of_cpython_passes_in_the_sandbox_or_misses_what_is_documented(module: str) -> None:
+def test_cpython_test_passes_or_misses_documented_feature(module: str) -> None:
     name = f"test.{module}"
     outside = run_outside(name)
     inside = run_inside(name)
@@ -41,7 +41,7 @@ def test_a_test_of_cpython_passes_in_the_sandbox_or_misses_what_is_documented(mo
     assert [found for found in differences(inside, outside, name, is_absent) if not found.cause] == []
 
 
-def test_what_was_raised_says_why_a_test_differs() -> None:
+def test_raised_error_explains_a_differing_test() -> None:
     refused = ("PermissionError: [Errno 13] Permission denied: 'x'",)
     assert find_cause(Outcome("error", refused, ("files",)), is_absent) == "files"
     assert find_cause(Outcome("error", ("ModuleNotFoundError: No module named '_ssl'",)), is_absent) == "module _ssl"
@@ -59,13 +59,13 @@ def test_a_test_that_never_ended_differs_without_a_cause() -> None:
     assert (found.inside.outcome, found.cause) == ("lost", "")
 
 
-def test_the_list_of_what_programs_cannot_import_is_current() -> None:
+def test_list_of_unavailable_imports_is_current() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert "| it needs the network |" in page
     assert replace_section(page) == page
 
 
-def test_each_module_that_programs_lack_is_listed_with_its_reason() -> None:
+def test_each_absent_module_is_listed_with_reason() -> None:
     talking = {"antigravity", "this"}
     names = [name for name in sys.stdlib_module_names - talking if importlib.util.find_spec(name) is not None]
     with Toolkit([]) as toolkit:
@@ -76,7 +76,7 @@ def test_each_module_that_programs_lack_is_listed_with_its_reason() -> None:
 @pytest.mark.parametrize(
     ("module", "reason"), [("smtplib", "the network"), ("dbm", "files"), ("xmlrpc.client", "the network")]
 )
-def test_an_import_of_a_module_that_programs_lack_says_why(module: str, reason: str) -> None:
+def test_import_of_absent_module_explains_why(module: str, reason: str) -> None:
     with Toolkit([]) as toolkit:
         error = toolkit.execute(f"import {module}").error or ""
     assert f"programs cannot import {module.partition('.')[0]}: it needs {reason}" in error

@@ -16,7 +16,7 @@ def test_the_real_model_answers_all_three_questions(capsys: pytest.CaptureFixtur
     assert "RECORDED" not in out
 
 
-def test_the_real_model_answers_and_nobody_without_the_key_is_answered() -> None:
+def test_real_model_answers_only_with_the_key() -> None:
     with LocalServer(QWEN_CODER, ensure_model(QWEN_CODER, cache_directory())) as running:
         assert list_models(base_url=running.url, api_key=running.key) == [QWEN_CODER.name]
         provider = OpenAIChatProvider(QWEN_CODER.name, base_url=running.url, api_key=running.key)

@@ -83,7 +83,7 @@ CALLS: list[tuple[str, Callable[[Shop, str, list[str]], bool]]] = [
 ]
 
 
-def test_the_tool_loop_does_what_is_asked(asked: LLMPromptBuilder) -> None:
+def test_tool_loop_completes_the_task(asked: LLMPromptBuilder) -> None:
     outcomes: list[tuple[str, bool, str]] = []
     for question, is_right in CALLS:
         shop = new_shop()
@@ -112,7 +112,7 @@ def test_plain_talk_leads_to_no_call(asked: LLMPromptBuilder) -> None:
         assert continuation.text.strip()
 
 
-def test_what_is_streamed_is_what_is_answered(asked: LLMPromptBuilder) -> None:
+def test_streamed_text_equals_the_answer(asked: LLMPromptBuilder) -> None:
     shop = new_shop()
     with asked.tools(shop.tools()).stream("How many pieces of 'desk' are in stock?") as stream:
         told = list(stream)
@@ -196,7 +196,7 @@ PROGRAMS: list[tuple[str, str | list[str]]] = [
 ]
 
 
-def test_programs_do_what_is_asked_with_one_repair(asked: LLMPromptBuilder) -> None:
+def test_programs_complete_task_with_one_repair(asked: LLMPromptBuilder) -> None:
     outcomes: list[tuple[str, bool, str]] = []
     for question, wanted in PROGRAMS:
         office = Office(reminders=[])

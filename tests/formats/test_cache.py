@@ -75,7 +75,7 @@ def test_anthropic_gets_marks_on_tools_instructions_parts_and_results() -> None:
     assert body["messages"][-1]["content"][0]["cache_control"] == CONTROL
 
 
-def test_anthropic_gets_no_more_marks_than_it_takes_and_the_last_ones() -> None:
+def test_anthropic_gets_last_marks_up_to_its_maximum() -> None:
     asked = [TextMessage(f"Question {number}", cache=True) for number in range(5)]
     body = to_anthropic(SYSTEM, *asked, cache_tools=True)
 
@@ -83,7 +83,7 @@ def test_anthropic_gets_no_more_marks_than_it_takes_and_the_last_ones() -> None:
     assert ["cache_control" in block for block in body["messages"][0]["content"]] == [False, True, True, True, True]
 
 
-def test_a_long_mark_after_a_short_one_is_refused_before_it_is_sent() -> None:
+def test_long_mark_after_short_one_is_refused() -> None:
     with pytest.raises(ProviderError, match="Anthropic does not take a mark for 1h after one for 5m"):
         to_anthropic(SYSTEM, PLAN, HELLO)
 
@@ -114,7 +114,7 @@ def test_responses_get_marks_on_parts() -> None:
 
 
 @pytest.mark.parametrize("server", ["api.openai.com", "localhost", "api.mistral.ai"])
-def test_where_there_are_no_marks_none_are_sent(server: str) -> None:
+def test_no_marks_are_sent_without_any(server: str) -> None:
     entries = (SYSTEM, TextMessage("Look!", cache="1h"), CALLED, RESULT)
     unmarked = (TextMessage("Be brief.", role=MessageRole.SYSTEM), TextMessage("Look!"), CALLED)
     last = ToolResultMessage("call_1", "sunny", tool_name="look")
@@ -134,6 +134,6 @@ def test_where_there_are_no_marks_none_are_sent(server: str) -> None:
         (to_responses, "5m", "OpenAI keeps what is marked for 30m or 12h, got '5m'"),
     ],
 )
-def test_a_lifetime_that_a_provider_does_not_have_is_named(send: Any, lifetime: str, problem: str) -> None:  # noqa: ANN401 - one of three functions
+def test_unsupported_lifetime_is_named(send: Any, lifetime: str, problem: str) -> None:  # noqa: ANN401 - one of three functions
     with pytest.raises(ProviderError, match=problem):
         send(TextMessage("Hello", cache=lifetime))

@@ -16,7 +16,7 @@ def test_each_format_has_a_module_with_the_same_functions() -> None:
     assert format_named("openai") is format_named("openai-chat")
 
 
-def test_an_unknown_format_is_an_error_that_lists_those_there_are() -> None:
+def test_unknown_format_lists_known_formats() -> None:
     with pytest.raises(
         ValueError, match=r"no format 'opnai'; there are: openai-chat, .*anthropic, gemini, mistral, mcp"
     ):

@@ -132,7 +132,7 @@ def test_an_output_is_text_or_compact_json(output: object, text: str) -> None:
     assert as_text(output) == text
 
 
-def test_an_integer_that_python_would_not_write_out_is_told_by_its_size() -> None:
+def test_unprintable_integer_is_described_by_size() -> None:
     assert as_text([10**20_000]) == '["<an integer of 66439 bits>"]'
 
 
@@ -151,7 +151,7 @@ def test_an_iterator_is_not_used_up() -> None:
     assert list(numbers) == [1, 2]
 
 
-def test_a_failed_call_that_says_nothing_still_says_that_it_failed() -> None:
+def test_silent_failed_call_is_reported_as_failed() -> None:
     assert error_text(ToolResult(success=False)) == "the tool failed and did not say why"
     assert error_text(ToolResult(success=False, error="no \ud800")) == "no �"
 
@@ -163,7 +163,7 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_json_stays_what_it_is(value: object) -> None:
+def test_json_stays_unchanged(value: object) -> None:
     assert as_json(value) == value
     if not isinstance(value, str):
         assert json.loads(as_text(value)) == value

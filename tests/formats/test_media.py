@@ -150,7 +150,7 @@ def test_mistral_reads_documents_and_hears_audio() -> None:
         (sent_to_mistral, FILM, "Mistral does not take a video"),
     ],
 )
-def test_what_a_provider_does_not_take_is_an_error_that_names_both(
+def test_unsupported_media_error_names_type_and_provider(
     send: Callable[[Entry], object], media: Entry, problem: str
 ) -> None:
     with pytest.raises(ProviderError, match=problem):
@@ -158,14 +158,14 @@ def test_what_a_provider_does_not_take_is_an_error_that_names_both(
 
 
 @pytest.mark.parametrize("kind", [MediaMessage, DocumentMessage])
-def test_what_the_assistant_shows_is_refused_where_only_people_show_something(kind: type[MediaMessage]) -> None:
+def test_assistant_media_is_refused_if_only_users_may_send(kind: type[MediaMessage]) -> None:
     shown = kind(b"%PDF", role=MessageRole.ASSISTANT)
     for send in (sent_to_chat, sent_to_responses):
         with pytest.raises(ProviderError, match=f"does not accept {kind.__name__} from the assistant"):
             send(shown)
 
 
-def test_mistral_lets_its_model_speak_between_a_result_and_an_image() -> None:
+def test_mistral_gets_assistant_message_between_result_and_image() -> None:
     asked = Answer(messages=(ToolCallMessage("draw", "callAAAA1", {}),))
     entries = (ASKED, asked, ToolResultMessage("callAAAA1", "done", tool_name="draw"), IMAGE)
     body = openai_turns.request(Prompt(model="m", entries=entries), server="api.mistral.ai")

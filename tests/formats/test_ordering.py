@@ -44,13 +44,13 @@ _CONVERSATIONS = st.lists(st.integers(0, 3), max_size=4).map(
 
 
 @given(_CONVERSATIONS)
-def test_a_conversation_in_order_is_taken(entries: list[Entry]) -> None:
+def test_ordered_conversation_is_accepted(entries: list[Entry]) -> None:
     check_order(entries)
     check_order([_SYSTEM, *entries, TextMessage("And?")])
 
 
 @given(_CONVERSATIONS, st.data())
-def test_one_result_missing_doubled_renamed_late_or_early_is_found(entries: list[Entry], data: st.DataObject) -> None:
+def test_missing_doubled_renamed_or_misplaced_result_is_found(entries: list[Entry], data: st.DataObject) -> None:
     results = [at for at, each in enumerate(entries) if isinstance(each, ToolResultMessage)]
     if not results:
         return
@@ -92,7 +92,7 @@ def test_one_result_missing_doubled_renamed_late_or_early_is_found(entries: list
         ([_HELLO, ToolCallMessage("look", "a", {}), _result("a")], "entry 1 is a call by itself"),
     ],
 )
-def test_what_real_providers_refuse_is_refused_with_its_place(entries: list[Entry], complaint: str) -> None:
+def test_orders_providers_refuse_are_refused_with_position(entries: list[Entry], complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         check_order(entries)
 

@@ -27,7 +27,7 @@ def test_pieces_make_the_text_that_the_whole_has(pieces: list[str]) -> None:
         text.encode()
 
 
-def test_a_split_character_comes_with_its_second_half() -> None:
+def test_split_character_is_joined_with_its_second_half() -> None:
     assert _told(["Hi \ud83d", "\ude00!"]) == ["Hi ", "\U0001f600!"]
     assert _told(["Hi \ud83d", "", "\ude00"]) == ["Hi ", "\U0001f600"]
 
@@ -53,7 +53,7 @@ def test_plain_words_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
-def test_numbers_outside_json_are_none(text: str) -> None:
+def test_numbers_outside_json_become_none(text: str) -> None:
     assert parse(f'{{"a": {text}}}') == {"a": None}
 
 

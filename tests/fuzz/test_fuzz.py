@@ -60,30 +60,30 @@ def nearly_frames(draw: st.DrawFn) -> bytes:
 
 
 @given(nearly_frames())
-def test_frames_that_are_nearly_right_are_taken_or_refused(data: bytes) -> None:
+def test_nearly_valid_frames_are_accepted_or_refused(data: bytes) -> None:
     survive(data)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_taken_or_refused(data: bytes) -> None:
+def test_any_bytes_are_accepted_or_refused(data: bytes) -> None:
     survive(data)
 
 
 @given(nearly_frames(), st.integers(0, 400), st.integers(0, 255))
-def test_a_frame_with_one_byte_changed_is_taken_or_refused(data: bytes, place: int, byte: int) -> None:
+def test_frame_with_one_changed_byte_is_accepted_or_refused(data: bytes, place: int, byte: int) -> None:
     changed = bytearray(data)
     changed[place % len(changed)] = byte
     survive(bytes(changed))
 
 
-def test_what_the_fuzzer_has_found_is_taken_or_refused() -> None:
+def test_fuzzer_findings_are_accepted_or_refused() -> None:
     assert 20 < len(FOUND) <= 200
     ends = [survive(text.encode("latin-1"))[-1] for text in FOUND]
     assert any("frame" in end for end in ends)
     assert any(not end.startswith("NoneType") for end in ends)
 
 
-def test_bytes_that_get_through_as_something_else_would_be_seen() -> None:
+def test_misread_bytes_would_be_noticed() -> None:
     """Or the tests above would test nothing."""
     forged = b'{"t":"done","value":{"$":["i","0x5"]},"error":null,"dropped":0}'
     assert survive(b"\x01" + forged)[-1].startswith("int(5) None")

@@ -19,7 +19,7 @@ def installed_version(package: Package) -> str:
         return ""
 
 
-def test_the_table_of_the_documentation_is_that_of_the_catalog() -> None:
+def test_documented_table_matches_the_catalog() -> None:
     head, *rows = rows_of(PAGE.read_text(encoding="utf-8"))
     assert tuple(head) == COLUMNS
     expected = [row(package, Cost(1, 1)).strip("| ").split(" | ")[:3] for package in CATALOG]
@@ -29,7 +29,7 @@ def test_the_table_of_the_documentation_is_that_of_the_catalog() -> None:
         assert re.fullmatch(r"\d0+ MB", cells[4])
 
 
-def test_a_table_that_was_written_is_read_as_it_was() -> None:
+def test_written_table_is_read_back_unchanged() -> None:
     page = PAGE.read_text(encoding="utf-8")
     rows = [row(package, Cost(0.234, 178)) for package in CATALOG]
     written = replace_rows(page, rows)
@@ -41,7 +41,7 @@ def test_a_table_that_was_written_is_read_as_it_was() -> None:
 # Each starts a sandbox of its own, with what is large.
 @pytest.mark.security
 @pytest.mark.parametrize("package", CATALOG, ids=lambda package: package.name)
-def test_a_package_does_what_the_table_says(package: Package) -> None:
+def test_package_behaves_as_the_table_says(package: Package) -> None:
     if installed_version(package) != package.version:
         pytest.skip(f"{package.release} is not installed: make test-packages")
     result, _ = run(package)

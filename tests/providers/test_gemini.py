@@ -59,7 +59,7 @@ async def _events(server: LoopbackServer, prompt: Prompt | None = None, *, timeo
             return [event async for event in connection.stream(prompt or _prompt())]
 
 
-async def test_a_conversation_is_sent_as_it_is_and_the_answer_comes_back_whole(anyio_backend: str) -> None:
+async def test_conversation_is_sent_and_answer_returned_whole(anyio_backend: str) -> None:
     usage = {"promptTokenCount": 9, "candidatesTokenCount": 4, "thoughtsTokenCount": 7, "newCount": {"a": 1}}
     call = {
         "functionCall": {"name": "get_weather", "args": {"location": "Paris"}},
@@ -119,7 +119,7 @@ async def test_fields_that_the_sdk_does_not_know_are_sent(anyio_backend: str) ->
     assert server.bodies[0]["generationConfig"] == {"temperature": 0.0, "futureToo": 1}
 
 
-async def test_an_answer_is_streamed_in_pieces_and_then_given_whole(anyio_backend: str) -> None:
+async def test_answer_is_streamed_then_given_whole(anyio_backend: str) -> None:
     pieces = (_response({"text": "Sun\u2028"}, finish=None), _response({"text": "ny."}))
     with LoopbackServer(Reply(body=sse(*pieces))) as server:
         *deltas, answer = await _events(server)
@@ -129,7 +129,7 @@ async def test_an_answer_is_streamed_in_pieces_and_then_given_whole(anyio_backen
     assert server.requests[0].path == f"/v1/models/{_MODEL}:streamGenerateContent?alt=sse"
 
 
-async def test_a_stream_that_nobody_reads_to_its_end_leaves_nothing_behind(anyio_backend: str) -> None:
+async def test_unfinished_stream_leaves_nothing_behind(anyio_backend: str) -> None:
     pieces = [_response({"text": "on "}, finish=None)] * 3
     with LoopbackServer(Reply(body=sse(*pieces), fault=Fault.STALL, sent=2)) as server, anyio.fail_after(_BOUND):
         async with GeminiProvider(_MODEL, api_key="k", base_url=server.url).connect() as connection:
@@ -157,9 +157,7 @@ async def test_a_stream_that_nobody_reads_to_its_end_leaves_nothing_behind(anyio
         (Reply(body={"candidates": "no"}), ProviderError, "answer.candidates"),
     ],
 )
-async def test_errors_say_what_the_provider_said(
-    reply: Reply, kind: type[Exception], text: str, anyio_backend: str
-) -> None:
+async def test_errors_quote_the_provider(reply: Reply, kind: type[Exception], text: str, anyio_backend: str) -> None:
     for ask in (_answer, _events):
         with LoopbackServer(reply) as server:
             with pytest.raises(kind, match=text.replace("(", r"\(") if ask is _answer else "Gemini"):
@@ -167,7 +165,7 @@ async def test_errors_say_what_the_provider_said(
             assert len(server.requests) == 1
 
 
-async def test_too_many_requests_are_tried_again_and_then_say_how_long_to_wait(anyio_backend: str) -> None:
+async def test_rate_limit_is_retried_then_reports_the_wait(anyio_backend: str) -> None:
     retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.01s"}
     server = LoopbackServer(*[_error(429, "slow down", retry, headers={})] * 3)
     with server, pytest.raises(RateLimitError, match="slow down") as caught:
@@ -176,7 +174,7 @@ async def test_too_many_requests_are_tried_again_and_then_say_how_long_to_wait(a
     assert len(server.requests) == 3
 
 
-async def test_a_wait_that_is_too_long_is_left_to_the_caller(anyio_backend: str) -> None:
+async def test_too_long_wait_is_left_to_caller(anyio_backend: str) -> None:
     server = LoopbackServer(_error(429, "tomorrow", headers={"retry-after": "3600"}))
     with server, pytest.raises(RateLimitError) as caught:
         await _answer(server)
@@ -191,20 +189,20 @@ async def test_an_attempt_that_fails_for_now_is_made_again(status: int, anyio_ba
         assert (await _events(server))[0] == TextDelta("Now.")
 
 
-async def test_a_server_that_nobody_runs_cannot_be_reached(anyio_backend: str) -> None:
+async def test_unreachable_server_is_reported(anyio_backend: str) -> None:
     with anyio.fail_after(_BOUND):
         async with GeminiProvider(_MODEL, base_url=nowhere()).connect() as connection:
             with pytest.raises(ConnectionFailedError, match="connection to Gemini failed"):
                 await connection.answer(_prompt())
 
 
-async def test_an_address_that_is_none_says_so(anyio_backend: str) -> None:
+async def test_invalid_address_is_reported(anyio_backend: str) -> None:
     async with GeminiProvider(_MODEL, base_url="http://[").connect() as connection:
         with pytest.raises(ProviderError, match="Invalid IPv6 URL"):
             await connection.answer(_prompt())
 
 
-async def test_an_answer_of_a_type_is_asked_for_by_its_schema(anyio_backend: str) -> None:
+async def test_typed_answer_is_requested_by_schema(anyio_backend: str) -> None:
     with LoopbackServer(Reply(body=_response({"text": '{"answer": [1, 2]}'}))) as server:
         provider = GeminiProvider(_MODEL, api_key="k", base_url=server.url)
         value = await llm().provider(provider).aprompt_for_type(list[int], "Count.")
@@ -215,7 +213,7 @@ async def test_an_answer_of_a_type_is_asked_for_by_its_schema(anyio_backend: str
 
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.CLOSE])
-async def test_a_broken_answer_is_no_answer(fault: Fault, anyio_backend: str) -> None:
+async def test_broken_answer_is_an_error(fault: Fault, anyio_backend: str) -> None:
     server = LoopbackServer(Reply(body=_response({"text": "half"}), fault=fault))
     with server, pytest.raises(ConnectionFailedError):
         await _answer(server)
@@ -226,7 +224,7 @@ async def test_a_broken_answer_is_no_answer(fault: Fault, anyio_backend: str) ->
         assert len(server.requests) == 1
 
 
-async def test_a_stream_that_ends_too_early_is_no_answer(anyio_backend: str) -> None:
+async def test_stream_that_ends_early_is_an_error(anyio_backend: str) -> None:
     server = LoopbackServer(Reply(body=sse(_response({"text": "half"}, finish=None))))
     with server, pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
         await _events(server)
@@ -243,7 +241,7 @@ async def test_an_error_within_a_stream_is_raised(anyio_backend: str) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.STALL, Fault.DRIP])
-async def test_a_server_that_takes_too_long_is_given_up_on(fault: Fault, anyio_backend: str) -> None:
+async def test_slow_server_is_given_up(fault: Fault, anyio_backend: str) -> None:
     server = LoopbackServer(Reply(body=_response({"text": "x" * 2000}), fault=fault, sent=1))
     with server, pytest.raises(ConnectionFailedError, match=r"too long|timed? ?out|ReadTimeout"):
         await _answer(server, timeout=0.3)
@@ -278,12 +276,12 @@ async def test_one_connection_answers_several_questions_at_once(anyio_backend: s
     assert said == {text: text.upper() for text in "abcde"}
 
 
-def test_a_missing_key_says_which_variable_to_set() -> None:
+def test_missing_key_error_names_the_environment_variable() -> None:
     with pytest.raises(AuthenticationError, match="set GEMINI_API_KEY or GOOGLE_API_KEY"):
         GeminiProvider()
 
 
-def test_a_missing_sdk_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[gemini\]"'):
         GeminiProvider(api_key="k")

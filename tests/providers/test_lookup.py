@@ -21,7 +21,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
-def test_a_provider_is_what_it_is() -> None:
+def test_provider_object_is_used_unchanged() -> None:
     provider = ScriptedProvider("x", model="m")
     assert choose(provider, None) is provider
     assert choose(provider, "m") is provider
@@ -49,7 +49,7 @@ def test_the_first_that_there_is_a_key_for_answers(
     assert chosen.supports_tools()
 
 
-def test_where_there_is_no_key_it_says_which_would_do() -> None:
+def test_without_any_key_error_lists_usable_variables() -> None:
     with pytest.raises(AuthenticationError, match="set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY"):
         choose(None, None)
 
@@ -77,7 +77,7 @@ def test_provider_and_model_are_named_together_or_apart(
     assert chosen[1] is None or found.model == chosen[1]
 
 
-def test_a_name_that_no_provider_has_is_answered_with_those_there_are() -> None:
+def test_unknown_provider_error_lists_known_ones() -> None:
     listed = "There are: anthropic, openai, openai-chat, gemini, mistral"
     for provider, model in (("antropic:claude", None), ("antropic", "claude"), (None, "antropic:claude")):
         with pytest.raises(ProviderError, match=f"no provider 'antropic': did you mean 'anthropic'\\? {listed}"):
@@ -101,9 +101,7 @@ def test_a_name_that_no_provider_has_is_answered_with_those_there_are() -> None:
         ("openchat:7b", "anthropic"),
     ],
 )
-def test_a_well_known_model_is_asked_of_who_has_it_and_another_of_who_there_is_a_key_for(
-    model: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_well_known_model_infers_its_provider(model: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
         monkeypatch.setenv(variable, "a key")
     chosen = choose(None, model)
@@ -117,7 +115,7 @@ def test_a_well_known_model_is_asked_of_who_has_it_and_another_of_who_there_is_a
         (42, "a provider is an object with prompt_with_tools or connect, or a name, got int"),
     ],
 )
-def test_what_is_no_provider_is_refused_with_what_to_write(provider: Any, complaint: str) -> None:  # noqa: ANN401 - of any wrong type
+def test_non_provider_is_refused_with_advice(provider: Any, complaint: str) -> None:  # noqa: ANN401 - of any wrong type
     with pytest.raises(TypeError, match=complaint):
         choose(provider, None)
 

@@ -74,9 +74,7 @@ def _reply(name: str, body: str | bytes, *, is_streamed: bool) -> Reply:
     ids=["list", "object", "closed", "integer", "in usage", "cut off", "no text", "null", "string"],
 )
 @pytest.mark.sampled(every=4)
-async def test_bytes_that_are_no_answer_are_refused(
-    name: str, is_streamed: bool, body: str | bytes, anyio_backend: str
-) -> None:
+async def test_invalid_bytes_are_refused(name: str, is_streamed: bool, body: str | bytes, anyio_backend: str) -> None:
     if name == "anthropic" and is_streamed and isinstance(body, bytes) and anyio_backend == "trio":
         pytest.skip("the SDK leaves a generator to the collector, which trio complains of")
     with pytest.raises(ProviderError) as caught:
@@ -92,7 +90,7 @@ async def test_bytes_that_are_no_answer_are_refused(
     "body", [_DEEP_LIST, _DEEP_OBJECT, _LONG_INTEGER, '{"error": {"message": "a\\nb\\ud800"}}', "x\ny"]
 )
 @pytest.mark.sampled(every=3)
-async def test_an_error_may_say_anything(name: str, body: str, anyio_backend: str) -> None:
+async def test_error_may_have_any_text(name: str, body: str, anyio_backend: str) -> None:
     with pytest.raises(ProviderError) as caught:
         await _asked(name, Reply(status=400, body=body), is_streamed=False)
     said = str(caught.value)

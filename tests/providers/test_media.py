@@ -31,7 +31,7 @@ def draw(what: str) -> list[str | MediaMessage]:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_what_a_tool_draws_reaches_the_model_and_is_kept(is_streamed: bool, tmp_path: Path) -> None:
+def test_tool_picture_reaches_the_model_and_is_saved(is_streamed: bool, tmp_path: Path) -> None:
     with anthropic_server([_USED], "A cat.", "Still a cat.") as server:
         asked = llm().tool(draw).provider(AnthropicProvider(api_key="key", base_url=server.url))
         if is_streamed:
@@ -53,7 +53,7 @@ def test_what_a_tool_draws_reaches_the_model_and_is_kept(is_streamed: bool, tmp_
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_what_a_provider_does_not_take_is_never_sent_and_a_fallback_may_take_it(is_streamed: bool) -> None:
+def test_unsupported_media_is_never_sent_but_fallback_may(is_streamed: bool) -> None:
     said = {"candidates": [{"content": {"parts": [{"text": "A song."}]}, "finishReason": "STOP"}]}
     answer = Reply(body=sse(said)) if is_streamed else Reply(body=said)
     with anthropic_server("never") as deaf, LoopbackServer(answer) as hearing:
@@ -92,7 +92,7 @@ def test_it_reaches_gemini() -> None:
     }
 
 
-def test_a_model_of_chat_completions_is_told_that_there_was_one() -> None:
+def test_chat_completions_model_is_told_of_omitted_picture() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "draw", "arguments": _ARGUMENTS}}
     with LoopbackServer(Reply(body=completion(tool_calls=[call])), Reply(body=completion("A cat."))) as server:
         llm().tool(draw).provider(OpenAIChatProvider("m", base_url=server.url)).converse("Draw a cat.")

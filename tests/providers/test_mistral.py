@@ -58,7 +58,7 @@ def test_a_conversation_goes_on_after_calls() -> None:
     assert server.bodies[0]["max_tokens"] == 50
 
 
-def test_a_stream_is_not_asked_for_what_mistral_refuses() -> None:
+def test_stream_omits_options_mistral_refuses() -> None:
     with LoopbackServer(Reply(body=sse(*completion_chunks("Sun", "ny.")))) as server:
         with llm().provider(MistralProvider("m", base_url=server.url)).stream("Oslo?") as stream:
             list(stream)
@@ -78,7 +78,7 @@ def test_a_stream_is_not_asked_for_what_mistral_refuses() -> None:
         {"output_schema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
     ],
 )
-def test_what_others_said_is_said_as_mistral_takes_it(changes: dict[str, Any]) -> None:
+def test_foreign_messages_are_sent_in_mistral_terms(changes: dict[str, Any]) -> None:
     calls = (
         ToolCallMessage("get_weather", "toolu_" + "x" * 40, {"city": "Oslo"}),
         ToolCallMessage("get_weather", "a", "{"),

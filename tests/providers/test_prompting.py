@@ -57,7 +57,7 @@ def test_it_gets_the_prompt_its_tools_and_the_options() -> None:
     assert options == {"max_tokens": 5, "top_k": 3}
 
 
-def test_its_calls_are_run_and_each_has_an_id_of_its_own() -> None:
+def test_mistral_calls_run_with_distinct_ids() -> None:
     mine = Mine([ToolCall("", "double", {"number": 2}), "and"], ToolCall("", "double", {"number": 3}), "4 and 6.")
     messages, continuation = asking(mine).converse("?")
     assert continuation.text == "4 and 6."
@@ -76,17 +76,17 @@ def test_its_calls_are_run_and_each_has_an_id_of_its_own() -> None:
         Answer(messages=(TextMessage("Yes.", role=MessageRole.ASSISTANT),), usage=Usage(3, 1)),
     ],
 )
-def test_it_may_say_so_in_several_forms(said: object) -> None:
+def test_subclass_may_answer_in_several_forms(said: object) -> None:
     assert asking(Mine(said)).prompt("?") == "Yes."
 
 
 @pytest.mark.parametrize("said", [None, 5, {"content": "x"}, [7], {"a"}])
-def test_what_is_no_answer_is_an_error_that_says_what_is(said: object) -> None:
+def test_invalid_answer_error_names_the_problem(said: object) -> None:
     with pytest.raises(ProviderError, match="expected text, a ToolCall, a list of both, or an Answer"):
         asking(Mine(said)).prompt("?")
 
 
-def test_a_subclass_of_the_interface_needs_no_more_than_its_method() -> None:
+def test_interface_subclass_needs_only_its_method() -> None:
     class Subclass(INTERFACE):
         def __init__(self) -> None:
             self.name = "subclass"

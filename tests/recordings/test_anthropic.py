@@ -81,7 +81,7 @@ def test_nothing_of_a_recorded_response_is_lost(recorded: list[Interaction]) -> 
             assert {**own, **kept.details} == each.json, each
 
 
-def test_a_recorded_stream_is_the_message_that_the_sdk_makes_of_it(recorded: list[Interaction]) -> None:
+def test_recorded_stream_makes_the_sdk_message(recorded: list[Interaction]) -> None:
     from anthropic.lib.streaming._beta_messages import accumulate_event
     from httpx2 import Headers
 
@@ -102,7 +102,7 @@ def test_a_recorded_stream_is_the_message_that_the_sdk_makes_of_it(recorded: lis
             }, each
 
 
-def test_the_text_of_a_recorded_stream_comes_in_pieces(recorded: list[Interaction]) -> None:
+def test_recorded_stream_text_arrives_in_pieces(recorded: list[Interaction]) -> None:
     for each in recorded:
         if each.is_stream:
             stream = AnswerStream(_ASKED)
@@ -110,7 +110,7 @@ def test_the_text_of_a_recorded_stream_comes_in_pieces(recorded: list[Interactio
             assert "".join(delta.text for delta in told) == stream.answer().text, each
 
 
-def test_the_turn_after_a_recorded_response_is_one_that_the_api_takes(recorded: list[Interaction]) -> None:
+def test_turn_after_recorded_response_is_acceptable(recorded: list[Interaction]) -> None:
     for each in recorded:
         said = _parsed(each)
         results = [ToolResultMessage(call.id, "done") for call in said.calls]
@@ -118,7 +118,7 @@ def test_the_turn_after_a_recorded_response_is_one_that_the_api_takes(recorded: 
         assert [found for found in problems(body) if _OLD not in found] == [], each
 
 
-def test_a_recorded_request_is_what_our_entries_make_of_it(recorded: list[Interaction]) -> None:
+def test_recorded_request_equals_ours(recorded: list[Interaction]) -> None:
     made, unsayable = 0, list[str]()
     for each in recorded:
         try:
@@ -133,7 +133,7 @@ def test_a_recorded_request_is_what_our_entries_make_of_it(recorded: list[Intera
     assert sorted(unsayable) == ["document"] * 3 + ["result of blocks", "role system"]
 
 
-def test_a_recorded_answer_goes_back_as_it_was_recorded_to_go_back(recorded: list[Interaction]) -> None:
+def test_recorded_answer_returns_as_recorded(recorded: list[Interaction]) -> None:
     found, others = 0, list[str]()
     for number, each in enumerate(recorded):
         before = [other for other in recorded[:number] if _file(other) == _file(each)]
@@ -149,7 +149,7 @@ def test_a_recorded_answer_goes_back_as_it_was_recorded_to_go_back(recorded: lis
     assert len(others) == 4
 
 
-def test_the_container_of_a_recorded_program_is_named_in_the_next_request(recorded: list[Interaction]) -> None:
+def test_container_of_recorded_program_is_named_next(recorded: list[Interaction]) -> None:
     programs = [each for each in recorded if "programmatic" in _file(each)]
     assert len(programs) == 4
     for first, second in (programs[:2], programs[2:]):
@@ -160,7 +160,7 @@ def test_the_container_of_a_recorded_program_is_named_in_the_next_request(record
         assert body["messages"][-1] == second.request["messages"][-1]
 
 
-async def test_every_recorded_response_comes_through_the_sdk(recorded: list[Interaction], anyio_backend: str) -> None:
+async def test_every_recorded_response_passes_through_sdk(recorded: list[Interaction], anyio_backend: str) -> None:
     replies = [_replayed(each) for each in recorded]
     with LoopbackServer(*replies) as server:
         async with AnthropicProvider("claude", api_key="key", base_url=server.url, timeout=20).connect() as connection:
@@ -172,7 +172,7 @@ async def test_every_recorded_response_comes_through_the_sdk(recorded: list[Inte
                 assert said == _parsed(each), each
 
 
-def test_a_recorded_response_with_something_missing_is_an_error_that_says_so(recorded: list[Interaction]) -> None:
+def test_incomplete_recorded_response_is_error(recorded: list[Interaction]) -> None:
     whole: _Json = next(each.json for each in recorded if not each.is_stream)
 
     with pytest.raises(ProviderError, match="expected a message"):

@@ -79,7 +79,7 @@ def _reply(interaction: Interaction) -> Reply:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", ["chat", "responses"])
-async def test_every_recorded_answer_is_read_and_every_error_has_its_words(kind: str, anyio_backend: str) -> None:
+async def test_recorded_answers_are_read_and_errors_quoted(kind: str, anyio_backend: str) -> None:
     recorded = chat() if kind == "chat" else responses()
     make = OpenAIChatProvider if kind == "chat" else OpenAIProvider
     found: Counter[str] = Counter()
@@ -117,7 +117,7 @@ async def _asked(connection: Connection, *, is_streamed: bool) -> tuple[Answer |
     pytest.fail("the stream ended without an answer, and without an error")
 
 
-def test_completions_say_what_the_sdk_reads_in_them() -> None:
+def test_completions_match_what_sdk_reads() -> None:
     for interaction in chat():
         if interaction.status != 200 or _words(interaction):
             continue
@@ -151,7 +151,7 @@ def _by_the_sdk(interaction: Interaction) -> "ChatCompletion":
     return state.current_completion_snapshot
 
 
-def test_a_streamed_response_is_what_its_last_event_says_and_what_its_items_say() -> None:
+def test_streamed_response_matches_last_event_and_items() -> None:
     for interaction in responses():
         if not interaction.is_stream:
             continue

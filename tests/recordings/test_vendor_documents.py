@@ -38,7 +38,7 @@ def _anthropic() -> Iterator[Answer]:
         yield stream.answer()
 
 
-def test_the_turn_after_a_recorded_answer_of_anthropic_fits_its_document() -> None:
+def test_turn_after_recorded_anthropic_answer_fits_document() -> None:
     found: Counter[str] = Counter()
     for said in _anthropic():
         body = anthropic_turns.request(_next(said))
@@ -48,7 +48,7 @@ def test_the_turn_after_a_recorded_answer_of_anthropic_fits_its_document() -> No
     assert found == {"fits": 146, "code_execution_tool_result, server_tool_use, text": 3}
 
 
-def test_the_turn_after_a_recorded_completion_of_openai_fits_its_document() -> None:
+def test_turn_after_recorded_openai_completion_fits_document() -> None:
     found = 0
     for each in chat():
         try:
@@ -60,7 +60,7 @@ def test_the_turn_after_a_recorded_completion_of_openai_fits_its_document() -> N
     assert found == 317
 
 
-def test_the_turn_after_a_recorded_response_of_openai_fits_its_document() -> None:
+def test_turn_after_recorded_openai_response_fits_document() -> None:
     found: Counter[str] = Counter()
     for each in responses():
         try:

@@ -36,12 +36,12 @@ def read(text: bytes, how: str) -> tuple[str, object]:
 
 @given(TREES)
 @example([float("nan"), -0.0, 5e-324, 2**9999, -(2**64), "\x7f\u2028", "\ud800"])
-def test_what_the_host_writes_is_read_as_what_it_was(tree: object) -> None:
+def test_frames_of_host_are_read_unchanged(tree: object) -> None:
     assert alike(values.loads(codec.dumps(values.encode(tree))), tree)
 
 
 @given(TREES)
-def test_what_the_worker_writes_is_read_as_what_it_was(tree: object) -> None:
+def test_frames_of_worker_are_read_unchanged(tree: object) -> None:
     assert alike(codec.loads(json.dumps(values.encode(tree)).encode()), tree)
 
 
@@ -104,7 +104,7 @@ for body in (b"[", b'{"a":', b'[{"$":', b'["\\\\",[', b'["]",['):
 """
 
 
-def test_deep_nesting_does_not_end_a_host_whose_threads_have_little_stack() -> None:
+def test_deep_nesting_spares_hosts_with_small_stacks() -> None:
     """As where the C library is musl; json's parser would go as deep as the recursion limit says."""
     assert run_script(LITTLE_STACK).split() == ["refused"] * 5
 

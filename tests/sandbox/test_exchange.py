@@ -82,7 +82,7 @@ def answered(talk: Exchange, asked: CallFrame, result: ToolResult) -> bytes:
     return frame
 
 
-def test_the_first_frame_is_the_program_its_tools_and_its_limits() -> None:
+def test_first_frame_has_program_tools_and_limits() -> None:
     frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
     assert (frame["t"], frame["code"]) == ("run", CODE)
     assert frame["tools"] == [["add", "add(a, b)", "Add.", True, "", False], ["ok", "", "", False, "", False]]
@@ -121,7 +121,7 @@ class OddError(ShopError, KeyError):
         (None, ["ToolError", "Exception", "no"]),
     ],
 )
-def test_a_tools_failure_is_told_by_its_class_and_its_message(exception: Exception | None, error: list[str]) -> None:
+def test_tool_failure_is_sent_as_class_and_message(exception: Exception | None, error: list[str]) -> None:
     talk = exchange()
     [asked] = talk.receive(call())
     answer = replied(answered(talk, asked, ToolResult(success=False, error="no", exception=exception)))
@@ -147,7 +147,7 @@ def test_a_result_of_an_unknown_class_is_its_text(value: object) -> None:
     assert talk.result().tool_calls[0]["error"] is None
 
 
-def test_a_result_that_cannot_be_passed_on_is_the_tools_failure() -> None:
+def test_unpassable_result_is_a_tool_failure() -> None:
     talk = exchange()
     [asked] = talk.receive(call())
     loop: list[object] = []
@@ -158,7 +158,7 @@ def test_a_result_that_cannot_be_passed_on_is_the_tools_failure() -> None:
     assert talk.result().tool_calls[0]["error"] == error[2]
 
 
-def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
+def test_result_over_frame_limit_is_a_tool_failure() -> None:
     talk = exchange(frame=1000)
     [asked] = talk.receive(call())
     _, _, error = replied(answered(talk, asked, ToolResult(success=True, output="é" * 501)))
@@ -176,13 +176,13 @@ def test_a_result_over_the_frame_limit_is_the_tools_failure() -> None:
     ],
     ids=["text", "records", "what pydantic does not take", "a mark of its own", "infinity"],
 )
-def test_a_reply_says_how_it_is_to_be_read(value: object, kind: str, payload: object) -> None:
+def test_reply_names_its_encoding(value: object, kind: str, payload: object) -> None:
     talk = exchange()
     [asked] = talk.receive(call())
     assert replied(answered(talk, asked, ToolResult(success=True, output=value))) == (1, kind, payload)
 
 
-def test_a_result_that_repeats_one_long_text_is_refused_before_it_is_written_out() -> None:
+def test_repeated_long_text_is_refused_before_serialization() -> None:
     """Three hundred megabytes of JSON from one megabyte of memory."""
     talk = exchange(frame=1 << 20)
     [asked] = talk.receive(call())
@@ -218,7 +218,7 @@ def test_a_worker_that_breaks_the_rules_is_found_out(data: bytes, says: str) -> 
 
 
 @pytest.mark.parametrize("late", [call(2, "2"), done(value=6), output("x")], ids=["a call", "an end", "output"])
-def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(late: bytes) -> None:
+def test_frames_after_the_end_are_ignored_and_worker_discarded(late: bytes) -> None:
     at_once, later = exchange(), exchange()
     calls = at_once.receive(call() + done(value=5) + late)
     assert [each.number for each in calls] == [1]
@@ -233,7 +233,7 @@ def test_what_comes_after_the_end_is_not_read_and_the_worker_is_not_used_again(l
         assert not talk.is_reusable
 
 
-def test_what_came_before_a_violation_still_counts() -> None:
+def test_frames_before_a_violation_count() -> None:
     talk = exchange()
     assert talk.receive(output("before") + call() + pack(b"{}")) == []
     result = talk.result()
@@ -241,14 +241,14 @@ def test_what_came_before_a_violation_still_counts() -> None:
     assert "broke the sandbox's protocol" in str(result.error)
 
 
-def test_as_many_calls_may_wait_as_the_limit_says() -> None:
+def test_waiting_calls_may_reach_the_limit() -> None:
     talk = exchange(outstanding=2)
     first, _ = talk.receive(call(1) + call(2))
     answered(talk, first, ToolResult(success=True))
     assert [each.number for each in talk.receive(call(3))] == [3]
 
 
-def test_a_call_over_the_limit_is_refused_and_the_program_goes_on() -> None:
+def test_call_over_limit_is_refused_and_program_continues() -> None:
     talk = exchange(calls=2)
     calls = talk.receive(call(1) + call(2) + call(3))
     assert [talk.refusal(each) is None for each in calls] == [True, True, False]
@@ -267,13 +267,13 @@ def test_no_call_runs_once_the_time_is_over() -> None:
     assert talk.refusal(asked) == "the program timed out after 1.5 s"
 
 
-def test_a_call_that_had_not_ended_says_so() -> None:
+def test_unfinished_call_is_marked() -> None:
     talk = exchange()
     talk.receive(call() + done())
     assert talk.result().tool_calls[0]["error"] == "the call was still running when the program ended"
 
 
-def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> None:
+def test_finished_program_has_value_and_output() -> None:
     talk = exchange()
     talk.receive(output("a") + output("E", 2) + output("b") + done(value={"$": ["t", [1]]}, dropped=7))
     result = talk.result()
@@ -283,7 +283,7 @@ def test_a_program_that_ran_to_its_end_has_its_value_and_what_it_printed() -> No
     assert talk.is_finished
 
 
-def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() -> None:
+def test_failed_program_has_error_traceback_and_no_value() -> None:
     talk = exchange()
     talk.receive(output("warning\n", 2) + done(error="ValueError: x", trace="Traceback\n", value=5))
     result = talk.result()
@@ -291,13 +291,13 @@ def test_a_program_that_failed_has_its_error_and_its_traceback_and_no_value() ->
     assert (result.error_output, result.return_value) == ("warning\nTraceback\n", None)
 
 
-def test_running_out_of_memory_says_how_much_there_is() -> None:
+def test_out_of_memory_error_names_the_limit() -> None:
     talk = exchange(memory=64 << 20)
     talk.receive(done(error="MemoryError", trace="MemoryError\n", kind="memory"))
     assert talk.result().error == "MemoryError (the program may use 64 MiB)"
 
 
-def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> None:
+def test_success_after_timeout_counts_as_failure() -> None:
     talk = exchange(timeout=2)
     talk.stop()
     talk.receive(done(value=5))
@@ -307,7 +307,7 @@ def test_a_program_that_ends_well_after_its_time_has_failed_all_the_same() -> No
     assert result.error in result.error_output
 
 
-def test_a_worker_that_is_gone_is_lost_until_somebody_says_why() -> None:
+def test_missing_worker_is_lost_until_explained() -> None:
     talk = exchange()
     talk.receive(output("so far"))
     assert talk.is_lost

@@ -21,12 +21,12 @@ from ez_ptc.sandbox.worker.values import codec as values
         (ExecutionResult(success=False, status="failed"), ""),
     ],
 )  # fmt: skip
-def test_a_model_reads_the_output_or_the_value_or_what_went_wrong(result: ExecutionResult, text: str) -> None:
+def test_model_reads_output_value_or_error(result: ExecutionResult, text: str) -> None:
     assert result.to_string() == text
 
 
 @pytest.mark.parametrize("value", [10**5000, [10**5000], {"n": -(10**5000)}], ids=["bare", "list", "dict"])
-def test_a_number_too_long_to_show_is_text_all_the_same(value: object) -> None:
+def test_number_too_long_to_print_is_text(value: object) -> None:
     assert ExecutionResult(return_value=value).to_string()
 
 
@@ -38,14 +38,14 @@ def test_a_failure_can_be_raised_and_a_success_cannot() -> None:
         ExecutionResult(success=False, status="failed").raise_for_error()
 
 
-def test_two_results_do_not_share_what_may_be_changed() -> None:
+def test_two_results_share_no_mutable_state() -> None:
     first, second = ExecutionResult(), ExecutionResult()
     first.tool_calls.append({})
     first.truncated["output"] = 1
     assert (second.tool_calls, second.truncated) == ([], {})
 
 
-def test_grants_are_told_to_a_worker_as_rows() -> None:
+def test_grants_are_sent_as_rows() -> None:
     grants = Grants([Grant("add", "add(a)", "Add ☕.", is_async=True), Grant("b", read_only=True)])
     assert list(grants.by_name) == ["add", "b"]
     assert values.loads(grants.encoded) == [

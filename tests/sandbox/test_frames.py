@@ -74,7 +74,7 @@ ODD = st.one_of(JSON, MARKED, st.lists(MARKED, max_size=3), st.fixed_dictionarie
 
 
 @given(st.sampled_from([CALL, OUTPUT, DONE, FAILED]), st.data())
-def test_a_frame_with_odd_things_in_it_is_read_or_refused(frame: dict[str, object], data: st.DataObject) -> None:
+def test_odd_frame_is_read_or_refused(frame: dict[str, object], data: st.DataObject) -> None:
     changed = dict(frame)
     for key in data.draw(st.lists(st.sampled_from(["t", "value", "dropped", *frame, "more"]), max_size=3)):
         changed[key] = data.draw(ODD)
@@ -97,11 +97,11 @@ def test_a_frame_with_odd_things_in_it_is_read_or_refused(frame: dict[str, objec
 @example({"$": "tb"})
 @example({"$": ["b", "é"]})
 @example({"$": ["dt", "2024-01-01T00:00:00+99:99"]})
-def test_a_value_that_no_encoder_makes_is_read_or_refused(value: object) -> None:
+def test_unencodable_value_is_read_or_refused(value: object) -> None:
     feed(pack(json.dumps({"t": "done", "value": value, "dropped": 0}).encode()))
 
 
-def test_a_frame_that_is_too_long_is_refused_before_it_is_stored() -> None:
+def test_oversized_frame_is_refused_before_storing() -> None:
     reader = FrameReader(1000)
     with pytest.raises(ProtocolError, match="1,001 bytes, over the limit of 1,000"):
         list(reader.feed((1001).to_bytes(4, "big")))
@@ -162,7 +162,7 @@ def test_a_frame_of_the_wrong_shape_is_refused(frame: object) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"{", b"nonsense", b"\xff\xfe", b'{"t":"done"', b'{"t":"done"} {}', b"1e", b"0x1"]
 )
-def test_what_is_no_json_is_refused(text: bytes) -> None:
+def test_non_json_is_refused(text: bytes) -> None:
     with pytest.raises(ProtocolError, match="unreadable"):
         parse(text)
 
@@ -192,7 +192,7 @@ LONG_TEXTS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("made", LONG_TEXTS.values(), ids=LONG_TEXTS.keys())
-def test_bytes_that_no_parser_likes_are_refused_in_one_pass(made: Callable[[], bytes]) -> None:
+def test_bytes_slow_to_parse_are_refused_in_one_pass(made: Callable[[], bytes]) -> None:
     """16 MB each; an expression that tried again from every quote would be at it for days."""
     text = made()
     with pytest.raises(ProtocolError):
@@ -225,7 +225,7 @@ NESTS: dict[str, Callable[[object], object]] = {
 
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
-def test_a_value_nested_as_deep_as_the_codec_allows_is_read(nest: Callable[[object], object]) -> None:
+def test_value_nested_to_the_limit_is_read(nest: Callable[[object], object]) -> None:
     value: object = "x" * 5000
     for _ in range(values.MAX_DEPTH):
         value = nest(value)
@@ -252,7 +252,7 @@ def test_all_frames_together_are_bounded() -> None:
         list(reader.feed(data))
 
 
-def test_a_frame_of_tiny_texts_is_refused_in_little_memory() -> None:
+def test_frame_of_tiny_texts_is_refused_in_little_memory() -> None:
     """Sixteen megabytes of them took 900 while the texts were taken out."""
     text = b"[" + b'[{""' * 1_100_000
     tracemalloc.start()

@@ -60,7 +60,7 @@ def texts_of(toolkit: Toolkit, result: ExecutionResult) -> list[str]:
 
 
 @pytest.mark.parametrize("code", LONG.values(), ids=LONG.keys())
-def test_nothing_that_a_model_reads_is_longer_than_the_limit(toolkit: Toolkit, code: str) -> None:
+def test_model_text_never_exceeds_the_limit(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert max(map(len, (result.to_string(), result.value_text()))) <= _OUTPUT + 100
     assert len(toolkit.answer(code, result)) <= _OUTPUT + _SAID
@@ -69,14 +69,14 @@ def test_nothing_that_a_model_reads_is_longer_than_the_limit(toolkit: Toolkit, c
     assert len(result.error_output) <= 2 * _OUTPUT + 100
 
 
-def test_what_is_left_out_is_said_and_the_end_is_kept() -> None:
+def test_omission_is_marked_and_the_end_kept() -> None:
     result = ExecutionResult(success=False, error="E", error_output="T" * 5_000 + "ValueError: x", max_text=_OUTPUT)
     assert "4,013 characters are left out here" in result.to_string()
     assert result.to_string().endswith("ValueError: x")
 
 
 @given(st.text(max_size=300), st.integers(0, 200))
-def test_a_shortened_text_is_whole_or_says_what_is_missing(text: str, most: int) -> None:
+def test_shortened_text_is_whole_or_marks_omission(text: str, most: int) -> None:
     short = shorten(text, most)
     if len(text) <= most:
         assert short == text
@@ -120,7 +120,7 @@ def test_an_error_of_a_tool_can_be_encoded(sandbox: ProcessSandbox) -> None:
 
 
 @given(st.text(st.characters()) | st.text(st.characters(categories=["Cs"])))
-def test_encodable_text_is_the_text_where_that_can_be_encoded(text: str) -> None:
+def test_encodable_text_is_kept_if_possible(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -139,7 +139,7 @@ def test_a_forged_number_of_dropped_bytes_ends_the_worker(toolkit: Toolkit, drop
     assert toolkit.as_tool()(code)
 
 
-def test_the_records_of_calls_can_be_printed_whatever_integers_they_hold(sandbox: ProcessSandbox) -> None:
+def test_call_records_with_any_integers_can_be_printed(sandbox: ProcessSandbox) -> None:
     printed: list[str] = []
 
     def listen(record: object) -> None:
@@ -153,7 +153,7 @@ def test_the_records_of_calls_can_be_printed_whatever_integers_they_hold(sandbox
 @pytest.mark.parametrize(
     "code", ["10**5000", "[10**5000]", "{10**5000: {-10**5000}}", "(10**5000,)"], ids=["bare", "list", "dict", "tuple"]
 )
-def test_a_result_can_be_printed_whatever_integers_it_holds(toolkit: Toolkit, code: str) -> None:
+def test_result_with_any_integers_can_be_printed(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     writers: list[Callable[[ExecutionResult], str]] = [repr, str, "{}".format, ExecutionResult.to_string]
     assert all(writer(result) for writer in writers)

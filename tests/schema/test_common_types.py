@@ -24,7 +24,7 @@ PLAIN: list[object] = [
 
 
 @pytest.mark.parametrize("annotation", PLAIN, ids=str)
-def test_a_plain_type_is_what_pydantic_says(annotation: Any) -> None:  # noqa: ANN401 - any value may come
+def test_plain_type_matches_pydantic(annotation: Any) -> None:  # noqa: ANN401 - any value may come
     plain = plain_type(annotation)
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
 
@@ -54,7 +54,7 @@ def test_of_other_types_pydantic_is_asked(annotation: object) -> None:
     assert plain_type(annotation) is None
 
 
-def test_what_is_described_is_the_callers_own() -> None:
+def test_returned_schema_belongs_to_caller() -> None:
     one, other = plain_type(int), plain_type(int)
 
     assert one is not None

@@ -39,7 +39,7 @@ def test_a_reference_to_elsewhere_stays() -> None:
     assert inline_definitions(schema) == {"items": {"$ref": "https://example.org/tea.json"}}
 
 
-def test_a_definition_used_once_takes_the_place_of_its_reference() -> None:
+def test_definition_used_once_replaces_its_reference() -> None:
     schema = {"properties": {"tea": {"$ref": "#/$defs/Tea", "description": "which"}}, "$defs": {"Tea": TEA}}
 
     assert inline_single_uses(schema) == {"properties": {"tea": {**TEA, "description": "which"}}}
@@ -60,7 +60,7 @@ def test_a_definition_used_by_an_unusual_keyword_too_stays() -> None:
     assert inline_single_uses(schema)["$defs"] == {"Tea": TEA}
 
 
-def test_what_contains_itself_stays_and_what_it_uses_once_does_not() -> None:
+def test_recursive_definition_stays_but_single_uses_are_inlined() -> None:
     person: dict[str, Any] = {"properties": {"home": {"$ref": "#/$defs/Home"}, "tea": {"$ref": "#/$defs/Tea"}}}
     home = {"properties": {"owner": {"$ref": "#/$defs/Person"}}}
     schema: dict[str, Any] = {
@@ -80,7 +80,7 @@ def test_a_definition_that_is_only_a_reference_is_followed() -> None:
     assert inline_single_uses({"items": {"$ref": "#/$defs/Drink"}, "$defs": definitions}) == {"items": TEA}
 
 
-def test_a_definition_that_overrules_what_stands_beside_its_reference_stays() -> None:
+def test_definition_overriding_its_siblings_stays() -> None:
     schema: dict[str, Any] = {"items": {"$ref": "#/$defs/Tea", "type": "array"}, "$defs": {"Tea": TEA}}
 
     assert inline_single_uses(schema) == {"items": {"$ref": "#/$defs/Tea", "type": "array"}, "$defs": {"Tea": TEA}}

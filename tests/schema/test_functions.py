@@ -57,7 +57,7 @@ def test_a_function_without_parameters_requires_nothing() -> None:
     assert schema_of(ship).parameters == {"type": "object", "properties": {}}
 
 
-def test_what_collects_the_rest_is_no_parameter() -> None:
+def test_variadic_parameters_are_omitted() -> None:
     def ship(*parts: int, number: str, **more: int) -> None: ...
 
     assert list(schema_of(ship).parameters["properties"]) == ["number"]
@@ -70,7 +70,7 @@ def test_no_annotation_accepts_anything() -> None:
     assert schema_of(ship).parameters["properties"] == {"number": {}, "cups": {"default": 2}}
 
 
-def test_a_description_is_the_annotations_own_or_else_the_docstrings() -> None:
+def test_annotation_description_precedes_docstring() -> None:
     def ship(
         number: str,
         to: Annotated[str, "Where to"],
@@ -94,7 +94,7 @@ def test_a_description_is_the_annotations_own_or_else_the_docstrings() -> None:
     assert properties["cups"]["minimum"] == properties["note"]["minimum"] == 1
 
 
-def test_a_class_used_twice_is_a_definition_at_the_root() -> None:
+def test_class_used_twice_is_a_root_definition() -> None:
     def ship(parcel: Parcel, others: list[Parcel], by: Route = Route.AIR, *, instead: Route | None = None) -> None: ...
 
     parameters = schema_of(ship, parcel="The first").parameters
@@ -105,7 +105,7 @@ def test_a_class_used_twice_is_a_definition_at_the_root() -> None:
     assert sorted(parameters["$defs"]) == ["Parcel", "Route"]
 
 
-def test_a_class_used_once_stands_where_it_is_used() -> None:
+def test_class_used_once_is_inlined() -> None:
     def ship(parcel: Parcel, by: Route = Route.AIR) -> None: ...
 
     schema = schema_of(ship, parcel="The first")
@@ -155,7 +155,7 @@ def test_a_field_as_default_gives_default_constraints_and_description() -> None:
     assert signature_text("ship", schema.signature).startswith("ship(cups: int = 5, number: str, tags: list[str] = ...")
 
 
-def test_an_alias_in_an_annotation_does_not_rename_the_parameter() -> None:
+def test_alias_in_annotation_does_not_rename_parameter() -> None:
     def ship(number: Annotated[str, Field(alias="no")]) -> None: ...
 
     schema = schema_of(ship)
@@ -164,7 +164,7 @@ def test_an_alias_in_an_annotation_does_not_rename_the_parameter() -> None:
     assert schema.binder.bind((), {"number": "A-17"}).kwargs == {"number": "A-17"}
 
 
-def test_a_parameter_that_json_cannot_carry_is_left_out_where_it_has_a_default() -> None:
+def test_non_json_parameter_with_default_is_omitted() -> None:
     def ship(number: str, log: Callable[[str], None] = print, handle: Handle | None = None, cups: int = 1) -> None: ...
 
     schema = schema_of(ship)
@@ -184,7 +184,7 @@ class Fussy:
 
 
 @pytest.mark.parametrize("annotation", [Handle, Callable[[str], None], list[Handle], Fussy, 5])
-def test_a_parameter_that_json_cannot_carry_is_refused_by_name(annotation: object) -> None:
+def test_non_json_parameter_is_refused_by_name(annotation: object) -> None:
     def ship(number: str, odd: object, cups: int = 1) -> None: ...
 
     ship.__annotations__["odd"] = annotation
@@ -193,7 +193,7 @@ def test_a_parameter_that_json_cannot_carry_is_refused_by_name(annotation: objec
     assert "or give it a default" in str(caught.value)
 
 
-def test_a_default_in_an_annotation_is_the_parameters_where_the_function_has_none() -> None:
+def test_annotation_default_applies_without_function_default() -> None:
     def ship(
         boxes: Annotated[int, Field(default=5)],
         tags: Annotated[list[str], Field(default_factory=list)],

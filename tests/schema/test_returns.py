@@ -70,7 +70,7 @@ TEXTS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "text"), TEXTS)
-def test_what_has_named_fields_is_described(annotation: object, text: str) -> None:
+def test_type_with_named_fields_is_described(annotation: object, text: str) -> None:
     schema = return_schema(annotation, namespace={})
 
     assert schema is not None
@@ -99,11 +99,11 @@ def test_what_has_named_fields_is_described(annotation: object, text: str) -> No
         Locked,
     ],
 )
-def test_what_says_no_more_than_the_signature_is_skipped(annotation: object) -> None:
+def test_stub_repeating_the_signature_is_skipped(annotation: object) -> None:
     assert return_schema(annotation, namespace={}) is None
 
 
-def test_a_schema_stands_alone() -> None:
+def test_schema_stands_alone() -> None:
     """Definitions are inlined, and a class that contains itself keeps its definition at hand."""
     assert return_schema(list[Stop], namespace={}) == {
         "type": "array",

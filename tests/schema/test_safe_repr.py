@@ -39,7 +39,7 @@ def test_a_value_is_shown_after_its_type(value: object, text: str) -> None:
     assert safe_repr_with_type(value) == text
 
 
-def test_what_is_deep_or_long_is_cut() -> None:
+def test_deep_or_long_schema_is_cut() -> None:
     assert safe_repr([[[[[1]]]]]) == "[[[[…]]]]"
     assert safe_repr(list(range(100))) == "[0, 1, 2, 3, 4, 5, …]"
     assert safe_repr({number: number for number in range(7)}) == "{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, …}"

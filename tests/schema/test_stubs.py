@@ -78,5 +78,5 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["type", "properties", "anyOf", "$ref", "$defs", "enum", "items"]), JSON))
-def test_whatever_a_schema_holds_there_is_a_text(schema: dict[str, Any]) -> None:
+def test_any_schema_value_becomes_text(schema: dict[str, Any]) -> None:
     assert type_text(schema)

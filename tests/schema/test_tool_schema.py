@@ -46,13 +46,13 @@ def test_required_is_there_where_nothing_is() -> None:
     assert generate_tool_schema(wait) == {"type": "object", "properties": {}, "required": []}
 
 
-def test_what_the_host_fills_is_left_out() -> None:
+def test_context_parameter_is_omitted() -> None:
     def wait(context: Context[str], seconds: int) -> None: ...
 
     assert list(generate_tool_schema(wait)["properties"]) == ["seconds"]
 
 
 @pytest.mark.parametrize("value", [5, "wait"])
-def test_what_is_no_function_is_refused(value: Any) -> None:  # noqa: ANN401 - a caller may not check types
+def test_non_function_is_refused(value: Any) -> None:  # noqa: ANN401 - a caller may not check types
     with pytest.raises(SchemaError, match="expected a function, got"):
         generate_tool_schema(value)

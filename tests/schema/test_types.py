@@ -122,14 +122,14 @@ def test_a_type_has_its_form(annotation: object, form: dict[str, Any]) -> None:
     assert schema_of(annotation) == form
 
 
-def test_enumerations_are_listed_by_value_and_typed_where_all_are_alike() -> None:
+def test_enums_list_values_and_a_common_type() -> None:
     route = {"type": "string", "enum": ["air", "sea"], "description": "How a parcel goes."}
     assert schema_of(Route) == {"$ref": "#/$defs/Route", "$defs": {"Route": route}}
     assert schema_of(Priority)["$defs"]["Priority"] == {"type": "integer", "enum": [1, 2]}
     assert schema_of(Mixed)["$defs"]["Mixed"] == {"enum": [1, "one"]}
 
 
-def test_a_class_is_a_definition_that_may_refer_to_itself() -> None:
+def test_class_definition_may_be_recursive() -> None:
     box = schema_of(list[Box])["$defs"]["Box"]
 
     assert schema_of(list[Box])["items"] == {"$ref": "#/$defs/Box"}
@@ -138,7 +138,7 @@ def test_a_class_is_a_definition_that_may_refer_to_itself() -> None:
     assert box["properties"]["inner"] == {"type": "array", "items": {"$ref": "#/$defs/Box"}}
 
 
-def test_titles_are_dropped_but_not_a_field_of_that_name() -> None:
+def test_titles_are_dropped_except_a_field_named_title() -> None:
     assert schema_of(Label)["$defs"]["Label"] == {
         "type": "object",
         "properties": {
@@ -158,19 +158,19 @@ def test_a_discriminated_union_is_a_union() -> None:
     }
 
 
-def test_what_comes_out_has_every_field_and_no_defaults() -> None:
+def test_output_schema_has_every_field_and_no_defaults() -> None:
     label = schema_of(Label, output=True)["$defs"]["Label"]
 
     assert label["required"] == ["title", "size"]
     assert label["properties"]["size"] == {"type": "integer"}
 
 
-def test_a_decimal_that_comes_out_is_known_from_other_text() -> None:
+def test_output_decimal_is_distinguished_from_text() -> None:
     assert schema_of(Decimal, output=True) == {"type": "string", "format": "decimal"}
     assert schema_of(Decimal)["anyOf"][0] == {"type": "number"}
 
 
-def test_a_class_may_refer_to_neighbours_that_only_the_namespace_knows() -> None:
+def test_class_may_refer_to_names_of_namespace() -> None:
     @dataclass
     class Wheel:
         inches: int

@@ -38,7 +38,7 @@ def test_a_page_without_python_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("second", "status"), [("2", 0), ("3", 1)])
-def test_what_the_example_prints_is_compared(
+def test_printed_output_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], second: str, status: int
 ) -> None:
     monkeypatch.setattr(ez_ptc, "__file__", "/somewhere/site-packages/ez_ptc/__init__.py")
@@ -49,7 +49,7 @@ def test_what_the_example_prints_is_compared(
     assert ("runs the README's first example" in capsys.readouterr().out) is (status == 0)
 
 
-def test_the_source_tree_is_not_taken_for_the_installed_package(
+def test_source_tree_is_not_the_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ez_ptc, "__file__", "/somewhere/src/ez_ptc/__init__.py")

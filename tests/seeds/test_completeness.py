@@ -43,12 +43,12 @@ WHOLE: Final[dict[str, dict[tuple[str, int], tuple[ModuleType, str]]]] = {
         ("Docstring format", 0): (test_seeds, "test_docstrings_give_descriptions"),
         ("Toolkit", 0): (test_seeds, "test_a_toolkit_takes_the_settings_shown"),
         ("Tool chaining", 0): (test_seeds, "test_a_guessed_key_fails_with_the_keys_there_are"),
-        ("The solution: `assist_tool_chaining`", 0): (test_seeds, "test_with_chaining_a_model_is_told_the_keys"),
-        ("The solution: `assist_tool_chaining`", 1): (test_seeds, "test_with_chaining_a_model_is_told_the_keys"),
+        ("The solution: `assist_tool_chaining`", 0): (test_seeds, "test_chaining_prompt_lists_the_keys"),
+        ("The solution: `assist_tool_chaining`", 1): (test_seeds, "test_chaining_prompt_lists_the_keys"),
     },
     "001": {
         ("Enabling tool chaining", 0): (test_seeds, "test_chaining_is_enabled_by_one_argument"),
-        **{(way, 0): (test_seeds, "test_a_return_schema_comes_in_three_ways") for way in test_seeds.WAYS},
+        **{(way, 0): (test_seeds, "test_return_schema_comes_from_three_sources") for way in test_seeds.WAYS},
         ("In `prompt()` output", 0): (test_seeds, "test_the_prompt_lists_tools_exactly_as_shown"),
         ("In `as_tool()` docstring and `tool_schema()` description", 0): (
             test_seeds,
@@ -61,7 +61,7 @@ WHOLE: Final[dict[str, dict[tuple[str, int], tuple[ModuleType, str]]]] = {
     "003": {
         ("OpenAI Tool Format", 0): (test_seed_003, "test_a_definition_has_the_structure_that_is_printed"),
         **{
-            (heading, 0): (test_seed_003, "test_a_type_has_the_schema_that_is_printed_below_it")
+            (heading, 0): (test_seed_003, "test_type_has_the_printed_schema")
             for heading in (
                 "Arrays (List, Sequence, Set)",
                 "Tuples",
@@ -72,15 +72,15 @@ WHOLE: Final[dict[str, dict[tuple[str, int], tuple[ModuleType, str]]]] = {
             )
         },
         **{
-            (heading, 0): (test_seed_003, "test_a_structure_has_the_schema_that_is_printed_for_it")
+            (heading, 0): (test_seed_003, "test_structure_has_the_printed_schema")
             for heading in test_seed_003.STRUCTURES
         },
-        ("Input Function (Python)", 0): (test_seed_003, "test_the_example_becomes_what_is_printed_to_the_letter"),
-        ("Output Tool Definition", 0): (test_seed_003, "test_the_example_becomes_what_is_printed_to_the_letter"),
+        ("Input Function (Python)", 0): (test_seed_003, "test_example_gives_exactly_the_printed_schema"),
+        ("Output Tool Definition", 0): (test_seed_003, "test_example_gives_exactly_the_printed_schema"),
     },
     "004": {
         ("Tool Schema Generation", 0): (test_statements_004_schemas, "test_the_printed_generator_gives_the_same"),
-        ("Example Test Scenario", 0): (test_anthropic_seed, "test_the_example_runs_as_it_is_printed"),
+        ("Example Test Scenario", 0): (test_anthropic_seed, "test_example_runs_as_printed"),
     },
 }
 NOTHING_TO_RUN: Final = {
@@ -114,7 +114,7 @@ def test_every_quote_is_in_its_document(shared_folder: Path, number: str) -> Non
     assert [quote for quote in (*quoted(number), *NOTHING_TO_RUN[number]) if quote not in text] == []
 
 
-def test_every_difference_is_from_something_that_is_said(shared_folder: Path) -> None:
+def test_every_difference_quotes_its_source(shared_folder: Path) -> None:
     texts = [text_of(shared_folder, number) for number in QUOTING]
     different = quotes(vars(test_differences), "of_")
     assert [quote for quote in different if not any(quote in text for text in texts)] == []
@@ -122,14 +122,14 @@ def test_every_difference_is_from_something_that_is_said(shared_folder: Path) ->
 
 
 @pytest.mark.parametrize("number", QUOTING)
-def test_what_has_nothing_to_run_is_quoted_by_no_test(shared_folder: Path, number: str) -> None:
+def test_unrunnable_seed_is_quoted_by_no_test(shared_folder: Path, number: str) -> None:
     silent = [each for each in statements(shared_folder, number) if is_in(NOTHING_TO_RUN[number], each)]
     assert len(silent) == len(NOTHING_TO_RUN[number])
     assert not [each.text for each in silent if is_in(quoted(number), each)]
 
 
 @pytest.mark.parametrize("number", QUOTING)
-def test_code_that_is_run_whole_is_there_and_so_is_its_test(shared_folder: Path, number: str) -> None:
+def test_runnable_code_and_its_test_exist(shared_folder: Path, number: str) -> None:
     assert {*WHOLE[number]} <= {(each.heading, each.block) for each in statements(shared_folder, number)}
     for module, test in WHOLE[number].values():
         assert callable(getattr(module, test))

@@ -323,9 +323,9 @@ def test_the_table_has_these_differences_and_no_others(repository: Path) -> None
 
 
 @pytest.mark.parametrize("statement", CHECKS)
-def test_what_the_table_says_holds(statement: str) -> None:
+def test_documented_table_holds(statement: str) -> None:
     CHECKS[statement]()
 
 
-def test_the_pages_that_are_not_there_are_in_the_table(repository: Path) -> None:
+def test_missing_pages_are_in_the_table(repository: Path) -> None:
     of_pages(repository)

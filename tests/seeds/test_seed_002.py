@@ -59,7 +59,7 @@ def test_a_registry_has_the_methods_of_its_table(specification: Seed) -> None:
         assert set(parameters(taken)) - {"kwargs"} <= set(signature.parameters)
 
 
-def test_the_decorator_takes_what_its_table_says(specification: Seed) -> None:
+def test_decorator_accepts_its_documented_options(specification: Seed) -> None:
     registry = ToolRegistry()
     values: dict[str, Any] = {"name": "double", "description": "Double.", "category": "math", "registry": registry}
     assert [words(row)[0] for row in specification.rows("`@tool` Decorator")] == list(values)
@@ -78,7 +78,7 @@ def test_the_types_of_parameters_are_those_listed(specification: Seed) -> None:
     assert [each.strip(" `\n") for each in listed.split(",")] == [each.name for each in ParameterType]
 
 
-def test_the_factories_make_tools_of_the_names_in_their_table(specification: Seed) -> None:
+def test_factories_make_tools_with_documented_names(specification: Seed) -> None:
     made = {"create_calculator_tool()": create_calculator_tool, "create_datetime_tool()": create_datetime_tool}
     rows = [words(row) for row in specification.rows("Built-in Tools")]
     assert {factory: made[factory]().name for factory, _, _ in rows} == {factory: name for factory, name, _ in rows}

@@ -108,7 +108,7 @@ def test_every_printed_schema_has_a_type_here(conversion: Seed) -> None:
 
 
 @pytest.mark.parametrize("comment", TYPES)
-def test_a_type_has_the_schema_that_is_printed_below_it(conversion: Seed, comment: str) -> None:
+def test_type_has_the_printed_schema(conversion: Seed, comment: str) -> None:
     expected = printed_schemas(conversion)[comment]
 
     for each in TYPES[comment]:
@@ -116,7 +116,7 @@ def test_a_type_has_the_schema_that_is_printed_below_it(conversion: Seed, commen
 
 
 @pytest.mark.parametrize("heading", STRUCTURES)
-def test_a_structure_has_the_schema_that_is_printed_for_it(conversion: Seed, heading: str) -> None:
+def test_structure_has_the_printed_schema(conversion: Seed, heading: str) -> None:
     ((language, printed),) = conversion.blocks[heading]
 
     assert language == "json"
@@ -130,7 +130,7 @@ def example(conversion: Seed) -> Callable[..., object]:
     return function
 
 
-def test_the_example_becomes_what_is_printed_to_the_letter(conversion: Seed) -> None:
+def test_example_gives_exactly_the_printed_schema(conversion: Seed) -> None:
     ((_, printed),) = conversion.blocks["Output Tool Definition"]
 
     assert json.dumps(function_to_tool(example(conversion))) == json.dumps(json.loads(printed))

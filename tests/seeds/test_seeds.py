@@ -120,7 +120,7 @@ def test_a_guessed_key_fails_with_the_keys_there_are(concepts: Seed, get_weather
     assert "temp, " in (result.error or "")
 
 
-def test_with_chaining_a_model_is_told_the_keys(concepts: Seed) -> None:
+def test_chaining_prompt_lists_the_keys(concepts: Seed) -> None:
     heading = "The solution: `assist_tool_chaining`"
     toolkit = run(concepts.python(heading))["toolkit"]
 
@@ -143,7 +143,7 @@ def test_chaining_is_enabled_by_one_argument(chaining: Seed, get_weather: Tool[.
 
 
 @pytest.mark.parametrize("heading", WAYS)
-def test_a_return_schema_comes_in_three_ways(chaining: Seed, heading: str) -> None:
+def test_return_schema_comes_from_three_sources(chaining: Seed, heading: str) -> None:
     tool = run(chaining.python(heading))["get_weather"]
 
     assert list(tool.return_schema["properties"]) == ["location", "temp", "unit", "condition"]

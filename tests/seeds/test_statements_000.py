@@ -50,7 +50,7 @@ def test_a_tool_is_a_function_that_was_wrapped() -> None:
     assert get_weather.__wrapped__ is get_weather.fn
 
 
-def test_a_tool_carries_what_the_function_says() -> None:
+def test_tool_carries_function_description() -> None:
     """
     It carries metadata extracted from the function's signature and docstring:
     The resulting `Tool` object has:
@@ -103,12 +103,12 @@ def test_a_tool_is_called_as_the_function_is() -> None:
     assert get_weather("NYC") == {"location": "NYC", "temp": 22}
 
 
-def test_descriptions_of_parameters_come_from_the_docstring() -> None:
+def test_parameter_descriptions_come_from_docstring() -> None:
     """Each `Args:` entry becomes a parameter description in the JSON schema."""
     assert get_weather.parameters["properties"]["location"]["description"].startswith("City and state")
 
 
-def test_a_return_schema_comes_from_the_annotation() -> None:
+def test_return_schema_comes_from_annotation() -> None:
     """`return_schema` | Return type annotation | JSON schema (for TypedDict/Pydantic), or `None`"""
     assert list((get_weather.return_schema or {})["properties"]) == ["location", "temp"]
     assert order.return_schema is None

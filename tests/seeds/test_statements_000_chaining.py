@@ -54,14 +54,14 @@ def texts(toolkit: Toolkit) -> list[str]:
     return [toolkit.prompt(), toolkit.as_tool().__doc__ or "", toolkit.tool_schema()["function"]["description"]]
 
 
-def test_a_result_goes_into_another_call_and_into_a_branch() -> None:
+def test_result_is_used_in_another_call_and_branch() -> None:
     """feeding one tool's result into another tool's input, or branching on a value."""
     program = "w = get_weather('Oslo')\nif w['temp'] > 20: print(search_products(w['location'])[0]['name'])"
     with Toolkit(TOOLS) as toolkit:
         assert toolkit.execute(program).output == "Oslo\n"
 
 
-def test_a_guessed_key_is_an_error_that_has_the_real_ones() -> None:
+def test_guessed_key_error_lists_the_real_ones() -> None:
     """
     Consider this LLM-generated code:
     The LLM guessed `"temperature"` but the real key is `"temp"`.
@@ -85,7 +85,7 @@ def test_with_chaining_every_tool_has_its_shape_beside_it() -> None:
         assert "Returns: {name: str}" in text
 
 
-def test_the_keys_that_a_model_was_told_work() -> None:
+def test_documented_keys_work() -> None:
     """The LLM knows the exact keys and types, so it writes `weather["temp"]` instead of guessing."""
     with Toolkit(TOOLS, assist_tool_chaining=True) as toolkit:
         assert toolkit.execute('weather = get_weather("NYC")\nprint(weather["temp"])').output == "22\n"
@@ -104,7 +104,7 @@ def test_there_are_three_ways_to_give_a_shape(tool: Any, shape: str) -> None:  #
     assert f"# Returns: {shape}\n" in Toolkit([tool], assist_tool_chaining=True).prompt()
 
 
-def test_the_prompt_has_it_as_a_comment_below_the_docstring() -> None:
+def test_prompt_has_schema_comment_below_docstring() -> None:
     """**`prompt()`** — as a `# Returns: {...}` comment after each tool's docstring"""
     listed = '    """Get weather for a location."""\n    # Returns: {location: str, temp: int}\n'
     assert listed in Toolkit([get_weather], assist_tool_chaining=True).prompt()
@@ -119,7 +119,7 @@ def test_tool_mode_has_it_in_the_tools_line() -> None:
     assert all(listed in text for text in texts(Toolkit([get_weather], assist_tool_chaining=True))[1:])
 
 
-def test_without_chaining_nothing_is_said_of_results() -> None:
+def test_without_chaining_results_are_not_described() -> None:
     """When `assist_tool_chaining=False` (the default), output is identical to a toolkit without any return schemas"""
     plain = ez_tool(get_weather.fn, return_schema={})
     assert texts(Toolkit([plain])) == texts(Toolkit([get_weather]))

@@ -39,7 +39,7 @@ def test_a_toolkit_groups_tools_for_two_modes(toolkit: Toolkit) -> None:
         assert "search_products(" in text
 
 
-def test_a_prompt_begins_and_ends_as_it_is_told() -> None:
+def test_prompt_begins_and_ends_as_configured() -> None:
     """
     preamble="...",              # Optional: custom intro text
     postamble="...",             # Optional: custom instruction text
@@ -98,13 +98,13 @@ def test_the_model_calls_it_as_a_tool(toolkit: Toolkit) -> None:
     assert continuation.text == "It is 22 degrees."
 
 
-def test_the_tool_says_how_to_be_called_once(toolkit: Toolkit) -> None:
+def test_tool_description_explains_its_call_once(toolkit: Toolkit) -> None:
     """the tool schema and `as_tool()` docstring already include instructions for single-call consolidation."""
     for text in (toolkit.as_tool().__doc__ or "", toolkit.tool_schema()["function"]["description"]):
         assert "Combine ALL operations into a SINGLE program" in text
 
 
-def test_a_prompt_says_it_once_more(toolkit: Toolkit) -> None:
+def test_prompt_repeats_the_instruction(toolkit: Toolkit) -> None:
     """You can optionally add `tool_prompt()` to the system prompt for extra reinforcement"""
     assert "a SINGLE call; do NOT make several calls" in toolkit.tool_prompt()
 
@@ -187,7 +187,7 @@ def test_the_value_of_the_last_expression_is_returned(toolkit: Toolkit) -> None:
     assert toolkit.execute("1 + 1").return_value == 2
 
 
-def test_a_result_says_whether_it_went_well(toolkit: Toolkit) -> None:
+def test_result_reports_success(toolkit: Toolkit) -> None:
     """
     result.success      # bool: whether execution succeeded
     result.error        # str | None: error message if failed
@@ -197,6 +197,6 @@ def test_a_result_says_whether_it_went_well(toolkit: Toolkit) -> None:
     assert "ZeroDivisionError: division by zero" in (wrong.error or "")
 
 
-def test_a_page_says_what_is_allowed(repository: Path) -> None:
+def test_page_lists_what_is_allowed(repository: Path) -> None:
     """See [Security & Sandboxing](security.md) for details on what's allowed and blocked."""
     assert (repository / "docs" / "security.md").is_file()

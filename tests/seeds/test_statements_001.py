@@ -94,7 +94,7 @@ def test_without_it_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("tool", [typed, modelled])
-def test_with_it_the_shapes_are_told(tool: AnyTool) -> None:
+def test_chaining_describes_result_shapes(tool: AnyTool) -> None:
     """
     When `True`: return schema info is appended to tool listings in `prompt()`, `as_tool()`, and `tool_schema()`.
     This also works with Pydantic `BaseModel` return types.
@@ -105,7 +105,7 @@ def test_with_it_the_shapes_are_told(tool: AnyTool) -> None:
 
 
 @pytest.mark.parametrize("tool", [typed, modelled, ez_tool(plain.fn, return_schema=EXPLICIT)])
-def test_return_types_are_documented_by_an_annotation_or_a_schema(tool: AnyTool) -> None:
+def test_return_types_come_from_annotation_or_schema(tool: AnyTool) -> None:
     """
     There are two ways to document return types:
     Define a `TypedDict` for your return type and use it as the return annotation:
@@ -123,7 +123,7 @@ def test_fields_and_types_are_read() -> None:
     assert [(name, each["type"]) for name, each in properties.items()] == [("location", "string"), ("temp", "integer")]
 
 
-def test_an_explicit_schema_comes_first() -> None:
+def test_explicit_schema_takes_precedence() -> None:
     """An explicit `return_schema` always takes priority over auto-detection."""
     schema = {"type": "object", "properties": {"other": {"type": "string"}}}
     assert ez_tool(typed.fn, return_schema=schema).return_schema == schema
@@ -134,7 +134,7 @@ def test_an_explicit_schema_comes_first() -> None:
     [PLAIN_DICT, PLAIN_LIST, str, int, float, bool, list[PLAIN_DICT]],
     ids=["dict", "list", "str", "int", "float", "bool", "list[dict]"],
 )
-def test_a_type_that_says_nothing_has_no_schema(annotation: object) -> None:
+def test_uninformative_type_has_no_schema(annotation: object) -> None:
     """
     Return types that aren't useful for chaining produce no schema:
     `-> dict` (plain dict, no structure info)
@@ -161,7 +161,7 @@ def test_a_function_without_a_return_annotation_has_no_schema() -> None:
     assert ez_tool(function).return_schema is None
 
 
-def test_what_says_nothing_is_not_announced() -> None:
+def test_uninformative_schema_is_not_announced() -> None:
     """These return `None` for `return_schema`, and no hint is shown to the LLM."""
     assert plain.return_schema is None
     assert texts(Toolkit([plain], assist_tool_chaining=True)) == texts(Toolkit([plain]))
@@ -176,7 +176,7 @@ def test_what_says_nothing_is_not_announced() -> None:
         (list[ProductModel], "list[{id: int, name: str}]"),
     ],
 )
-def test_a_type_with_fields_is_told_compactly(annotation: object, example: str) -> None:
+def test_structured_type_is_described_compactly(annotation: object, example: str) -> None:
     """
     `-> WeatherResult` (TypedDict) | Yes | `{location: str, temp: int, ...}`
     `-> WeatherModel` (Pydantic) | Yes | `{location: str, temp: int, ...}`
@@ -193,7 +193,7 @@ def test_the_separator_is_a_bar(told: Toolkit) -> None:
     assert "Get weather for a location. | Returns: {" in told.tool_schema()["function"]["description"]
 
 
-def test_the_keys_that_were_told_work(told: Toolkit) -> None:
+def test_described_keys_work(told: Toolkit) -> None:
     """The LLM can now confidently write:"""
     assert told.execute("w = typed('x')\nprint(w['temp'], w['location'])").output == "22 x\n"
 

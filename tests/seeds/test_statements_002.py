@@ -70,7 +70,7 @@ def test_a_tool_is_executed_to_a_result() -> None:
     assert result == ToolResult(success=True, output={"city": "Oslo"})
 
 
-def test_a_parameter_has_a_name_a_type_and_a_description() -> None:
+def test_parameter_has_name_type_and_description() -> None:
     """
     `name` | `str` | -- | Parameter name
     `param_type` | `ParameterType` | -- | JSON Schema type
@@ -273,7 +273,7 @@ def test_errors_are_logged_before(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
 
 
-def test_it_stands_alone() -> None:
+def test_schema_page_example_stands_alone() -> None:
     """
     **Internal**: None (standalone framework)
     Tool-calling framework for LLM function calling.

@@ -27,7 +27,7 @@ def test_it_is_exposed() -> None:
     assert function_to_tool(func=get_weather)["type"] == "function"
 
 
-def test_a_model_asks_for_a_call_and_the_application_makes_it() -> None:
+def test_model_requests_a_call_and_application_runs_it() -> None:
     """
     Function calling allows LLMs to request execution of user-defined functions.
     The model doesn't execute functions directly
@@ -69,7 +69,7 @@ def test_it_has_the_functions_words() -> None:
     assert converted()["description"] == "Get weather information for a location."
 
 
-def test_what_has_no_words_is_an_error() -> None:
+def test_parameter_without_description_is_an_error() -> None:
     """Validate function has documentation (raise error if missing)"""
 
     def silent() -> None: ...
@@ -105,7 +105,7 @@ def test_variadic_parameters_are_skipped() -> None:
     assert list(converted()["parameters"]["properties"]) == ["location", "unit"]
 
 
-def test_what_has_no_default_is_required() -> None:
+def test_parameter_without_default_is_required() -> None:
     """
     A parameter is **required** if it has no default value in the function signature.
     **Required parameters**: Parameters without default values
@@ -118,7 +118,7 @@ def test_what_has_no_default_is_required() -> None:
     assert converted(search)["parameters"]["required"] == ["what", "place"]
 
 
-def test_what_has_no_type_is_text() -> None:
+def test_parameter_without_type_is_text() -> None:
     """Get the annotated type (default to string if missing)"""
 
     def find(what: object) -> None:

@@ -50,7 +50,7 @@ CALL = ToolCall("call_1", "get_weather", {"location": "Paris"})
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_conversation_returns_messages_and_what_goes_on(anyio_backend: str) -> None:
+async def test_conversation_returns_messages_and_continuation(anyio_backend: str) -> None:
     """
     This feature adds conversation support and tool calling capabilities to the fluent LLM library.
     New `prompt_conversation()` method that returns responses and continuation builder
@@ -128,7 +128,7 @@ def test_a_provider_is_a_class_of_two_methods() -> None:
     assert hasattr(LLMProvider, "supports_tools")
 
 
-def test_a_provider_gets_what_is_printed() -> None:
+def test_provider_gets_the_printed_request() -> None:
     """
     self,
     model: str,
@@ -162,7 +162,7 @@ def test_with_every_key_anthropic_answers(monkeypatch: pytest.MonkeyPatch) -> No
     assert choose(None, None).name == "anthropic"
 
 
-def test_a_provider_without_tools_is_an_error_that_says_so_where_that_is_wanted() -> None:
+def test_provider_without_tools_raises_if_native_only() -> None:
     """Clear error messages when tools are used with unsupported providers"""
     with pytest.raises(ProviderError, match="cannot call tools: choose another"):
         asking(ScriptedProvider("x", tools=False)).converse("?", native_only=True)
@@ -212,7 +212,7 @@ def test_the_state_has_its_fields() -> None:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_failing_tool_is_a_result_that_the_model_reads() -> None:
+def test_failing_tool_becomes_result_for_model() -> None:
     """
     Error handling for tool execution failures
     Tool execution failures
@@ -229,7 +229,7 @@ def test_a_failing_tool_is_a_result_that_the_model_reads() -> None:
     assert (result.success, result.result) == (False, "the disk is full")
 
 
-def test_a_call_that_is_no_json_is_a_result_that_the_model_reads() -> None:
+def test_non_json_call_becomes_result_for_model() -> None:
     """Tool call parsing errors"""
     messages, continuation = asking(ScriptedProvider(ToolCall("", "get_weather", '{"location": '), "Sorry.")).converse(
         "?"

@@ -165,14 +165,14 @@ def test_a_builder_takes_registries_and_keeps_their_tools() -> None:
     assert llm().tools(registry).settings.tools == tuple(registry)
 
 
-def test_a_step_adds_to_the_builder_and_leaves_it_as_it_was() -> None:
+def test_step_returns_new_builder_without_changing_old() -> None:
     """The design extends the existing builder pattern with new methods for tool definition"""
     begun = llm().agent("You help.")
     assert [each.name for each in begun.tools([get_weather]).settings.tools] == ["get_weather"]
     assert begun.settings.tools == ()
 
 
-def test_what_is_no_tool_is_found_by_the_builder() -> None:
+def test_non_tool_is_found_by_the_builder() -> None:
     """
     Builder validates and stores tools
     Unsupported parameter types
@@ -191,7 +191,7 @@ def test_what_is_no_tool_is_found_by_the_builder() -> None:
 
 
 @pytest.mark.parametrize("function", [int, getattr, 5, "get_weather"])
-def test_what_has_no_usable_signature_is_an_error(function: object) -> None:
+def test_callable_without_usable_signature_is_an_error(function: object) -> None:
     """Invalid function signatures"""
     with pytest.raises(TypeError, match=r"its parameters cannot be read|expected a function, got"):
         llm().tools([cast("Any", function)])
@@ -208,7 +208,7 @@ def test_the_package_is_typed() -> None:
     assert (files("ez_ptc") / "py.typed").is_file()
 
 
-def test_a_tool_is_generic_in_its_parameters_and_its_result() -> None:
+def test_tool_is_generic_in_parameters_and_result() -> None:
     """Generic types for tool function parameters"""
     assert [str(each) for each in cast("Any", Tool).__parameters__] == ["~P", "+R_co"]
     assert tool(get_weather)("Oslo").upper() == "SUNNY IN OSLO"

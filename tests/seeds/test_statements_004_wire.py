@@ -24,7 +24,7 @@ def asking(server: LoopbackServer) -> LLMPromptBuilder:
     return llm().tools([get_weather]).provider(AnthropicProvider("claude", api_key="key", base_url=server.url))
 
 
-def test_a_conversation_flows_as_it_is_drawn() -> None:
+def test_conversation_follows_the_documented_flow() -> None:
     """
     A[User defines tools with .tools()] --> B[Builder validates and stores tools]
     B --> C[User calls prompt_conversation()]
@@ -53,7 +53,7 @@ def test_a_conversation_flows_as_it_is_drawn() -> None:
         assert (name, described) == ("get_weather", schema)
 
 
-def test_results_go_back_in_the_form_that_is_wanted() -> None:
+def test_results_return_in_the_requested_form() -> None:
     """
     Tool results must be sent back in specific format
     Tool call parsing and response formatting
@@ -69,7 +69,7 @@ def test_results_go_back_in_the_form_that_is_wanted() -> None:
     ]
 
 
-def test_an_error_of_the_provider_is_raised_with_its_words() -> None:
+def test_provider_error_is_raised_with_its_text() -> None:
     """Provider API errors"""
     refusal = {"type": "error", "error": {"type": "invalid_request_error", "message": "That is too much."}}
     with anthropic_server(Reply(status=400, body=refusal)) as server, pytest.raises(ProviderError, match="too much"):
@@ -77,7 +77,7 @@ def test_an_error_of_the_provider_is_raised_with_its_words() -> None:
 
 
 @pytest.mark.parametrize("sent", ["not an object", None])
-def test_arguments_that_are_no_object_do_not_end_the_conversation(sent: object) -> None:
+def test_non_object_arguments_do_not_end_conversation(sent: object) -> None:
     """Tool call parsing errors"""
     with anthropic_server([{**CALL, "input": sent}], "Sorry.") as server:
         _, continuation = asking(server).converse("In Paris?")
@@ -93,7 +93,7 @@ def test_openai_has_another_form_of_a_tool() -> None:
     assert (openai["type"], anthropic["name"]) == ("function", "get_weather")
 
 
-def test_a_call_has_another_name_in_each_of_openais_apis() -> None:
+def test_call_has_another_name_in_each_openai_api() -> None:
     """Function calling vs tool calling terminology"""
     written = '{"location": "Paris"}'
     chat_call = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": written}}

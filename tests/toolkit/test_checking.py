@@ -32,7 +32,7 @@ def close_room(room_id: str) -> bool:
 TOOLKIT = Toolkit([list_rooms, close_room])
 
 
-def test_mistakes_come_by_line_with_rule_message_and_suggestion() -> None:
+def test_mistakes_have_line_rule_message_and_suggestion() -> None:
     mistakes = TOOLKIT.check("rooms = list_rooms()\nprint(len(roms))\nclose_room(rooms[0]['romm_id'])")
 
     assert [(mistake.line, mistake.rule) for mistake in mistakes] == [(2, "undefined-name"), (3, "key")]
@@ -58,7 +58,7 @@ def test_invalid_syntax_is_a_mistake(program: str) -> None:
     assert mistake.message.startswith("SyntaxError: ")
 
 
-def test_fence_around_program_is_none_of_its_mistakes() -> None:
+def test_fence_around_program_is_no_mistake() -> None:
     assert TOOLKIT.check("```python\nprint(list_rooms())\n```") == []
     [mistake] = TOOLKIT.check("```python\nprint(list_rooms()[0]['flor'])\n```")
     assert isinstance(mistake, Mistake)
@@ -85,7 +85,7 @@ def test_hostile_program_is_answered(program: str) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_unknown_escape_is_no_warning_of_the_host() -> None:
+def test_unknown_escape_does_not_warn_the_host() -> None:
     assert TOOLKIT.check("print('\\d', list_rooms())") == []
     [mistake] = TOOLKIT.check("print('it\\'s \\d', list_rooms()[0]['flor'])")
     assert mistake.suggestion == "print('it\\'s \\d', list_rooms()[0]['floor'])"

@@ -67,15 +67,13 @@ LOOP = "for row in rows():\n    if row{}:\n        print(row['id'])"
         ("['id'] == 4 and row['name'] == 'Zoe'", "'name' is never 'Zoe'; it is 'Ann', 'Ben'", ""),
     ],
 )
-def test_a_condition_that_no_row_met_is_told_with_what_was_probably_meant(
-    condition: str, why: str, instead: str
-) -> None:
+def test_unmet_condition_is_explained_with_likely_one(condition: str, why: str, instead: str) -> None:
     found = explain_unmet(LOOP.format(condition), [ROWS])
     assert found is not None
     assert found == (why, LOOP.format(instead) if instead else "")
 
 
-def test_a_value_that_has_a_name_in_the_program_is_looked_up() -> None:
+def test_value_named_in_program_is_looked_up() -> None:
     found = explain_unmet("wanted = 'open'\n" + LOOP.format("['state'] == wanted"), [ROWS])
     assert found is not None
     assert found.program == "wanted = 'Open'\n" + LOOP.format("['state'] == wanted")
@@ -110,34 +108,34 @@ def test_rows_are_dicts_dataclasses_and_lists_of_them() -> None:
         ("['state'] == 'Gone'", [dict.fromkeys(map(str, range(1_000)), "x") | {"state": "Open"}]),
     ],
 )
-def test_nothing_is_said_of_what_is_met_or_cannot_be_seen(condition: str, rows: list[object]) -> None:
+def test_met_or_invisible_conditions_are_not_explained(condition: str, rows: list[object]) -> None:
     assert explain_unmet(LOOP.format(condition), [rows]) is None
 
 
-def test_a_key_that_is_no_name_is_not_written_into_a_program() -> None:
+def test_non_identifier_key_is_not_written_into_program() -> None:
     found = explain_unmet(LOOP.format("['name'] == 'Shut'"), [[{"name": "Ann", "'] or open('x": "Shut"}]])
     assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
 
 
 @pytest.mark.parametrize("key", ["from", "items"])
-def test_a_key_that_is_no_attribute_is_not_written_as_one(key: str) -> None:
+def test_non_attribute_key_is_not_written_as_one(key: str) -> None:
     found = explain_unmet("for row in rows():\n    if row.name == 'Shut': print(row)", [[{"name": "Ann", key: "Shut"}]])
     assert found == ("'name' is never 'Shut'; it is 'Ann'", "")
 
 
-def test_records_are_looked_at_without_their_own_methods() -> None:
+def test_records_are_read_without_calling_their_methods() -> None:
     found = explain_unmet(LOOP.format("['name'] == 'ann'"), [[Shy(name="Ann")]])
     assert found is not None
     assert found.why == "'name' is never 'ann', but 'Ann'"
 
 
-def test_many_values_are_told_in_part() -> None:
+def test_only_first_of_many_values_are_listed() -> None:
     found = explain_unmet(LOOP.format("['id'] == 99"), [[{"id": number} for number in range(50)]])
     assert found is not None
     assert found.why.endswith("it is 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, …")
 
 
-def test_the_answer_to_such_a_program_ends_with_the_one_that_was_meant() -> None:
+def test_explanation_ends_with_the_intended_program() -> None:
     @ez_tool(read_only=True)
     def list_courses() -> list[Course]:
         """List the courses."""
@@ -168,7 +166,7 @@ def test_after_an_effect_no_other_program_is_proposed() -> None:
     assert "```" not in told
 
 
-def test_a_program_whose_condition_guards_an_effect_is_not_proposed_with_another() -> None:
+def test_program_guarding_an_effect_is_not_proposed() -> None:
     @ez_tool
     def list_people() -> list[dict[str, str]]:
         """List the people."""
@@ -186,7 +184,7 @@ def test_a_program_whose_condition_guards_an_effect_is_not_proposed_with_another
     assert "```" not in told
 
 
-def test_a_list_that_was_empty_for_its_arguments_is_named() -> None:
+def test_list_empty_for_its_arguments_is_named() -> None:
     @ez_tool(read_only=True)
     def list_courses(teacher: str | None = None) -> list[Course]:
         """List the courses."""
@@ -201,7 +199,7 @@ def test_a_list_that_was_empty_for_its_arguments_is_named() -> None:
     )
 
 
-def test_a_program_that_calls_what_is_not_seen_is_not_proposed_again() -> None:
+def test_program_with_invisible_calls_is_not_proposed() -> None:
     @ez_tool
     def list_people() -> list[dict[str, str]]:
         """List the people."""
@@ -213,7 +211,7 @@ def test_a_program_that_calls_what_is_not_seen_is_not_proposed_again() -> None:
         assert "```" not in toolkit.answer(program, session.execute(program))
 
 
-def test_a_list_that_hides_whether_it_is_empty_is_not_asked() -> None:
+def test_list_hiding_its_truth_is_not_asked() -> None:
     class Shut(list[int]):
         def __bool__(self) -> NoReturn:
             raise RuntimeError

@@ -68,7 +68,7 @@ def test_text_of_a_foreign_schema_stays_in_its_signature(hole: Callable[[str], d
             assert entries == [f"- {head.removeprefix('def ').removesuffix(':')}"]
 
 
-def test_choice_with_dots_is_told_whole() -> None:
+def test_choice_with_dots_is_listed_whole() -> None:
     schema = {"type": "object", "properties": {"a": {"enum": ["com.example.first", "b.c"]}}}
     assert Tool.from_schema("ask", "Ask.", schema, give_back).signature == "ask(a: 'com.example.first' | 'b.c' = None)"
 

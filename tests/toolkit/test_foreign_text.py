@@ -148,14 +148,14 @@ def test_foreign_text_in_a_sentence_is_quoted_and_bounded(toolkit: Toolkit, prog
 
 @pytest.mark.parametrize("program", VOICED.values(), ids=VOICED.keys())
 @pytest.mark.sampled(every=3)
-def test_what_a_tool_or_the_program_says_cannot_pose_as_ours(toolkit: Toolkit, program: str) -> None:
+def test_tool_or_program_text_cannot_pose_as_ours(toolkit: Toolkit, program: str) -> None:
     plain = answers(toolkit, program, PLAIN)
     for expected, told in (pair for text in TEXTS for pair in zip(plain, answers(toolkit, program, text), strict=True)):
         assert not Counter(ours(told)) - Counter(ours(expected))
         assert len(told) <= 25_000
 
 
-def test_the_words_of_a_tools_error_are_told(toolkit: Toolkit) -> None:
+def test_tool_error_text_is_shown(toolkit: Toolkit) -> None:
     answer, error, _ = answers(toolkit, "fetch_page('u')", "no such page\nTry another one.\n")
     assert error == "ToolError: no such page\n    Try another one."
     assert "\nToolError: no such page\n    Try another one." in answer
@@ -222,7 +222,7 @@ def checked(program: str, text: str) -> str:
 
 @pytest.mark.parametrize("program", CHECKED.values(), ids=CHECKED.keys())
 @pytest.mark.sampled(every=3)
-def test_a_strangers_types_are_quoted_in_what_is_found_before_a_program_runs(program: str) -> None:
+def test_foreign_types_are_quoted_in_check_messages(program: str) -> None:
     expected = checked(program, PLAIN)
     for told in (checked(program, text) for text in TEXTS if len(text) < 1_000):
         assert not Counter(ours(told)) - Counter(ours(expected))
@@ -264,7 +264,7 @@ def test_a_foreign_key_calls_nothing_where_quotes_are_changed(read: str) -> None
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_proposal_with_foreign_keys_in_it_is_the_program_that_was_meant(key: str) -> None:
+def test_proposal_with_foreign_keys_is_the_intended_program(key: str) -> None:
     keys: dict[str, Any] = {key: int, "city": str}
     row: Any = MAKE_TYPE("Row", keys)
 
@@ -281,7 +281,7 @@ def test_a_proposal_with_foreign_keys_in_it_is_the_program_that_was_meant(key: s
 
 
 @pytest.mark.parametrize("value", ["Open\n", " Open", "open\u2028", "OPEN```"[:4], "open\t\x0b", "Open\x85"])
-def test_a_proposal_with_foreign_values_in_it_is_the_program_that_was_meant(value: str) -> None:
+def test_proposal_with_foreign_values_is_the_intended_program(value: str) -> None:
     @ez_tool(read_only=True)
     def list_rows() -> list[dict[str, Any]]:
         """List rows."""
@@ -293,7 +293,7 @@ def test_a_proposal_with_foreign_values_in_it_is_the_program_that_was_meant(valu
         assert toolkit.execute(proposed, 20).output == "7\n"
 
 
-def test_a_value_that_is_much_longer_than_what_was_meant_is_in_no_proposal() -> None:
+def test_much_longer_value_is_in_no_proposal() -> None:
     @ez_tool(read_only=True)
     def list_rows() -> list[dict[str, Any]]:
         """List rows."""
@@ -354,7 +354,7 @@ def prompts(make: Made, text: str) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("make", TOLD.values(), ids=TOLD.keys())
-def test_a_foreign_tool_stays_in_its_place_of_a_prompt(make: Made) -> None:
+def test_foreign_tool_stays_in_its_prompt_section(make: Made) -> None:
     plain = prompts(make, PLAIN)
     for text in (text for text in TEXTS if len(text) < 1_000 and "\ud800" not in text):
         hostile = prompts(make, text)
@@ -366,7 +366,7 @@ def test_a_foreign_tool_stays_in_its_place_of_a_prompt(make: Made) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in TOLD if "description" not in case])
-def test_a_foreign_name_or_value_takes_no_further_line_of_a_prompt(case: str) -> None:
+def test_foreign_text_adds_no_line_to_prompt(case: str) -> None:
     plain = prompts(TOLD[case], PLAIN)
     for text in (text for text in TEXTS if len(text) < 1_000 and "\ud800" not in text):
         for expected, told in zip(plain, prompts(TOLD[case], text), strict=True):

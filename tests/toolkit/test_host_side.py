@@ -44,14 +44,14 @@ def test_a_program_neither_sees_nor_passes_the_context() -> None:
         assert whoami.signature == "whoami(greeting: str) -> str"
 
 
-def test_a_toolkit_without_a_context_says_what_to_pass() -> None:
+def test_missing_context_error_says_what_toolkit_needs() -> None:
     with Toolkit([whoami, whoami_later]) as toolkit:
         assert "pass context=..." in (toolkit.execute("whoami('Hello')").error or "")
         assert toolkit.execute("whoami_later()").return_value == "nobody"
 
 
 @pytest.mark.parametrize("more", [[], [whoami_later]])
-def test_a_program_goes_on_with_a_persons_yes_and_reads_why_not(more: list[Tool]) -> None:
+def test_approved_program_continues_and_refused_one_reads_why(more: list[Tool]) -> None:
     asked: list[ToolCall] = []
 
     def approve(call: ToolCall) -> bool | str | dict[str, object]:
@@ -80,7 +80,7 @@ said
     ]
 
 
-def test_a_program_cannot_run_what_nobody_approves() -> None:
+def test_unapproved_call_never_runs_in_program() -> None:
     with Toolkit([pay]) as toolkit:
         assert "pay requires approval" in (toolkit.execute("pay('Ada')").error or "")
 
@@ -91,7 +91,7 @@ def test_a_registry_is_a_toolkits_tools() -> None:
         assert toolkit.execute("bank_whoami('Hi')").return_value == "Hi Ada"
 
 
-def test_a_tool_made_by_hand_is_called_from_a_program() -> None:
+def test_handmade_tool_is_called_from_program() -> None:
     def find(**arguments: object) -> list[str]:
         return sorted(map(str, arguments.items()))
 
@@ -107,7 +107,7 @@ def test_a_tool_made_by_hand_is_called_from_a_program() -> None:
     ("name", "written"),
     [("get-tea", "get_tea"), ("shop.tea", "shop_tea"), ("import", "import_"), ("2nd:tea", "_2nd_tea")],
 )
-def test_a_tool_whose_name_python_cannot_write_is_called_by_one_that_it_can(name: str, written: str) -> None:
+def test_tool_with_non_identifier_name_gets_callable_name(name: str, written: str) -> None:
     @ez_tool(name=name)
     def tea(cups: int) -> int:
         """Brew tea."""

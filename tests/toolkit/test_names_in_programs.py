@@ -100,7 +100,7 @@ def test_program_passes_arguments_by_spelling_and_by_name(
         ("send(5, x_y='', **{'x\\ny': ''})", "'x_y' and 'x\\ny' are the same argument: pass it once, as 'x_y'"),
     ],
 )
-def test_what_is_wrong_with_a_call_is_told_by_spelling(toolkit: Toolkit, program: str, error: str) -> None:
+def test_call_problems_use_the_spelling(toolkit: Toolkit, program: str, error: str) -> None:
     result = toolkit.execute(program)
     first, *others = (result.error or "").splitlines()
     assert error in first
@@ -118,9 +118,7 @@ def test_what_is_wrong_with_a_call_is_told_by_spelling(toolkit: Toolkit, program
         ("send(5, x y=1)", "x_y"),
     ],
 )
-def test_name_that_python_cannot_write_gets_its_spelling_as_a_hint(
-    toolkit: Toolkit, program: str, spelling: str
-) -> None:
+def test_non_identifier_name_gets_spelling_as_hint(toolkit: Toolkit, program: str, spelling: str) -> None:
     error = toolkit.execute(program).error or ""
     assert error.startswith("SyntaxError: ")
     expected = [] if spelling == "x_y" else [f"Hint: write {spelling}=; the tool is {SIGNATURE}"]
@@ -159,7 +157,7 @@ def test_single_call_keeps_the_real_names(toolkit: Toolkit) -> None:
         assert "'user-id' must be list[int], got str 'x'" in error
 
 
-def test_signature_is_told_by_spelling(toolkit: Toolkit) -> None:
+def test_signature_uses_the_spelling(toolkit: Toolkit) -> None:
     for text in (toolkit.prompt(), toolkit.tool_prompt(), toolkit.as_tool().__doc__ or ""):
         assert SIGNATURE in text
         assert "from:" not in text.replace("{'from': int}", "")
@@ -273,7 +271,7 @@ def test_sandbox_provides_the_names_that_are_known_here() -> None:
         assert own == {"sys"}
 
 
-def test_no_tool_hides_what_a_program_is_provided_with() -> None:
+def test_tool_cannot_hide_predefined_names() -> None:
     with Toolkit([]) as toolkit:
         names = toolkit.execute("[*vars(__builtins__), *globals()]").return_value
     names = sorted({*names, *keyword.kwlist, *keyword.softkwlist} - OF_SITE)
@@ -298,7 +296,7 @@ def test_no_tool_hides_what_a_program_is_provided_with() -> None:
         ("_", "__"),
     ],
 )
-def test_tool_is_told_and_called_by_its_spelling(name: str, spelling: str) -> None:
+def test_tool_is_described_and_called_by_spelling(name: str, spelling: str) -> None:
     with Toolkit([named(name)]) as toolkit:
         assert f"def {spelling}(x: int) -> int:" in toolkit.prompt()
         result = toolkit.execute(f"print('one', {spelling}(1))")
@@ -312,14 +310,14 @@ def test_name_is_called_in_any_form_that_python_takes() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [("print", "print_"), ("ﬁnd", "find"), ("get-it", "get_it")])
-def test_tools_of_one_spelling_are_refused_and_can_be_renamed(first: str, second: str) -> None:
+def test_tools_of_equal_spelling_are_refused(first: str, second: str) -> None:
     registry = ToolRegistry([named(first), named(second)])
     with pytest.raises(DuplicateToolError, match=f"'{first}' and '{second}' are both called '.*' in programs"):
         Toolkit(registry)
     assert len(Toolkit(registry.renamed({first: "other"}))) == 2
 
 
-def test_ordinary_names_are_told_as_they_are() -> None:
+def test_ordinary_names_stay_unchanged() -> None:
     @ez_tool
     def find_order(order_id: int, type: str = "any", filter: str = "") -> dict[str, int]:  # noqa: A002 - names that programs may write
         """Find an order."""

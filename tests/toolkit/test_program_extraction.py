@@ -25,19 +25,19 @@ programs = st.lists(st.sampled_from(STATEMENTS), min_size=1).map("\n".join).filt
 
 
 @given(program=programs, fence=st.sampled_from(FENCES), tag=st.sampled_from(TAGS), end=st.sampled_from(("\n", "\r\n")))
-def test_a_fenced_program_comes_back_as_it_was(program: str, fence: str, tag: str, end: str) -> None:
+def test_fenced_program_is_extracted_unchanged(program: str, fence: str, tag: str, end: str) -> None:
     answer = f"Here is the program:\n\n{fence}{tag}\n{program}\n{fence}\n\nIt's done."
 
     assert extract_code(answer.replace("\n", end)) == program.strip("\n")
 
 
 @given(program=programs, tag=st.sampled_from(TAGS))
-def test_a_program_whose_fence_never_closes_comes_back(program: str, tag: str) -> None:
+def test_unclosed_fence_is_extracted(program: str, tag: str) -> None:
     assert extract_code(f"Sure!\n```{tag}\n{program}") == program.strip("\n")
 
 
 @given(program=programs, bullet=st.sampled_from(("1. ", "- ", "* ", "    ")))
-def test_a_fence_in_a_list_is_indented_with_its_program(program: str, bullet: str) -> None:
+def test_fence_in_list_is_unindented(program: str, bullet: str) -> None:
     indented = textwrap.indent(f"```python\n{program}\n```", " " * len(bullet)).removeprefix(" " * len(bullet))
 
     code = extract_code(f"Steps:\n\n{bullet}{indented}\n\n{bullet}Read it.")
@@ -114,12 +114,12 @@ def test_of_several_blocks_the_first_python_one_counts(answer: str, program: str
         "indented",
     ],
 )
-def test_careless_fences_are_read_as_they_were_meant(answer: str, program: str) -> None:
+def test_careless_fences_are_read_as_intended(answer: str, program: str) -> None:
     assert extract_code(answer) == program
 
 
 @pytest.mark.parametrize("program", ["print(get_weather('Paris'))", "x = 1", "x: int = 1", "x += 1", "print('\\d')\n"])
-def test_an_answer_that_is_nothing_but_a_program_is_one(program: str) -> None:
+def test_answer_of_only_a_program_is_extracted(program: str) -> None:
     assert extract_code(program) == program.strip()
 
 

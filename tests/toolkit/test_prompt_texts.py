@@ -11,7 +11,7 @@ def untold(query: str) -> dict[str, Any]:
     return {"query": query}
 
 
-def test_nothing_is_announced_where_no_tool_says_what_it_returns() -> None:
+def test_results_are_not_announced_without_return_schemas() -> None:
     plain, chained = Toolkit([untold]), Toolkit([untold], assist_tool_chaining=True)
     assert chained.prompt() == plain.prompt()
     assert chained.tool_prompt() == plain.tool_prompt()

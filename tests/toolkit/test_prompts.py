@@ -103,7 +103,7 @@ def test_tool_mode_lists_tools_as_items(frame: str) -> None:
     assert ITEMS in getattr(guide(assist_tool_chaining=True), frame)()
 
 
-def test_return_schemas_are_not_told_unless_asked_for() -> None:
+def test_return_schemas_are_described_only_on_request() -> None:
     prompt, tool_prompt, description = texts(guide())
 
     assert without_returns(LISTING) in prompt
@@ -138,7 +138,7 @@ def test_every_frame_tells_the_same_rules(chaining: bool) -> None:
         assert "await" not in text
 
 
-def test_each_frame_asks_for_one_program_in_its_own_way() -> None:
+def test_each_frame_asks_for_one_program() -> None:
     prompt, tool_prompt, description = texts(guide())
 
     assert "answer with ONE ```python block" in prompt
@@ -148,7 +148,7 @@ def test_each_frame_asks_for_one_program_in_its_own_way() -> None:
     assert "```" not in tool_prompt + description
 
 
-def test_preamble_and_postamble_replace_what_surrounds_the_listing() -> None:
+def test_preamble_and_postamble_replace_surrounding_text() -> None:
     prompt = guide(preamble="Hello.", postamble="Goodbye.").prompt()
 
     assert prompt == (
@@ -164,21 +164,21 @@ def test_the_error_hint_is_replaced_everywhere() -> None:
     assert made.answer("", ExecutionResult(success=False, error="E")) == "ERROR: Think first.\n\nE"
 
 
-def test_a_corrected_program_is_told_without_the_advice_on_errors() -> None:
+def test_corrected_program_comes_without_error_advice() -> None:
     result = ExecutionResult(success=False, error="E", error_output="E\n```python\nprint(1)\n```\n")
 
     assert guide().answer("", result) == "ERROR: E\n```python\nprint(1)\n```"
     assert guide(error_hint="Think.").answer("", result) == "ERROR: Think.\n\nE\n```python\nprint(1)\n```"
 
 
-def test_an_empty_error_hint_says_nothing() -> None:
+def test_empty_error_hint_adds_nothing() -> None:
     made = guide(error_hint="")
 
     assert not any("try again" in text for text in texts(made))
     assert made.answer("", ExecutionResult(success=False, error="E")) == "E"
 
 
-def test_the_worked_example_comes_last() -> None:
+def test_worked_example_comes_last() -> None:
     prompt, tool_prompt, description = texts(guide(assist_tool_chaining=True))
     program = example_program(TOOLS, with_shapes=True) or ""
 
@@ -187,7 +187,7 @@ def test_the_worked_example_comes_last() -> None:
     assert description.endswith("\n" + indent(program, "    "))
 
 
-def test_a_tool_that_cannot_be_called_by_its_name_has_no_example() -> None:
+def test_tool_without_callable_name_has_no_example() -> None:
     @ez_tool(name="shop.search")
     def search(query: str) -> str:
         """Search."""
@@ -196,7 +196,7 @@ def test_a_tool_that_cannot_be_called_by_its_name_has_no_example() -> None:
     assert guide(search).description().endswith("try again.")
 
 
-def test_without_tools_it_says_so() -> None:
+def test_prompt_without_tools_says_so() -> None:
     assert PromptWriter(tools=()).prompt() == "No tools are available."
     assert "No tools are available." in PromptWriter(tools=()).description()
 
@@ -204,7 +204,7 @@ def test_without_tools_it_says_so() -> None:
 # --- how a tool is told -----------------------------------------------------------------------------------------------
 
 
-def test_a_tool_nobody_described_is_told_by_its_signature() -> None:
+def test_undescribed_tool_is_listed_by_signature() -> None:
     def ping(host: str) -> bool:
         raise NotImplementedError
 
@@ -215,7 +215,7 @@ def test_a_tool_nobody_described_is_told_by_its_signature() -> None:
     assert "\n\n- ping(host: str) -> bool\n\n" in guide(tool).description()
 
 
-def test_a_description_given_to_the_tool_comes_before_its_docstring() -> None:
+def test_given_description_precedes_docstring() -> None:
     @ez_tool(description="Count what is in the shop.")
     def count() -> int:
         """Internal: reads the table."""
@@ -227,7 +227,7 @@ def test_a_description_given_to_the_tool_comes_before_its_docstring() -> None:
     assert "Internal" not in prompt
 
 
-def test_parameters_described_outside_the_docstring_are_told_too() -> None:
+def test_parameter_descriptions_outside_docstring_are_listed() -> None:
     @ez_tool
     def book(seat: Annotated[str, "Row and letter"], nights: int = 1) -> str:
         """Book a seat.
@@ -257,7 +257,7 @@ class Address(TypedDict):
     floor: NotRequired[int]
 
 
-def test_what_a_parameter_takes_is_told_where_its_type_is_only_a_name() -> None:
+def test_parameter_type_known_only_by_name_is_described() -> None:
     @ez_tool
     def ship(size: Size, grade: Grade, to: Address | None = None, how: Literal["air", "sea"] = "sea") -> str:
         """Ship it."""
@@ -298,11 +298,11 @@ CALLED: list[dict[str, Any]] = [{"name": "get_weather"}, {"name": "fetch"}, {"na
     ],
     ids=["output", "value", "nothing", "truncated"],
 )
-def test_a_program_answers_with_what_it_printed_or_with_its_value(result: ExecutionResult, answer: str) -> None:
+def test_program_answers_with_output_or_value(result: ExecutionResult, answer: str) -> None:
     assert guide().answer("1", result) == answer
 
 
-def test_a_failure_answers_with_the_hint_the_traceback_and_what_was_printed() -> None:
+def test_failure_answers_with_hint_traceback_and_output() -> None:
     result = ExecutionResult(
         success=False, output="1 of 2\n", error_output="Traceback: line 3\nKeyError: 'x'\n", error="KeyError: 'x'"
     )
@@ -314,13 +314,13 @@ def test_a_failure_answers_with_the_hint_the_traceback_and_what_was_printed() ->
     )
 
 
-def test_an_error_that_standard_error_does_not_tell_is_told() -> None:
+def test_error_missing_from_stderr_is_added() -> None:
     result = ExecutionResult(success=False, error_output="warning\n", error="It took longer than 30 s")
 
     assert guide(error_hint="").answer("", result) == "warning\nIt took longer than 30 s"
 
 
-def test_of_much_printed_before_an_error_the_end_is_told() -> None:
+def test_end_of_long_output_before_error_is_kept() -> None:
     result = ExecutionResult(success=False, error="E", output="x" * 5_000 + "end")
 
     answer = guide().answer("", result)
@@ -330,7 +330,7 @@ def test_of_much_printed_before_an_error_the_end_is_told() -> None:
     assert len(answer) < 2_500
 
 
-def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() -> None:
+def test_unprinted_call_results_are_corrected() -> None:
     result = ExecutionResult(tool_calls=CALLED)
     readers = [Tool.from_function(tool.fn, name=tool.name, read_only=True) for tool in (get_weather, fetch)]
 
@@ -340,7 +340,7 @@ def test_calls_whose_results_are_neither_printed_nor_returned_are_corrected() ->
         assert "get_weather(), fetch() " in answer
 
 
-def test_what_only_reads_is_run_again_with_what_it_found_printed() -> None:
+def test_read_only_program_is_rerun_with_prints() -> None:
     result = ExecutionResult(tool_calls=[{"name": "get_weather", "arguments": {}, "result": "rain"}])
 
     reader = Tool.from_function(get_weather.fn, read_only=True)
@@ -349,7 +349,7 @@ def test_what_only_reads_is_run_again_with_what_it_found_printed() -> None:
     assert answer.endswith("\n```python\nprint\nfound = get_weather('Oslo')\nprint(found)\n```")
 
 
-def test_what_may_have_an_effect_is_not_run_again() -> None:
+def test_program_with_effects_is_not_rerun() -> None:
     @ez_tool
     def pay(euros: int) -> str:
         """Pay."""
@@ -362,13 +362,13 @@ def test_what_may_have_an_effect_is_not_run_again() -> None:
     )
 
 
-def test_a_print_that_printed_nothing_was_meant() -> None:
+def test_print_without_output_was_intended() -> None:
     result = ExecutionResult(tool_calls=CALLED)
 
     assert guide().answer("print(end='')", result) == "[Done. The program printed nothing.]"
 
 
-def test_only_without_chaining_a_value_comes_with_the_advice_to_print() -> None:
+def test_print_advice_comes_only_without_chaining() -> None:
     result = ExecutionResult(tool_calls=CALLED, return_value=22)
 
     assert guide(assist_tool_chaining=True).answer("fetch('a')", result) == "22"

@@ -109,9 +109,7 @@ FORCED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("program", "corrected"), FORCED.values(), ids=FORCED.keys())
-def test_program_with_effects_is_corrected_where_nothing_else_can_be_meant(
-    undeclared: Toolkit, program: str, corrected: str
-) -> None:
+def test_unambiguous_program_with_effects_is_corrected(undeclared: Toolkit, program: str, corrected: str) -> None:
     assert proposed(undeclared, program) == corrected
 
 
@@ -128,11 +126,11 @@ UNFORCED: dict[str, str] = {
 
 
 @pytest.mark.parametrize("program", UNFORCED.values(), ids=UNFORCED.keys())
-def test_program_with_effects_is_not_corrected_where_more_can_be_meant(undeclared: Toolkit, program: str) -> None:
+def test_ambiguous_program_with_effects_is_not_corrected(undeclared: Toolkit, program: str) -> None:
     assert proposed(undeclared, program) is None
 
 
-def test_corrected_program_comes_with_what_was_changed(declared: Toolkit) -> None:
+def test_corrected_program_lists_its_changes(declared: Toolkit) -> None:
     answer = told(declared, "Members = list_users()\nprint(members)")
     assert "Changed: line 2: members -> Members\n```python" in answer
 
@@ -153,7 +151,7 @@ def test_where_nothing_is_declared_no_hint_writes_a_call(undeclared: Toolkit, pr
         assert not any(written in hint for hint in hints)
 
 
-def test_a_hint_loops_over_what_reads_for_what_may_have_an_effect(declared: Toolkit) -> None:
+def test_hint_loops_over_readers_for_effectful_call(declared: Toolkit) -> None:
     answer = told(declared, "delete_user('Ann')")
     assert 'user_id is in what list_users() returns: for item in list_users(): item["user_id"]' in answer
     assert "delete_user(item" not in answer
@@ -193,7 +191,7 @@ FORMS: dict[str, str] = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("effect", EFFECTS.values(), ids=EFFECTS.keys())
-def test_no_program_that_names_what_may_have_an_effect_is_proposed(declared: Toolkit, effect: str, form: str) -> None:
+def test_program_naming_an_effect_is_not_proposed(declared: Toolkit, effect: str, form: str) -> None:
     deleted.clear()
     is_named = any(f"{name}(u" in effect for name in "fgh") or "d['x']" in effect
     program = (BEFORE if is_named else "") + form.replace("EFFECT", effect)
@@ -217,7 +215,7 @@ def test_no_program_that_names_what_may_have_an_effect_is_proposed(declared: Too
         "print([get_user(u) for u in [1]], delete_user(1).town_name)",
     ],
 )
-def test_no_call_of_what_may_have_an_effect_is_written_for_a_model(declared: Toolkit, program: str) -> None:
+def test_effectful_call_is_never_written_for_model(declared: Toolkit, program: str) -> None:
     answer = told(declared, program)
     assert "```" not in answer
     lines = [line for line in answer.splitlines() if line.startswith("Hint:")]
@@ -237,7 +235,7 @@ def test_less_is_asked_of_readers_only() -> None:
         assert ["eave" in answer for answer in answers] == [read_only is True] * 2
 
 
-def test_what_only_seems_to_read_is_in_no_proposal() -> None:
+def test_seemingly_reading_tool_is_in_no_proposal() -> None:
     def get_ticket(user_id: int) -> User:
         """Get a ticket, a new one for each call."""
         raise NotImplementedError
@@ -250,7 +248,7 @@ def test_what_only_seems_to_read_is_in_no_proposal() -> None:
             assert (proposed(made, program) is not None) is (read_only is True)
 
 
-def test_what_an_earlier_program_has_bound_may_be_anything(declared: Toolkit) -> None:
+def test_names_of_earlier_program_may_be_anything(declared: Toolkit) -> None:
     program = "for u in list_users():\n    print(u['Name'])\n    fire(u)"
     for earlier in ("def fire(user):\n    delete_user(user)", "fire = delete_user", "print = fire = delete_user"):
         with declared.session() as session:
@@ -259,14 +257,14 @@ def test_what_an_earlier_program_has_bound_may_be_anything(declared: Toolkit) ->
             assert ("```" in session.execute("print(list_users()[0]['Name'])").error_output) is ("print" not in earlier)
 
 
-def test_a_reader_whose_name_an_earlier_program_has_taken_is_in_no_proposal(declared: Toolkit) -> None:
+def test_rebound_reader_is_in_no_proposal(declared: Toolkit) -> None:
     with declared.session() as session:
         assert session.execute("list_users = delete_user").success
         assert "```" not in session.execute("print(get_user(user_id))").error_output
         assert "```" not in session.execute("open('users.json')").error_output
 
 
-def test_after_a_call_of_what_may_have_an_effect_nothing_is_proposed(declared: Toolkit) -> None:
+def test_nothing_is_proposed_after_an_effect(declared: Toolkit) -> None:
     program = "for u in list_users():\n    if u['status'] == 'Inactive':\n        print(u['name'])"
     result = declared.execute(program, 20)
     result.tool_calls.append({"name": "delete_user", "result": None, "error": None})
@@ -276,7 +274,7 @@ def test_after_a_call_of_what_may_have_an_effect_nothing_is_proposed(declared: T
 # --- What says that a tool reads --------------------------------------------------------------------------------------
 
 
-def test_a_tool_says_that_it_reads_however_it_is_made() -> None:
+def test_any_kind_of_tool_can_be_read_only() -> None:
     made: list[Tool[..., Any]] = [
         ez_tool(read_only=True)(get_user),
         ez_tool(get_user, read_only=True),
@@ -295,7 +293,7 @@ def test_a_tool_says_that_it_reads_however_it_is_made() -> None:
 
 
 @pytest.mark.parametrize("given", ["yes", 1, 0, [], "True"])
-def test_anything_else_than_yes_or_no_is_refused(given: bool) -> None:
+def test_non_boolean_read_only_is_refused(given: bool) -> None:
     with pytest.raises(SchemaError, match="get_user: expected read_only to be True, False or None, got"):
         ez_tool(read_only=given)(get_user)
 
@@ -305,7 +303,7 @@ def test_calling_it_twice_may_still_delete_it_once() -> None:
         assert proposed(toolkit, "gone = delete_user(1)") is None
 
 
-def test_mcp_is_told_what_is_declared() -> None:
+def test_mcp_gets_the_declaration() -> None:
     assert "annotations" not in ez_tool(get_user).to_format("mcp")
     for read_only in (True, False):
         assert ez_tool(read_only=read_only)(get_user).to_format("mcp")["annotations"] == {"readOnlyHint": read_only}
@@ -331,7 +329,7 @@ DOING = (
 
 
 @pytest.mark.parametrize("name", DOING.split())
-def test_no_example_is_made_of_a_tool_whose_name_may_say_an_effect(name: str) -> None:
+def test_tool_with_effect_in_name_has_no_example(name: str) -> None:
     for with_shapes in (True, False):
         assert example_program([named(name)], with_shapes=with_shapes) is None
         assert name + "(" not in (example_program([named(name), named("get_users")], with_shapes=with_shapes) or "")
@@ -341,11 +339,11 @@ def test_no_example_is_made_of_a_tool_whose_name_may_say_an_effect(name: str) ->
     "name",
     ["get_user", "list_open_orders", "find_flights", "searchProducts", "read_mail", "fetch", "is_open", "has_access"],
 )
-def test_a_name_that_says_reading_is_enough_for_an_example(name: str) -> None:
+def test_reading_name_is_enough_for_an_example(name: str) -> None:
     assert f"{name}(" in (example_program([named("delete_user"), named(name)], with_shapes=False) or "")
 
 
-def test_what_is_declared_decides_and_comes_first() -> None:
+def test_declaration_overrides_the_name() -> None:
     assert example_program([named("get_user", read_only=False)], with_shapes=False) is None
     assert example_program([named("weather", read_only=True)], with_shapes=False) == "print(weather())"
     both = [named("get_user"), named("weather", read_only=True)]

@@ -43,7 +43,7 @@ from ez_ptc.toolkit.sample_values import sample_arguments
         ({"type": "array", "maxItems": 0}, []),
     ],
 )
-def test_an_argument_is_a_documented_value_or_one_of_its_type(schema: dict[str, Any], value: object) -> None:
+def test_sample_argument_is_documented_or_of_its_type(schema: dict[str, Any], value: object) -> None:
     size = {"type": "object", "properties": {"width": {"type": "integer"}, "unit": {"const": "cm"}}}
     parameters = {"properties": {"size": schema}, "required": ["size"], "$defs": {"Size": size}}
 
@@ -59,7 +59,7 @@ def test_a_type_that_contains_itself_ends() -> None:
     assert sample_arguments(endless, ("a",)) == "'some a'"
 
 
-def test_what_a_record_can_do_without_is_left_out() -> None:
+def test_optional_record_fields_are_omitted() -> None:
     node = {"type": "object", "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/Node"}}}
     parameters = {"properties": {"node": {"$ref": "#/$defs/Node"}}, "required": ["node"]}
     definitions = {"Node": {**node, "required": ["value"]}}
@@ -91,7 +91,7 @@ def test_arguments_after_an_optional_one_go_by_name() -> None:
 )
 @pytest.mark.parametrize("keyword", ["examples", "enum", "const"])
 @pytest.mark.parametrize("kind", ["string", "integer", "number", "array", "object", "boolean", ["string", "null"]])
-def test_what_is_no_short_plain_value_is_in_no_sample(value: object, keyword: str, kind: object) -> None:
+def test_long_or_structured_value_is_in_no_sample(value: object, keyword: str, kind: object) -> None:
     for documented in (value, [value], {"a": value}):
         schema = {"type": kind, keyword: documented if keyword == "const" else [documented]}
         text = sample_arguments({"properties": {"a": schema}, "required": ["a"]}, ["a"])
@@ -99,6 +99,6 @@ def test_what_is_no_short_plain_value_is_in_no_sample(value: object, keyword: st
         assert len(text) < 60
 
 
-def test_of_documented_values_the_first_plain_one_is_taken() -> None:
+def test_first_plain_documented_value_is_used() -> None:
     schema = {"properties": {"a": {"enum": ["x\ny", "z" * 100, "open"]}}, "required": ["a"]}
     assert sample_arguments(schema, ["a"]) == "'open'"

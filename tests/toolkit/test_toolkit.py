@@ -70,7 +70,7 @@ def plain(x: int) -> int:
 @pytest.mark.parametrize(
     ("thing", "name"), [(plain, "plain"), ("add", "str"), (None, "NoneType"), (len, "len"), (Tool, "Tool")]
 )
-def test_what_is_no_tool_is_named_with_what_to_write(thing: object, name: str) -> None:
+def test_non_tool_error_names_it_with_advice(thing: object, name: str) -> None:
     with pytest.raises(
         TypeError, match=rf"expected a Tool, got {name}: decorate it with @ez_tool, or ez_tool\({name}\)"
     ):
@@ -82,7 +82,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
         Toolkit([add, greet, ez_tool(name="add")(plain)])
 
 
-def test_an_unknown_tool_is_answered_with_those_there_are_nearest_first() -> None:
+def test_unknown_tool_error_lists_nearest_first() -> None:
     with pytest.raises(ToolNotFoundError, match="unknown tool 'greed'; available: greet, add"):
         Toolkit([add, greet]).get_tool("greed")
     with pytest.raises(ToolNotFoundError, match="available: none"):
@@ -95,7 +95,7 @@ def test_the_settings_have_names() -> None:
     assert Toolkit([add], "Preamble").preamble == "Preamble"
 
 
-def test_the_timeout_is_that_of_the_limits_unless_it_is_given() -> None:
+def test_timeout_defaults_to_the_limits() -> None:
     assert Toolkit([add]).timeout == Limits().timeout == 30
     assert Toolkit([add], limits=Limits(timeout=3)).timeout == 3
     both = Toolkit([add], timeout=5, limits=Limits(timeout=3, calls=7))
@@ -120,7 +120,7 @@ def test_every_description_lists_the_tools() -> None:
             assert words in text
 
 
-def test_a_schema_comes_in_each_providers_form() -> None:
+def test_schema_exists_in_each_provider_format() -> None:
     toolkit = Toolkit([add])
     raw = toolkit.tool_schema("raw")
     assert raw.keys() == {"name", "description", "parameters"}
@@ -138,14 +138,14 @@ def test_an_unknown_format_is_answered_with_those_there_are() -> None:
         Toolkit([add]).tool_schema("cohere")
 
 
-def test_two_schemas_do_not_share_what_a_caller_may_change() -> None:
+def test_two_schemas_share_no_mutable_state() -> None:
     toolkit = Toolkit([add])
     toolkit.tool_schema("raw")["parameters"]["properties"]["code"]["description"] = "changed"
     assert "changed" not in str(toolkit.tool_schema("raw"))
     assert "changed" not in str(Toolkit([add]).tool_schema("openai"))
 
 
-def test_code_is_taken_out_of_an_answer_and_run() -> None:
+def test_code_is_extracted_from_answer_and_run() -> None:
     toolkit = Toolkit([add])
     code = toolkit.extract_code("Sure:\n```python\nprint(add(2, 3))\n```\nDone.")
     assert code is not None
@@ -189,20 +189,20 @@ def test_the_one_tool_can_be_a_tool_itself() -> None:
     assert tool.call({"code": "print(add(2, 3))"}) == "5\n"
 
 
-def test_the_one_tool_answers_what_was_printed(one_tool: Callable[..., str]) -> None:
+def test_tool_returns_the_output(one_tool: Callable[..., str]) -> None:
     assert one_tool(Toolkit([add]), "print(add(2, 3))") == "5\n"
 
 
 @pytest.mark.parametrize(
     "code", ["", None, "1 / 0", "x = (", "add('x')", "nope()", "import os\nos._exit(1)", "10**5000", "(n for n in [1])"]
 )
-def test_the_one_tool_answers_with_text_whatever_it_is_given(one_tool: Callable[..., str], code: object) -> None:
+def test_tool_returns_text_for_any_input(one_tool: Callable[..., str], code: object) -> None:
     answer = one_tool(Toolkit([add], timeout=20), code)
     assert isinstance(answer, str)
     assert answer.strip()
 
 
-def test_the_answer_to_a_model_in_prompt_mode_is_that_of_the_one_tool() -> None:
+def test_prompt_mode_answer_equals_tool_answer() -> None:
     toolkit = Toolkit([add])
     for code in ("print(add(2, 3))", "add('x')", "", "5"):
         assert toolkit.answer(code, toolkit.execute(code)) == toolkit.as_tool()(code)
@@ -239,7 +239,7 @@ def execute_by(driver: str, toolkit: Toolkit, code: str) -> ExecutionResult:
 
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
-def test_each_record_is_told_as_its_call_ends(driver: str) -> None:
+def test_each_record_is_reported_when_its_call_ends(driver: str) -> None:
     told: list[dict[str, Any]] = []
     toolkit = Toolkit([add], on_tool_call=told.append)
     code = "add(1)\ntry: add(1, -1)\nexcept ValueError: pass\nadd(3)"
@@ -249,7 +249,7 @@ def test_each_record_is_told_as_its_call_ends(driver: str) -> None:
 
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
-def test_what_a_listener_raises_reaches_the_caller(driver: str) -> None:
+def test_listener_exception_reaches_the_caller(driver: str) -> None:
     """It is the developer's own mistake, and no program's."""
 
     def listen(record: dict[str, Any]) -> None:
@@ -272,7 +272,7 @@ def test_tool_with_the_name_of_a_builtin_is_renamed() -> None:
     assert Toolkit([tool]).execute("sum_(5) + sum([1, 2])").return_value == 8
 
 
-def test_a_tool_keeps_its_name_and_its_documentation_in_a_program() -> None:
+def test_tool_keeps_name_and_documentation_in_program() -> None:
     result = Toolkit([add]).execute("[add.__name__, add.__doc__, callable(add)]")
     assert result.return_value == ["add", "Add two numbers.", True]
 
@@ -293,7 +293,7 @@ def test_one_toolkit_serves_several_loops_one_after_the_other() -> None:
 # Closing --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_closed_toolkit_says_so_and_can_be_closed_again() -> None:
+def test_closed_toolkit_raises_and_can_be_closed_again() -> None:
     toolkit = Toolkit([add])
     toolkit.execute("1")
     toolkit.close()
@@ -342,7 +342,7 @@ def test_a_sandbox_that_was_given_stays_open() -> None:
         sandbox.close()
 
 
-def test_a_closed_toolkit_uses_its_own_sandbox_no_more() -> None:
+def test_closed_toolkit_stops_using_its_sandbox() -> None:
     sandbox = ProcessSandbox(ready=1)
     try:
         with Toolkit([add], sandbox=sandbox) as toolkit:
@@ -394,6 +394,6 @@ def test_a_toolkit_starts_nothing_before_its_first_program() -> None:
     assert all_gone(started, within=30)
 
 
-def test_a_tool_in_place_of_a_list_of_tools_is_explained() -> None:
+def test_single_tool_instead_of_list_is_explained() -> None:
     with pytest.raises(TypeError, match=r"expected a list of tools, got the tool abs: write \[abs\]"):
         Toolkit(ez_tool(abs))  # pyright: ignore[reportArgumentType] - the mistake

@@ -82,7 +82,7 @@ def worked(*tools: AnyTool, shapes: bool = True) -> str:
     return program
 
 
-def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
+def test_example_looks_up_references_in_nested_lists() -> None:
     assert worked(get_weather, list_orders, get_customer, get_product) == (
         "orders = list_orders('open')\n"
         "for order in orders:\n"
@@ -92,7 +92,7 @@ def test_the_example_looks_up_what_lists_inside_of_rows_refer_to() -> None:
     )
 
 
-def test_the_example_looks_up_what_rows_refer_to() -> None:
+def test_example_looks_up_references_of_rows() -> None:
     assert worked(get_customer, list_orders) == (
         "orders = list_orders('open')\n"
         "for order in orders:\n"
@@ -131,11 +131,11 @@ def test_the_example_reads_a_key_of_a_record() -> None:
     assert worked(fetch, get_weather) == "weather = get_weather('San Francisco, CA')\nprint(weather[\"location\"])"
 
 
-def test_the_example_prints_a_value_that_is_no_record() -> None:
+def test_example_prints_a_non_record_value() -> None:
     assert worked(fetch) == "result = fetch('some key')\nprint(result)"
 
 
-def test_the_example_prints_the_whole_result_where_its_shape_is_not_told() -> None:
+def test_example_prints_result_of_unknown_shape_whole() -> None:
     assert worked(get_weather, shapes=False) == "print(get_weather('San Francisco, CA'))"
 
 
@@ -151,7 +151,7 @@ def test_the_example_hides_no_tool_behind_a_variable() -> None:
     assert "    product = " not in program
 
 
-def test_a_tool_that_python_cannot_name_is_in_no_example() -> None:
+def test_tool_with_non_identifier_name_is_in_no_example() -> None:
     @ez_tool(name="shop.search")
     def search(query: str) -> list[ProductResult]:
         """Search."""
@@ -161,7 +161,7 @@ def test_a_tool_that_python_cannot_name_is_in_no_example() -> None:
     assert worked(search, fetch) == "result = fetch('some key')\nprint(result)"
 
 
-def test_the_example_knows_the_id_of_rows_by_their_name() -> None:
+def test_example_finds_ids_by_name() -> None:
     class Company(TypedDict):
         id: int
         name: str
@@ -185,7 +185,7 @@ def test_the_example_knows_the_id_of_rows_by_their_name() -> None:
     )
 
 
-def test_what_must_be_passed_by_name_is() -> None:
+def test_keyword_only_argument_is_passed_by_name() -> None:
     @ez_tool
     def list_orders(shop: str, *, year: int, limit: int = 5) -> list[Order]:
         """List the orders."""
@@ -201,7 +201,7 @@ def test_what_must_be_passed_by_name_is() -> None:
     assert 'customer = get_customer(customer_id=order["customer_id"])' in joined
 
 
-def test_a_key_of_another_type_is_no_reference() -> None:
+def test_key_of_another_type_is_no_reference() -> None:
     @ez_tool
     def list_orders() -> list[Order]:
         """List the orders."""

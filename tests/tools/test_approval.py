@@ -49,7 +49,7 @@ def nobody_is_paid() -> None:
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_a_call_that_nobody_can_be_asked_about_does_not_run(tool: Tool) -> None:
+def test_call_without_approver_never_runs(tool: Tool) -> None:
     with pytest.raises(ToolError, match="pay requires approval, but no approver is set"):
         tool.call({"to": "Ada"})
     assert not tool.execute(to="Ada").success
@@ -57,7 +57,7 @@ def test_a_call_that_nobody_can_be_asked_about_does_not_run(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_a_yes_runs_the_call_as_it_is(tool: Tool) -> None:
+def test_approved_call_runs_unchanged(tool: Tool) -> None:
     asked: list[ToolCall] = []
 
     def approve(call: ToolCall) -> bool:
@@ -82,14 +82,14 @@ def test_a_yes_runs_the_call_as_it_is(tool: Tool) -> None:
     ],
 )
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_anything_but_a_yes_is_a_no(tool: Tool, answer: object, complaint: str) -> None:
+def test_anything_but_true_refuses(tool: Tool, answer: object, complaint: str) -> None:
     with pytest.raises(ToolError, match=f"^{complaint}$"):
         tool.call({"to": "Ada"}, approve=lambda _: answer)
     assert paid == []
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_other_arguments_run_the_call_with_those_and_are_checked_too(tool: Tool) -> None:
+def test_changed_arguments_are_checked_and_used(tool: Tool) -> None:
     assert tool.call({"to": "Ada", "amount": 500}, approve=lambda _: {"to": "Ada", "amount": 5}) == 5
     assert paid == [("Ada", 5)]
     with pytest.raises(ArgumentsError, match="'amount' must be int"):
@@ -97,7 +97,7 @@ def test_other_arguments_run_the_call_with_those_and_are_checked_too(tool: Tool)
     assert paid == [("Ada", 5)]
 
 
-def test_nobody_is_asked_about_a_call_that_cannot_run() -> None:
+def test_impossible_call_is_never_put_to_approver() -> None:
     def approve(call: ToolCall) -> bool:
         raise AssertionError(call)
 
@@ -107,7 +107,7 @@ def test_nobody_is_asked_about_a_call_that_cannot_run() -> None:
 
 @pytest.mark.parametrize("error", [ValueError, StopIteration, TimeoutError, ToolError, ArgumentsError])
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_an_approver_that_fails_refuses_and_only_the_log_says_why(
+def test_failing_approver_refuses_and_is_only_logged(
     tool: Tool, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = "postgresql://admin:hunter2@approvals"
@@ -206,7 +206,7 @@ AS_SHOWN: list[tuple[Tool, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("tool", "given", "shown"), AS_SHOWN)
-def test_what_is_shown_is_what_runs(tool: Tool, given: dict[str, Any], shown: dict[str, Any]) -> None:
+def test_approved_arguments_are_what_runs(tool: Tool, given: dict[str, Any], shown: dict[str, Any]) -> None:
     asked: list[dict[str, object]] = []
 
     def approve(call: ToolCall) -> bool:
@@ -235,7 +235,7 @@ GIVEN_BY_SCHEMA = Tool.from_schema(
 
 
 @pytest.mark.parametrize("tool", [keep, GIVEN_BY_SCHEMA])
-def test_what_a_caller_changes_while_a_person_thinks_is_not_what_runs(tool: Tool) -> None:
+def test_later_changes_by_caller_do_not_run(tool: Tool) -> None:
     anything: dict[str, Any] = {"to": ["Ada"]}
     rows: list[dict[str, Any]] = [{"sum": [1]}]
     options: dict[str, Any] = {"deep": {"er": [1]}}
@@ -252,7 +252,7 @@ def test_what_a_caller_changes_while_a_person_thinks_is_not_what_runs(tool: Tool
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_arguments_that_a_person_changed_are_what_runs(tool: Tool) -> None:
+def test_arguments_changed_by_approver_are_what_runs(tool: Tool) -> None:
     def approve(call: ToolCall) -> bool:
         assert isinstance(call.arguments, dict)
         call.arguments["amount"] = 1
@@ -262,7 +262,7 @@ def test_arguments_that_a_person_changed_are_what_runs(tool: Tool) -> None:
     assert paid == [("Ada", 1)]
 
 
-def test_a_default_of_another_type_than_the_parameters_can_be_approved_and_passed_on() -> None:
+def test_default_of_another_type_can_be_approved() -> None:
     missing: Any = object()
     nothing: Any = None
 
@@ -280,7 +280,7 @@ def test_a_default_of_another_type_than_the_parameters_can_be_approved_and_passe
 
 @pytest.mark.parametrize("answer", [True, "no", RuntimeError("gone")])
 @pytest.mark.parametrize("kind", ["call", "run", "direct", "function"])
-def test_a_tool_that_requires_approval_runs_in_no_way_without_it(kind: str, answer: object) -> None:
+def test_no_way_around_required_approval(kind: str, answer: object) -> None:
     def approve(call: ToolCall) -> object:
         if isinstance(answer, Exception):
             raise answer
@@ -305,7 +305,7 @@ def test_a_tool_that_requires_approval_runs_in_no_way_without_it(kind: str, answ
 # Registries -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_registry_says_counts_wherever_its_tools_are_used() -> None:
+def test_registry_approver_applies_wherever_tools_are_used() -> None:
     asked: list[ToolCall] = []
     registry = ToolRegistry(context="Ada", approve=lambda call: asked.append(call) or True)
 
@@ -331,14 +331,14 @@ def test_what_a_registry_says_counts_wherever_its_tools_are_used() -> None:
     assert [call.arguments for call in asked] == [{"name": "Bob"}] * 9
 
 
-def test_who_calls_overrules_the_registry() -> None:
+def test_caller_overrides_the_registry() -> None:
     registry = ToolRegistry([pay], approve=lambda _: "not by me")
     assert registry["pay"].call({"to": "Ada"}, approve=lambda _: True) == 1
     with pytest.raises(ToolError, match="not by me"):
         registry["pay"].call({"to": "Ada"})
 
 
-def test_a_registry_knows_its_own_tools_again() -> None:
+def test_registry_recognizes_its_tools() -> None:
     registry = ToolRegistry([pay], approve=lambda _: True)
     assert registry.register(pay) is registry["pay"]
     assert ToolRegistry([pay])["pay"] is pay
@@ -349,7 +349,7 @@ def test_a_registry_knows_its_own_tools_again() -> None:
 # Ends -----------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_call_that_is_cancelled_while_a_person_thinks_does_not_run(anyio_backend: str) -> None:
+async def test_call_cancelled_during_approval_never_runs(anyio_backend: str) -> None:
     asked, thinks = threading.Event(), threading.Event()
 
     def approve(call: ToolCall) -> bool:

@@ -31,9 +31,7 @@ class Raised(BaseModel):
         (dict[tuple[int, int], int], {"[1, 2]": 3}, {(1, 2): 3}),
     ],
 )
-def test_arguments_that_a_person_did_not_change_run_as_they_were_shown(
-    annotation: object, sent: object, runs: object
-) -> None:
+def test_unchanged_arguments_run_as_shown(annotation: object, sent: object, runs: object) -> None:
     ran: list[object] = []
 
     def take(it: Any, note: str = "") -> None:  # noqa: ANN401 - any value may come
@@ -90,7 +88,7 @@ ODD = {"amount": 500, "for": "Eve"}
         (Rooted, {"a": ODD}),
     ],
 )
-def test_a_person_sees_all_that_runs_however_its_class_is_written(kind: Any, sent: object) -> None:  # noqa: ANN401 - any type
+def test_approver_sees_all_arguments_of_any_class(kind: Any, sent: object) -> None:  # noqa: ANN401 - any type
     def act(order: Any) -> str:  # noqa: ANN401 - it is annotated below
         """Do it."""
         return repr(order)

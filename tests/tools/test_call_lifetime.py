@@ -10,7 +10,7 @@ from ez_ptc.tools.decorators import ez_tool
 from ez_ptc.tools.registry import ToolRegistry
 
 
-def test_as_many_calls_of_a_tool_are_left_to_themselves_as_its_bound_says_and_no_more() -> None:
+def test_abandoned_calls_are_limited_by_their_bound() -> None:
     release = threading.Event()
     begun: list[int] = []
 
@@ -37,7 +37,7 @@ def test_as_many_calls_of_a_tool_are_left_to_themselves_as_its_bound_says_and_no
     release.set()
 
 
-def test_nobody_is_asked_about_a_call_that_will_not_run() -> None:
+def test_approver_is_not_asked_about_unrunnable_call() -> None:
     release = threading.Event()
     begun: list[int] = []
     asked: list[str] = []
@@ -75,7 +75,7 @@ async def test_the_same_holds_for_calls_that_are_awaited(anyio_backend: str) -> 
     release.set()
 
 
-def test_a_call_that_nobody_wants_does_not_begin() -> None:
+def test_unwanted_call_does_not_start() -> None:
     running, life = RunningCalls(), CallLife()
     life.give_up()
     with pytest.raises(ToolError, match="pay was not run: its caller no longer waits for the result"):

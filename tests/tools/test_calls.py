@@ -70,7 +70,7 @@ def test_a_call_is_checked_converted_and_run_here() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_awaited_call_of_a_plain_function_runs_in_a_thread_with_the_context() -> None:
+async def test_awaited_plain_function_runs_in_thread_with_context() -> None:
     USER.set("Ada")
     result = await arun(brew, 2)
 
@@ -87,14 +87,14 @@ async def test_an_awaited_call_of_an_asynchronous_function_runs_here() -> None:
 
 
 @pytest.mark.anyio
-async def test_what_a_generator_yields_is_a_list() -> None:
+async def test_generator_result_becomes_a_list() -> None:
     assert run(pour, 3).output == [0, 1, 2]
     assert (await arun(pour, 3)).output == [0, 1, 2]
     assert (await arun(apour, 3)).output == [0, 1, 2]
 
 
 @pytest.mark.parametrize("function", [abrew, apour])
-def test_an_asynchronous_tool_in_a_blocking_call_is_a_clear_error(function: Callable[..., object]) -> None:
+def test_asynchronous_tool_in_blocking_call_is_clear_error(function: Callable[..., object]) -> None:
     """Its coroutine is not taken for its result, and not left unawaited."""
     result = run(function, 2)
 
@@ -117,7 +117,7 @@ async def test_a_coroutine_that_a_plain_function_returns_is_awaited() -> None:
 
 
 @pytest.mark.parametrize("timeout", [None, 60.0])
-def test_an_asynchronous_function_behind_a_plain_decorator_runs_in_a_blocking_call_too(timeout: float | None) -> None:
+def test_decorated_asynchronous_function_runs_in_blocking_call(timeout: float | None) -> None:
     tool = ez_tool(logged(abrew), timeout=timeout)
 
     assert str(tool.call({"cups": 2})).startswith("2 x green")
@@ -126,7 +126,7 @@ def test_an_asynchronous_function_behind_a_plain_decorator_runs_in_a_blocking_ca
 
 
 @pytest.mark.anyio
-async def test_wrong_arguments_are_a_result_and_the_function_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
+async def test_invalid_arguments_become_result_without_running(caplog: pytest.LogCaptureFixture) -> None:
     def explode(cups: int) -> None:
         """Never run."""
         pytest.fail("it ran")
@@ -152,9 +152,7 @@ async def aspill(cups: int) -> None:
 
 
 @pytest.mark.anyio
-async def test_what_a_tool_raises_is_a_result_and_is_logged_with_its_traceback(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_tool_exception_becomes_result_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     for result in (run(spill, 1), await arun(spill, 1), await arun(aspill, 1)):
         assert not result.success
         assert result.error == "the cup broke"
@@ -168,7 +166,7 @@ async def test_what_a_tool_raises_is_a_result_and_is_logged_with_its_traceback(
 
 
 @pytest.mark.anyio
-async def test_stop_iteration_out_of_a_tool_is_a_result_too() -> None:
+async def test_stop_iteration_of_tool_becomes_result() -> None:
     """No future can carry it, so that a thread must not raise it."""
 
     def finish() -> None:
@@ -181,7 +179,7 @@ async def test_stop_iteration_out_of_a_tool_is_a_result_too() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("error", [SystemExit(2), SystemExit("bye"), GeneratorExit(), asyncio.CancelledError()])
-async def test_a_tool_that_wants_to_end_its_host_has_failed(error: BaseException) -> None:
+async def test_tool_that_exits_has_failed(error: BaseException) -> None:
     def leave() -> None:
         """End it all."""
         raise error
@@ -197,7 +195,7 @@ async def test_a_tool_that_wants_to_end_its_host_has_failed(error: BaseException
         assert "leave_later tried to end the host's process" in str((await arun(leave_later)).error)
 
 
-def test_who_presses_control_c_ends_the_call() -> None:
+def test_keyboard_interrupt_ends_the_call() -> None:
     def leave() -> None:
         """Wait for too long."""
         raise KeyboardInterrupt
@@ -207,7 +205,7 @@ def test_who_presses_control_c_ends_the_call() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
+async def test_cancelled_call_does_not_wait_for_hanging_tool() -> None:
     started, release = threading.Event(), threading.Event()
 
     def hang() -> None:
@@ -225,7 +223,7 @@ async def test_a_cancelled_call_does_not_wait_for_a_tool_that_hangs() -> None:
 
 
 @pytest.mark.parametrize("has_begun", [True, False])
-def test_what_a_tool_waits_for_may_be_cancelled_and_the_calls_beside_it_go_on(has_begun: bool) -> None:
+def test_cancelled_inner_future_spares_other_calls(has_begun: bool) -> None:
     async def wait(name: str) -> str:
         """Wait for what is never done."""
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()

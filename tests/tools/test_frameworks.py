@@ -118,7 +118,7 @@ def test_an_async_tool_is_a_coroutine_function(tool: Tool) -> None:
     assert "user" not in getattr(getattr(tool, "__code__", None), "co_varnames", ())
 
 
-def test_other_tools_are_no_coroutine_functions() -> None:
+def test_other_tools_are_not_coroutine_functions() -> None:
     for tool in (pay, find, send, count, bound(pay)):
         assert not inspect.iscoroutinefunction(tool)
     assert inspect.iscoroutinefunction(count.as_function())
@@ -131,12 +131,12 @@ async def test_a_guarded_async_generator_gives_a_coroutine(anyio_backend: str) -
 
 
 @pytest.mark.parametrize("thing", [pay, bound(pay), pay.as_function()])
-def test_a_docstring_does_not_describe_what_the_host_fills(thing: Callable[..., Any]) -> None:
+def test_docstring_omits_context_parameters(thing: Callable[..., Any]) -> None:
     assert inspect.getdoc(thing) == "Pay somebody.\n\nArgs:\n    to: Who gets the money.\n    amount: How much."
     assert pay.docstring == inspect.getdoc(pay)
 
 
-def test_a_framework_reads_the_name_and_the_description_of_the_tool() -> None:
+def test_framework_reads_tool_name_and_description() -> None:
     def find(what: str) -> str:
         """Find it.
 
@@ -152,7 +152,7 @@ def test_a_framework_reads_the_name_and_the_description_of_the_tool() -> None:
     assert getattr(tool.changed(name="look"), "__name__", None) == "look"
 
 
-def test_a_tool_of_an_object_is_read_as_a_function_is() -> None:
+def test_tool_of_object_is_read_like_function() -> None:
     def buy(what: str, amount: int = 1) -> str:
         return f"{amount} {what}"
 
@@ -161,13 +161,13 @@ def test_a_tool_of_an_object_is_read_as_a_function_is() -> None:
     assert (tool.__doc__, getattr(tool, "__qualname__", None)) == ("Buy.", "buy")
 
 
-def test_a_tool_of_a_schema_is_read_by_its_schema() -> None:
+def test_tool_of_schema_is_read_by_its_schema() -> None:
     assert list(inspect.signature(send).parameters) == ["to", "amount", "note", "other_arguments"]
     assert send.__annotations__["amount"] is int
     assert inspect.getdoc(send) == "Send money.\n\nArgs:\n    to: Who"
 
 
-def test_a_function_that_says_what_it_takes_is_read_itself() -> None:
+def test_function_with_complete_signature_is_read_directly() -> None:
     def give(to: object, amount: object = 2) -> object:
         return f"{amount} to {to}"
 
@@ -176,7 +176,7 @@ def test_a_function_that_says_what_it_takes_is_read_itself() -> None:
     assert (tool.__doc__, list(inspect.signature(tool).parameters)) == ("Give.", ["to", "amount"])
 
 
-def test_the_parameter_for_other_names_has_a_name_of_its_own() -> None:
+def test_parameter_for_other_names_has_distinct_name() -> None:
     schema = {"type": "object", "properties": {"other_arguments": {"type": "string"}, "from": {"type": "string"}}}
     tool = Tool.from_schema("send", "Send.", schema, everything)
     assert list(inspect.signature(tool).parameters) == ["other_arguments", "other_arguments_"]
@@ -213,7 +213,7 @@ def test_no_argument_is_passed_twice_without_a_word() -> None:
     assert passed((1, 2, 3, 4), {}) == ((1, 2, 3, 4), {})
 
 
-def test_what_goes_by_position_only_may_be_passed_by_name() -> None:
+def test_positional_only_parameter_may_be_passed_by_name() -> None:
     @ez_tool(requires_approval=True)
     def multiply(a: int, b: int = 2, /) -> int:
         """Multiply."""

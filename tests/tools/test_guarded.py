@@ -58,14 +58,14 @@ def names_in(thing: Any) -> set[str]:  # noqa: ANN401 - whatever a framework is 
 @pytest.mark.parametrize(
     ("tool", "names"), [(whoami, {"greeting", "loud"}), (later, {"name"}), (pay, {"to", "amount"})]
 )
-def test_no_framework_can_read_what_the_host_fills(tool: Tool, names: set[str]) -> None:
+def test_context_is_hidden_from_frameworks(tool: Tool, names: set[str]) -> None:
     assert names_in(tool) == names
     assert names_in(tool.as_function()) == names
     assert not hasattr(tool, "__wrapped__")
     assert "Context" not in f"{inspect.signature(tool)} {tool.__annotations__} {tool.parameters}"
 
 
-def test_what_the_host_fills_cannot_be_passed_from_outside() -> None:
+def test_context_cannot_be_passed_from_outside() -> None:
     calls: list[Callable[[], object]] = [
         lambda: whoami("hi", "Eve"),
         lambda: whoami("hi", user="Eve"),
@@ -80,7 +80,7 @@ def test_what_the_host_fills_cannot_be_passed_from_outside() -> None:
     assert whoami.as_function(context="Ada")("hi", loud=True) == "hi Ada!"
 
 
-def test_without_a_context_a_call_says_what_the_host_must_do() -> None:
+def test_missing_context_error_names_the_hosts_task() -> None:
     calls: list[Callable[..., object]] = [whoami, whoami.as_function()]
     for call in calls:
         with pytest.raises(TypeError, match="'user' is filled by the host, which passed no context"):
@@ -98,7 +98,7 @@ def test_a_function_that_a_framework_calls_checks_its_arguments() -> None:
     assert str(inspect.signature(function)) == "(to: str, amount: int = 1) -> str"
 
 
-def test_without_an_approver_no_framework_runs_what_requires_approval() -> None:
+def test_without_approver_no_framework_runs_the_tool() -> None:
     for call in (pay, pay.as_function(), ToolRegistry([pay])["pay"]):
         with pytest.raises(ToolError, match="pay requires approval, but no approver is set"):
             call("Ada")
@@ -113,7 +113,7 @@ async def test_an_asynchronous_tool_is_a_real_coroutine_function(anyio_backend: 
     assert await later("Bob") == "nobody greets Bob"
 
 
-def test_a_tool_that_nobody_guards_is_its_function() -> None:
+def test_unguarded_tool_is_its_function() -> None:
     @ez_tool
     def add(a: int, b: int = 2) -> int:
         """Add."""
@@ -126,7 +126,7 @@ def test_a_tool_that_nobody_guards_is_its_function() -> None:
 
 
 @pytest.mark.parametrize("schema", [{"type": "object"}, {"properties": {"to": {"type": "string"}, "from": {}}}])
-def test_a_tool_of_a_given_schema_is_guarded_as_well(schema: dict[str, Any]) -> None:
+def test_tool_of_given_schema_is_guarded(schema: dict[str, Any]) -> None:
     def send(**given: object) -> list[str]:
         return sorted(given)
 
@@ -152,7 +152,7 @@ NOBODY: dict[str, object] = {"to": "nobody"}
         lambda: pay.as_function(approve=lambda _: True, reraise=(Stop,))("nobody"),
     ],
 )
-async def test_what_a_framework_stops_by_is_let_through(call: Callable[[], Any], anyio_backend: str) -> None:
+async def test_framework_interruption_passes_through(call: Callable[[], Any], anyio_backend: str) -> None:
     async def finish() -> None:
         output = call()
         if inspect.isawaitable(output):
@@ -163,7 +163,7 @@ async def test_what_a_framework_stops_by_is_let_through(call: Callable[[], Any],
     assert not pay.run(ToolCall("", "pay", NOBODY), CallSettings(approve=lambda _: True)).success
 
 
-def test_what_an_approver_stops_by_is_let_through_too() -> None:
+def test_approver_interruption_passes_through() -> None:
     def approve(call: ToolCall) -> bool:
         raise Stop
 
@@ -181,7 +181,7 @@ NESTED: list[Any] = [
 
 
 @pytest.mark.parametrize("kind", NESTED, ids=str)
-def test_context_where_nobody_fills_it_is_refused_at_definition(kind: Any) -> None:  # noqa: ANN401 - any type
+def test_unfillable_context_is_refused_at_definition(kind: Any) -> None:  # noqa: ANN401 - any type
     def find(request: Any) -> None:  # noqa: ANN401 - it is annotated below
         """Find."""
 

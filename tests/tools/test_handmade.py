@@ -25,7 +25,7 @@ def forecast(city: str, days: int = 2) -> str:
     return f"{city} {days}"
 
 
-def test_a_tool_is_made_of_a_name_a_description_parameters_and_a_function() -> None:
+def test_tool_is_made_of_name_description_parameters_function() -> None:
     parameters = [
         ToolParameter("city", ParameterType.STRING, "Where"),
         ToolParameter("days", ParameterType.INTEGER, ""),
@@ -62,14 +62,14 @@ def test_a_schema_is_copied() -> None:
     assert made.parameters["properties"] == {"a": {"type": "string"}}
 
 
-def test_the_function_of_an_imported_tool_gets_json_values_by_name() -> None:
+def test_imported_tool_function_gets_json_values_by_name() -> None:
     made = Tool.from_schema("find", "Find.", SCHEMA, everything)
     assert made.call('{"city": "Oslo", "days": 3}') == {"city": "Oslo", "days": 3}
     assert made.call({"city": "Oslo"}) == {"city": "Oslo"}
     assert made.bind(("Oslo", 3), {}).kwargs == {"city": "Oslo", "days": 3}
 
 
-def test_names_that_are_no_identifiers_can_be_passed() -> None:
+def test_non_identifier_names_can_be_passed() -> None:
     schema = {"type": "object", "properties": {"from": {"type": "string"}, "max-age": {"type": "integer"}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
     assert made.call({"from": "a", "max-age": 1}) == {"from": "a", "max-age": 1}
@@ -105,7 +105,7 @@ def test_arguments_that_the_schema_refuses_are_all_named(arguments: dict[str, ob
         assert problem.startswith(complaint)
 
 
-def test_what_is_wrong_within_an_argument_is_named_by_its_place() -> None:
+def test_nested_problem_names_its_position() -> None:
     spot = {
         "type": "object",
         "properties": {"lat": {"type": "number"}, "kind": {"enum": ["sea", "land"]}},
@@ -132,7 +132,7 @@ def test_a_very_long_list_of_faults_is_cut() -> None:
     assert caught.value.problems[-1] == "and 490 more"
 
 
-def test_a_value_that_is_not_among_many_is_answered_with_the_nearest() -> None:
+def test_value_outside_many_choices_gets_nearest() -> None:
     numbers = [f"kind {number}" for number in range(20)]
     schema = {"type": "object", "properties": {"genre": {"type": "string", "enum": numbers}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
@@ -157,7 +157,7 @@ def test_deep_and_circular_arguments_are_refused() -> None:
             made.call(arguments)
 
 
-def test_known_slips_are_mended_and_recorded() -> None:
+def test_known_mistakes_are_repaired_and_recorded() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -179,7 +179,7 @@ def test_known_slips_are_mended_and_recorded() -> None:
     assert made.execute(tags=["a"]).repairs == ()
 
 
-def test_null_for_what_may_be_left_out_is_left_out_further_in_too() -> None:
+def test_null_for_optional_key_is_omitted_at_any_depth() -> None:
     spot = {"type": "object", "properties": {"lat": {"type": "number"}, "note": {"type": "string"}}}
     schema = {"type": "object", "properties": {"spots": {"type": "array", "items": spot | {"required": ["lat"]}}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
@@ -194,7 +194,7 @@ ODD_NAMES = ["a b", "a%20b", "a#b", "a/b", "a~b", "~1", "größe", '"', "?", ""]
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_what_is_wrong_is_found_under_any_name(name: str) -> None:
+def test_problem_is_found_under_any_name(name: str) -> None:
     inner = {"type": "object", "properties": {name: {"type": "integer"}}}
     schema = {"type": "object", "properties": {"a": inner, "b": {"$ref": "#/$defs/It%20x"}}}
     made = Tool.from_schema("find", "Find.", {**schema, "$defs": {"It x": inner}}, everything)
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_found_under_any_name(name: str) -> None:
         assert error.endswith(" must be int, got str 'x'"), error
 
 
-def test_text_that_is_wanted_as_text_is_never_read() -> None:
+def test_text_for_text_parameter_is_never_parsed() -> None:
     schema = {"type": "object", "properties": {"note": {"type": "string", "maxLength": 3}}}
     assert not Tool.from_schema("write", "Write.", schema, everything).execute(note='["x"]').success
 
@@ -242,7 +242,7 @@ def test_a_parameter_may_have_the_name_of_a_keyword(name: str) -> None:
     assert not made.execute(**{name: 3}).success
 
 
-def test_nullable_in_a_default_is_no_keyword() -> None:
+def test_nullable_inside_default_is_no_keyword() -> None:
     schema = {"type": "object", "properties": {"a": {"enum": [{"type": "string", "nullable": True}]}}}
     made = Tool.from_schema("find", "Find.", schema, everything)
     assert made.execute(a={"type": "string", "nullable": True}).success
@@ -261,7 +261,7 @@ def test_nullable_in_a_default_is_no_keyword() -> None:
         ({"properties": {"city": {"pattern": "["}}}, "not a valid JSON Schema"),
     ],
 )
-def test_what_is_no_schema_of_an_object_is_refused(schema: object, complaint: str) -> None:
+def test_non_object_schema_is_refused(schema: object, complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint):
         Tool.from_schema("find", "Find.", cast("Any", schema), everything)
 
@@ -273,7 +273,7 @@ def test_nothing_is_fetched_for_a_schema() -> None:
     assert "sending request" not in str(caught.value)
 
 
-def test_a_function_that_does_not_take_what_the_schema_has_is_refused() -> None:
+def test_function_not_accepting_schema_parameters_is_refused() -> None:
     def only_city(city: str) -> str:
         return city
 
@@ -291,7 +291,7 @@ def test_a_function_that_does_not_take_what_the_schema_has_is_refused() -> None:
         Tool.from_schema("find", "Find.", SCHEMA, city_first)
 
 
-def test_what_the_function_cannot_do_without_is_its_default_or_none() -> None:
+def test_required_function_argument_gets_default_or_none() -> None:
     parameters = [
         ToolParameter("city", ParameterType.STRING, "", required=False, default="Oslo"),
         ToolParameter("days", ParameterType.INTEGER, "", required=False),
@@ -330,6 +330,6 @@ def test_a_tool_that_is_not_all_there_is_refused(make: Callable[[], object], com
         make()
 
 
-def test_an_option_that_there_is_not_is_answered_with_the_nearest() -> None:
+def test_unknown_option_gets_nearest_name() -> None:
     with pytest.raises(TypeError, match="unknown option 'catgory'; did you mean 'category'"):
         Tool("find", "Find.", [], everything, **cast("Any", {"catgory": "geo"}))

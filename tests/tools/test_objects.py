@@ -75,7 +75,7 @@ def test_public_methods_are_tools_with_their_names_and_docstrings() -> None:
     assert (currency.call({}), kind.call({})) == ("EUR", "Account")
 
 
-def test_methods_of_the_base_come_first_and_as_they_are_overridden() -> None:
+def test_base_methods_come_first_as_overridden() -> None:
     tools = tools_from(Savings())
     assert [each.name for each in tools] == ["deposit", "currency", "kind", "interest"]
     assert tools[0].description == "Put savings in."

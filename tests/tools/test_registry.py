@@ -47,7 +47,7 @@ def test_tools_are_found_by_name_and_by_category(registry: ToolRegistry) -> None
     assert repr(registry) == "ToolRegistry(find, buy, fail)"
 
 
-def test_a_name_that_no_tool_has_is_none_or_an_error_with_the_nearest_first(registry: ToolRegistry) -> None:
+def test_unknown_name_is_none_or_error_with_nearest(registry: ToolRegistry) -> None:
     assert registry.get("by") is None
     with pytest.raises(ToolNotFoundError, match="unknown tool 'by'; available: buy, f"):
         _ = registry["by"]
@@ -61,14 +61,14 @@ def test_a_tool_is_registered_once(registry: ToolRegistry) -> None:
     assert registry["find"] is find
 
 
-def test_what_is_no_tool_is_refused() -> None:
+def test_non_tool_is_refused() -> None:
     with pytest.raises(TypeError, match=r"expected a Tool, got upper: decorate it with @ez_tool"):
         ToolRegistry().register(cast("Any", str.upper))
     with pytest.raises(TypeError, match=r"expected a list of tools, got the tool find: write \[find\]"):
         ToolRegistry(cast("Any", find))
 
 
-def test_a_decorator_registers_what_it_makes() -> None:
+def test_decorator_registers_its_tool() -> None:
     registry = ToolRegistry()
 
     @tool(name="add", description="Add numbers.", category="math", registry=registry)
@@ -93,7 +93,7 @@ def test_a_decorator_takes_name_and_description_by_position() -> None:
     assert (plus.name, plus.description, minus.name) == ("add", "Add numbers.", "minus")
 
 
-def test_a_decorator_that_cannot_register_says_so() -> None:
+def test_decorator_that_cannot_register_raises() -> None:
     registry = ToolRegistry([find])
 
     def other(city: str) -> str:
@@ -168,7 +168,7 @@ def test_a_collection_is_filtered(registry: ToolRegistry) -> None:
 
 
 @pytest.mark.parametrize("option", ["names", "exclude"])
-def test_a_filter_that_names_no_tool_says_so(registry: ToolRegistry, option: str) -> None:
+def test_filter_naming_no_tool_raises(registry: ToolRegistry, option: str) -> None:
     with pytest.raises(ToolNotFoundError, match="unknown tool 'sell'"):
         registry.filtered(**cast("Any", {option: ["sell"]}))
     with pytest.raises(TypeError, match=rf"{option} is a list of names: write {option}=\['find'\]"):
@@ -195,7 +195,7 @@ def test_new_names_must_be_good_and_differ(registry: ToolRegistry) -> None:
         registry.prefixed("a b_")
 
 
-def test_tools_of_a_collection_come_to_require_approval(registry: ToolRegistry) -> None:
+def test_collection_can_require_approval(registry: ToolRegistry) -> None:
     assert [each.requires_approval for each in registry.with_approval()] == [True, True, True]
     some = registry.with_approval("buy")
     assert [each.requires_approval for each in some] == [False, True, False]
@@ -204,7 +204,7 @@ def test_tools_of_a_collection_come_to_require_approval(registry: ToolRegistry) 
         registry.with_approval("sell")
 
 
-def test_collections_keep_the_context_and_who_approves() -> None:
+def test_collections_keep_context_and_approver() -> None:
     @ez_tool
     def whoami(user: Context[str]) -> str:
         """Tell who asks."""
@@ -222,7 +222,7 @@ def test_collections_keep_the_context_and_who_approves() -> None:
     assert [call.name for call in asked] == ["whoami", "whoami"]
 
 
-def test_a_call_from_a_providers_answer_is_run_as_it_came(registry: ToolRegistry) -> None:
+def test_provider_call_runs_unchanged(registry: ToolRegistry) -> None:
     assert registry.run(ToolCall("1", "find", '{"city": "Oslo"}')).output == "OSLO"
     assert registry.run(ToolCall("1", "buy", {"item": "ab"})).output == "ab"
     for arguments in ('{"city": ', "[]", '{"city": NaN}', cast("Any", 7)):
@@ -230,7 +230,7 @@ def test_a_call_from_a_providers_answer_is_run_as_it_came(registry: ToolRegistry
     assert isinstance(registry.run(ToolCall("1", "sell", "{")).exception, ToolNotFoundError)
 
 
-async def test_a_call_from_a_providers_answer_is_awaited_as_it_came(registry: ToolRegistry, anyio_backend: str) -> None:
+async def test_provider_call_is_awaited_unchanged(registry: ToolRegistry, anyio_backend: str) -> None:
     assert (await registry.arun(ToolCall("1", "buy", '{"item": "ab"}'))).output == "ab"
     assert isinstance((await registry.arun(ToolCall("1", "buy", "{"))).exception, ArgumentsError)
     assert isinstance((await registry.arun(ToolCall("1", "sell", "{"))).exception, ToolNotFoundError)

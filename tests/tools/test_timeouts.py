@@ -81,7 +81,7 @@ CANCELLED = "was cancelled: ask for less"
 
 
 @pytest.mark.parametrize("name", ["sync", "generate"])
-async def test_a_tool_that_cannot_be_cancelled_is_left_to_itself(name: str, hang: Hang, anyio_backend: str) -> None:
+async def test_uncancellable_tool_is_abandoned(name: str, hang: Hang, anyio_backend: str) -> None:
     tool = ez_tool(timeout=SHORT)(getattr(hang, name))
     check(tool.execute(), name, LEFT)
     check(await tool.aexecute(), name, LEFT)
@@ -98,12 +98,12 @@ async def test_an_asynchronous_tool_is_cancelled(name: str, hang: Hang, anyio_ba
         await tool.acall({})
 
 
-def test_an_asynchronous_tool_is_cancelled_for_a_caller_that_blocks(hang: Hang) -> None:
+def test_asynchronous_tool_is_cancelled_for_blocking_caller(hang: Hang) -> None:
     check(ez_tool(timeout=SHORT)(hang.awaited).execute(), "awaited", CANCELLED)
     assert hang.cancelled == ["awaited"]
 
 
-def test_what_comes_too_late_is_dropped(hang: Hang) -> None:
+def test_late_result_is_dropped(hang: Hang) -> None:
     tool = ez_tool(timeout=SHORT)(hang.sync)
     result = tool.execute()
     hang.let_go.set()
@@ -130,7 +130,7 @@ async def test_a_tool_in_time_is_run_as_ever(anyio_backend: str) -> None:
     assert (who.timeout, ez_tool(who.fn).timeout) == (LONG, None)
 
 
-async def test_a_timeout_of_the_tools_own_stays_what_it_is(anyio_backend: str) -> None:
+async def test_timeout_raised_by_tool_stays_its_own(anyio_backend: str) -> None:
     def fail() -> None:
         """Fail."""
         message = "the shop did not answer"
@@ -146,7 +146,7 @@ async def test_a_timeout_of_the_tools_own_stays_what_it_is(anyio_backend: str) -
     assert ez_tool(timeout=LONG)(fail).execute().error == "the shop did not answer"
 
 
-def test_the_time_in_which_a_person_is_asked_is_not_the_tools() -> None:
+def test_approval_time_does_not_count_for_tool() -> None:
     timeout, never = 1.0, threading.Event()
 
     def approve(call: ToolCall) -> bool:
@@ -163,7 +163,7 @@ def test_the_time_in_which_a_person_is_asked_is_not_the_tools() -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, -1, True, "5", float("nan"), float("inf"), [1]])
-def test_a_timeout_that_is_none_is_refused(timeout: Any, hang: Hang) -> None:  # noqa: ANN401 - of any wrong type
+def test_invalid_timeout_is_refused(timeout: Any, hang: Hang) -> None:  # noqa: ANN401 - of any wrong type
     with pytest.raises(SchemaError, match="sync: expected a timeout in seconds, positive, or None for no limit; got"):
         ez_tool(timeout=timeout)(hang.sync)
 
@@ -189,7 +189,7 @@ def execute_by(driver: str, toolkit: Toolkit, code: str) -> ExecutionResult:
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
 @pytest.mark.parametrize("name", ["sync", "awaited"])
-def test_a_program_can_go_on_without_a_tool_that_takes_too_long(driver: str, name: str, hang: Hang) -> None:
+def test_program_continues_after_a_tool_timeout(driver: str, name: str, hang: Hang) -> None:
     tools = [ez_tool(timeout=SHORT)(getattr(hang, name)), ez_tool(lambda: 7, name="seven", description="Seven.")]
     code = f"""
         try:
@@ -206,7 +206,7 @@ def test_a_program_can_go_on_without_a_tool_that_takes_too_long(driver: str, nam
 
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
-def test_tools_that_take_too_long_do_so_side_by_side(driver: str, hang: Hang) -> None:
+def test_concurrent_tools_time_out_together(driver: str, hang: Hang) -> None:
     tool = ez_tool(timeout=SHORT)(hang.sync)
     code = (
         "from concurrent.futures import ThreadPoolExecutor as P\nwith P(8) as p: r = [p.submit(sync) for _ in range(8)]"
@@ -216,7 +216,7 @@ def test_tools_that_take_too_long_do_so_side_by_side(driver: str, hang: Hang) ->
     assert result.return_value == ["ToolTimeoutError"] * 8
 
 
-def test_a_conversation_goes_on_without_a_tool_that_takes_too_long(hang: Hang) -> None:
+def test_conversation_continues_after_a_tool_timeout(hang: Hang) -> None:
     tools = [ez_tool(timeout=SHORT)(hang.sync), ez_tool(timeout=SHORT)(hang.awaited)]
     both = [ToolCall("a", "sync", {}), ToolCall("b", "awaited", {})]
     messages, _ = llm().tools(tools).provider(ScriptedProvider(both, "Pity.")).converse("Go.")
@@ -256,13 +256,13 @@ _PROGRAM = """
     ],
 )
 @pytest.mark.sampled(every=3)
-def test_a_tool_that_never_ends_does_not_keep_the_interpreter(options: str, way: str) -> None:
+def test_endless_tool_does_not_delay_interpreter_exit(options: str, way: str) -> None:
     program = textwrap.dedent(_PROGRAM.format(options=options, way=way))
     ended = subprocess.run([sys.executable, "-c", program], check=False, timeout=LONG, capture_output=True, text=True)
     assert (ended.stdout, ended.returncode) == ("over\n", 0), ended.stderr
 
 
-def test_the_error_of_a_timeout_is_one_of_a_tool_and_one_of_time() -> None:
+def test_timeout_error_is_tool_error_and_timeout_error() -> None:
     assert issubclass(ToolTimeoutError, ToolError)
     assert issubclass(ToolTimeoutError, TimeoutError)
     assert str(ToolTimeoutError("too long")) == "too long"

@@ -46,7 +46,7 @@ async def spot(place: str) -> Spot:
     return Spot(float(len(place)), 0.5)
 
 
-def test_a_tool_has_what_a_model_needs() -> None:
+def test_tool_has_everything_for_a_model() -> None:
     assert forecast.name == "forecast"
     assert forecast.description == "Tell tomorrow's weather."
     assert forecast.parameters == {
@@ -80,7 +80,7 @@ def test_other_names_of_an_attribute_are_the_same_attribute() -> None:
     assert forecast.function is forecast.fn
 
 
-def test_options_are_the_tools_own() -> None:
+def test_options_belong_to_the_tool() -> None:
     assert (spot.name, spot.category, spot.description) == ("spot_of", "geo", "Find a place.")
     assert spot.signature == "spot_of(place: str) -> Spot"
     assert spot.is_async is True
@@ -116,7 +116,7 @@ def test_a_tool_wraps_its_function_as_decorators_do() -> None:
     assert list(inspect.signature(forecast).parameters) == ["place", "scale", "days"]
 
 
-def test_a_tool_is_pickled_and_copied_as_its_function_is() -> None:
+def test_tool_is_pickled_and_copied_like_its_function() -> None:
     """So that a pool of processes can call it."""
     assert pickle.loads(pickle.dumps(forecast)) is forecast
     assert copy.deepcopy([spot]) == [spot]
@@ -124,7 +124,7 @@ def test_a_tool_is_pickled_and_copied_as_its_function_is() -> None:
         pickle.dumps(forecast.changed(name="other"))
 
 
-def test_attributes_of_the_function_do_not_hide_those_of_the_tool() -> None:
+def test_function_attributes_do_not_hide_tool_attributes() -> None:
     def brew() -> str:
         """Brew tea."""
         return "tea"
@@ -138,7 +138,7 @@ def test_attributes_of_the_function_do_not_hide_those_of_the_tool() -> None:
     assert vars(tool)["maker"] == "Ada"
 
 
-def test_a_given_return_schema_comes_first_and_is_kept_as_it_is() -> None:
+def test_given_return_schema_takes_precedence_unchanged() -> None:
     given = {"type": "object", "properties": {"id": {"type": "integer"}}}
 
     @ez_tool(return_schema=given)
@@ -176,13 +176,13 @@ REFUSED: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_a_models_wrong_arguments_raise_and_never_reach_the_function(arguments: Any, message: str) -> None:  # noqa: ANN401 - wrong on purpose
+def test_invalid_arguments_raise_before_the_function(arguments: Any, message: str) -> None:  # noqa: ANN401 - wrong on purpose
     with pytest.raises(ArgumentsError, match=f"^forecast: .*{message}"):
         forecast.call(arguments)
 
 
 @pytest.mark.anyio
-async def test_a_call_raises_what_the_function_raises() -> None:
+async def test_call_raises_the_function_exception() -> None:
     with pytest.raises(LookupError, match="there is no such place"):
         forecast.call({"place": "Nowhere"})
     with pytest.raises(LookupError, match="there is no such place"):
@@ -204,16 +204,16 @@ async def test_an_awaited_call_does_the_same() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_asynchronous_tool_runs_to_its_end_in_a_blocking_call_inside_a_loop() -> None:
+async def test_asynchronous_tool_completes_in_blocking_call_inside_loop() -> None:
     assert spot.call({"place": "Oslo"}) == Spot(4.0, 0.5)
     assert spot.execute(place="Oslo").output == Spot(4.0, 0.5)
 
 
-def test_an_asynchronous_tool_runs_to_its_end_in_a_blocking_call() -> None:
+def test_asynchronous_tool_completes_in_blocking_call() -> None:
     assert spot.call({"place": "Oslo"}) == Spot(4.0, 0.5)
 
 
-def test_parameters_named_like_the_methods_own_can_be_passed() -> None:
+def test_parameters_named_like_method_parameters_can_be_passed() -> None:
     @ez_tool
     def pack(self: str, arguments: int, function: int, name: int = 0) -> list[object]:
         """Pack it."""
@@ -249,7 +249,7 @@ def test_a_tool_is_not_made_of_a_tool() -> None:
     assert ez_tool(name="again")(forecast.fn).signature.startswith("again(place: str")
 
 
-def test_a_warning_points_at_the_line_that_made_the_tool() -> None:
+def test_warning_points_at_the_defining_line() -> None:
     def stir() -> None: ...
 
     with pytest.warns(UserWarning, match="stir has no docstring") as at_once:
@@ -271,7 +271,7 @@ def test_choices_reach_the_function_as_they_are() -> None:
         send.call({"by": "rail"})
 
 
-def test_a_tool_can_be_spoken_of_by_its_types_at_run_time() -> None:
+def test_tool_types_can_be_named_at_runtime() -> None:
     assert get_origin(Tool[[str], dict[str, int]]) is Tool
 
 

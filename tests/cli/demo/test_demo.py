@@ -45,7 +45,7 @@ def test_the_questions_are_answered_by_programs_of_the_model(capsys: pytest.Capt
     assert "RECORDED" not in out
 
 
-def test_the_model_reads_the_toolkits_own_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_reads_the_toolkit_prompt(capsys: pytest.CaptureFixture[str]) -> None:
     with ChatServer(*ANSWERS) as server:
         demo(server)
     system, user = server.requests[0]["messages"]

@@ -317,7 +317,7 @@ def test_stream_error_reaches_its_consumer() -> None:
 # The script -----------------------------------------------------------------------------------------------------------
 
 
-def test_exhausted_script_says_so() -> None:
+def test_exhausted_script_raises_an_error() -> None:
     with pytest.raises(ProviderError, match="the script has no answer number 2"):
         asking("One.").converse("a")[1].converse("b")
 

@@ -287,7 +287,7 @@ def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
         assert "shared" in ids
 
 
-def test_a_new_file_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+def test_new_file_can_be_opened_concurrently(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
     from threading import Barrier
 

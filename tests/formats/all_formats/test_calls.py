@@ -63,7 +63,7 @@ def test_the_calls_of_a_chat_completion_keep_their_text(format_name: str, answer
 
 
 @pytest.mark.parametrize("answer", [RESPONSE, {"output": RESPONSE, "status": "completed"}])
-def test_the_calls_of_a_response_are_known_by_their_call_ids(answer: object) -> None:
+def test_response_calls_are_identified_by_call_id(answer: object) -> None:
     assert read("openai-responses", answer) == [
         ToolCall("call_1", "brew", '{"cups": 2}'),
         ToolCall("call_2", "pour", ""),
@@ -71,7 +71,7 @@ def test_the_calls_of_a_response_are_known_by_their_call_ids(answer: object) -> 
     assert read("openai-responses", RESPONSE[1]) == [ToolCall("call_1", "brew", '{"cups": 2}')]
 
 
-def test_the_calls_of_an_anthropic_message_are_its_tool_use_blocks() -> None:
+def test_anthropic_calls_are_the_tool_use_blocks() -> None:
     assert read("anthropic", MESSAGE) == [ToolCall("toolu_1", "brew", {"cups": 2}), ToolCall("toolu_2", "pour", {})]
 
 
@@ -84,7 +84,7 @@ def test_the_calls_of_gemini_are_read_in_both_spellings(answer: dict[str, Any]) 
     assert second.id != first.id
 
 
-def test_the_call_of_a_tools_call_request_has_the_requests_id() -> None:
+def test_mcp_call_has_the_request_id() -> None:
     params = {"name": "brew", "arguments": {"cups": 2}}
 
     assert read("mcp", params)[0].arguments == {"cups": 2}
@@ -158,7 +158,7 @@ MALFORMED: list[tuple[str, object, str]] = [
 
 
 @pytest.mark.parametrize(("format_name", "answer", "complaint"), MALFORMED)
-def test_a_malformed_answer_is_a_providers_error_that_says_where(
+def test_malformed_answer_is_provider_error_naming_the_position(
     format_name: str, answer: object, complaint: str
 ) -> None:
     with pytest.raises(ProviderError, match=complaint):
@@ -177,7 +177,7 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_whatever_a_provider_answers_is_calls_or_a_providers_error(answer: object) -> None:
+def test_any_answer_is_calls_or_provider_error(answer: object) -> None:
     for format_name in FORMATS:
         try:
             found = read(format_name, answer)
@@ -186,7 +186,7 @@ def test_whatever_a_provider_answers_is_calls_or_a_providers_error(answer: objec
         assert all(call.id and call.name and isinstance(call.arguments, str | dict) for call in found)
 
 
-def test_an_sdks_own_answer_is_read_as_it_is_dumped() -> None:
+def test_sdk_answer_object_is_read_like_its_dump() -> None:
     from anthropic.types import ToolUseBlock
     from google.genai.types import Content
     from mistralai.client.models import AssistantMessage
@@ -258,14 +258,14 @@ def test_gemini_takes_one_content_with_all_results() -> None:
     Content.model_validate(sent)
 
 
-def test_an_id_that_gemini_did_not_give_is_not_sent_back() -> None:
+def test_id_missing_from_gemini_is_not_sent_back() -> None:
     calls = read("gemini", CONTENT)
     [sent] = format_named("gemini").results([(call, ToolResult(success=True)) for call in calls])
 
     assert [part["function_response"].get("id") for part in sent["parts"]] == ["f1", None]
 
 
-def test_mcp_takes_a_structured_result_where_it_is_an_object() -> None:
+def test_mcp_gets_structured_result_only_for_objects() -> None:
     answered = [*ANSWERED, (ToolCall("3", "list", {}), ToolResult(success=True, output=[1]))]
 
     assert format_named("mcp").results(answered) == [
@@ -276,11 +276,11 @@ def test_mcp_takes_a_structured_result_where_it_is_an_object() -> None:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_no_result_is_no_message(format_name: str) -> None:
+def test_no_results_make_no_message(format_name: str) -> None:
     assert format_named(format_name).results([]) == []
 
 
-def test_names_go_out_as_the_provider_takes_them_and_come_back_as_the_tools() -> None:
+def test_names_are_sent_as_accepted_and_restored() -> None:
     tool = Described("tea.brew", an_object(**{"cup count": {"type": "integer"}, "kind": {"type": "string"}}))
     names = names_for([tool], "anthropic")
     described = format_named("anthropic").describe(tool)
@@ -303,7 +303,7 @@ def test_a_result_names_the_tool_as_the_provider_does() -> None:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_what_is_sent_back_is_json_whatever_a_tool_gave(format_name: str) -> None:
+def test_returned_result_is_json_for_any_tool_value(format_name: str) -> None:
     output = {"bad": float("nan"), "half": "\ud800", "self": object(), 3: b"x"}
     answered = [
         (ToolCall("1", "brew", {}), ToolResult(success=True, output=output)),

@@ -39,7 +39,7 @@ def sdk_types() -> dict[str, Any]:
 
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("shape", EVERY)
-def test_what_is_sent_is_what_the_provider_takes(format_name: str, shape: str, sdk_types: dict[str, Any]) -> None:
+def test_sent_schema_is_accepted_by_the_provider(format_name: str, shape: str, sdk_types: dict[str, Any]) -> None:
     [described] = describe_all([Described("brew", EVERY[shape])], format_name)
 
     assert refusals(format_name, described) == []
@@ -47,9 +47,7 @@ def test_what_is_sent_is_what_the_provider_takes(format_name: str, shape: str, s
 
 
 @pytest.mark.parametrize(("format_name", "shape"), sorted(set(itertools.product(STRICT, TYPED)) - NOT_STRICT))
-def test_what_is_sent_as_strict_is_what_strict_mode_takes(
-    format_name: str, shape: str, sdk_types: dict[str, Any]
-) -> None:
+def test_strict_schema_is_accepted_by_strict_mode(format_name: str, shape: str, sdk_types: dict[str, Any]) -> None:
     [described] = describe_all([Described("brew", TYPED[shape])], format_name, strict=True)
 
     assert refusals(format_name, described, strict=True) == []
@@ -58,7 +56,7 @@ def test_what_is_sent_as_strict_is_what_strict_mode_takes(
 
 @pytest.mark.parametrize("format_name", STRICT)
 @pytest.mark.parametrize("shape", FREE)
-def test_what_strict_mode_cannot_say_is_refused_by_name(format_name: str, shape: str) -> None:
+def test_schema_unsupported_by_strict_mode_is_refused_by_name(format_name: str, shape: str) -> None:
     with pytest.raises(SchemaError, match=r"^brew: .*strict=False") as refused:
         describe_all([Described("brew", FREE[shape])], format_name, strict=True)
 
@@ -91,7 +89,7 @@ def test_being_described_twice_gives_the_same(format_name: str, shape: str) -> N
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_tool_that_is_made_of_a_function_can_be_described(format_name: str, sdk_types: dict[str, Any]) -> None:
+def test_tool_from_function_can_be_described(format_name: str, sdk_types: dict[str, Any]) -> None:
     from ez_ptc import ez_tool
 
     @ez_tool

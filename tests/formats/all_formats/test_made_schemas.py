@@ -47,9 +47,7 @@ def test_no_export_is_refused(made: tuple[Schema, dict[str, Any]]) -> None:
 @given(tools())
 @example(MANY_UNIONS)
 @pytest.mark.parametrize("format_name", ["openai-chat", "anthropic"])
-def test_strict_is_accepted_and_allows_what_was_allowed_or_says_what_it_cannot(
-    format_name: str, made: tuple[Schema, dict[str, Any]]
-) -> None:
+def test_strict_schema_allows_the_same_or_is_refused(format_name: str, made: tuple[Schema, dict[str, Any]]) -> None:
     parameters, arguments = made
     tool = Described("brew", parameters)
     try:
@@ -65,7 +63,7 @@ def test_strict_is_accepted_and_allows_what_was_allowed_or_says_what_it_cannot(
 
 
 @given(tools())
-def test_what_gemini_is_told_allows_what_was_allowed(made: tuple[Schema, dict[str, Any]]) -> None:
+def test_gemini_schema_allows_the_same_values(made: tuple[Schema, dict[str, Any]]) -> None:
     parameters, arguments = made
     tool = Described("brew", parameters)
     described = gemini.describe(tool)
@@ -76,9 +74,7 @@ def test_what_gemini_is_told_allows_what_was_allowed(made: tuple[Schema, dict[st
 
 @given(tools())
 @pytest.mark.parametrize("format_name", ["anthropic", "gemini"])
-def test_arguments_come_back_under_the_parameters_own_names(
-    format_name: str, made: tuple[Schema, dict[str, Any]]
-) -> None:
+def test_arguments_return_under_original_parameter_names(format_name: str, made: tuple[Schema, dict[str, Any]]) -> None:
     parameters, arguments = made
     tool = Described("brew", parameters)
     names = names_for([tool], format_name)

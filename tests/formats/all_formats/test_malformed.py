@@ -56,7 +56,7 @@ def _taken(make: Callable[[], Answer], form: Form) -> bool:
 
 
 @every_format
-def test_what_is_made_is_right(form: Form) -> None:
+def test_generated_answers_are_valid(form: Form) -> None:
     whole = form.answer(form.body, PROMPT)
     streamed, told = form.streamed(form.events)
     assert whole.text == streamed.text == told == "I pay."
@@ -102,7 +102,7 @@ def test_a_stream_may_lose_repeat_or_swap_events(form: Form) -> None:
 
 @every_format
 @given(data=st.data())
-def test_several_things_in_an_answer_or_a_stream_may_be_wrong(form: Form, data: st.DataObject) -> None:
+def test_answer_or_stream_with_several_faults_is_handled(form: Form, data: st.DataObject) -> None:
     body: Any = form.body
     events: Any = list(form.events)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -183,7 +183,7 @@ def _written(value: object) -> str | None:
 @every_format
 @in_parts
 @pytest.mark.sampled(every=PARTS)
-def test_any_one_thing_in_a_saved_conversation_may_be_wrong(form: Form, part: int) -> None:
+def test_saved_conversation_with_one_fault_is_handled(form: Form, part: int) -> None:
     saved = json.loads(to_json(_conversation(form)))
     loaded = 0
     for wrong in [*mutations(saved, JUNK)][part::PARTS]:
@@ -228,7 +228,7 @@ def test_a_saved_conversation_of_one_provider_may_be_anothers(form: Form) -> Non
     ],
 )
 @pytest.mark.parametrize("key", ["content", "details", "usage", "messages", "id"])
-def test_what_python_cannot_write_a_file_may_have(junk: str, key: str) -> None:
+def test_unwritable_python_values_in_files_are_handled(junk: str, key: str) -> None:
     answer = json.loads(entry_to_json(Answer(messages=(), provider="anthropic")))
     text = json.dumps({**answer, key: "HOLE"}).replace('"HOLE"', junk)
     with pytest.raises(HistoryError) as caught:
@@ -248,15 +248,13 @@ def test_what_python_cannot_write_a_file_may_have(junk: str, key: str) -> None:
         ("gemini", "x", r"the entry\.content to be an object, got str 'x'"),
     ],
 )
-def test_content_of_another_shape_than_the_providers_is_not_loaded(
-    provider: str, content: object, complaint: str
-) -> None:
+def test_content_of_unknown_shape_is_not_loaded(provider: str, content: object, complaint: str) -> None:
     text = entry_to_json(Answer(messages=(), provider=provider, content=content))
     with pytest.raises(HistoryError, match=complaint):
         entry_from_json(text)
 
 
-def test_what_cannot_be_loaded_is_not_saved() -> None:
+def test_unloadable_content_is_not_saved() -> None:
     for junk in (*JUNK, {1: 2}, object()):
         answer = Answer(messages=(), content=junk)
         try:

@@ -149,7 +149,7 @@ def test_mistral_gets_text_images_documents_and_audio() -> None:
         (lambda: mistral_content(IMAGE, FILM)[1]["text"], "Mistral does not take a video (video/mp4, 'https://examp"),
     ],
 )
-def test_what_a_provider_does_not_take_is_named_in_its_place(sent: Callable[[], str], said: str) -> None:
+def test_unsupported_media_is_named_with_its_position(sent: Callable[[], str], said: str) -> None:
     text = sent()
 
     assert "[Left out here: " in text
@@ -205,14 +205,14 @@ def test_a_result_of_parts_is_bounded() -> None:
     assert "do not call it again" in str(large.error)
 
 
-def test_what_is_passed_on_already_stays_as_it_is() -> None:
+def test_converted_media_stays_unchanged() -> None:
     once = deliverable_result("draw", ToolResult(success=True, output=["Here:", IMAGE, 5]))
 
     assert once.output == (TextMessage("Here:"), IMAGE, TextMessage("5"))
     assert deliverable_result("draw", once) == once
 
 
-def test_every_result_is_what_the_sdk_of_anthropic_takes() -> None:
+def test_every_result_is_accepted_by_anthropic_sdk() -> None:
     from anthropic.types import ToolResultBlockParam
 
     for each in (IMAGE, PDF, NOTES, SOUND, FILM, [IMAGE, " ", "Here."], DocumentMessage(url="https://a.b/c.pdf")):

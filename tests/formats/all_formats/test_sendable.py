@@ -16,7 +16,7 @@ HALF = "a\ud800b"
 
 
 @pytest.mark.parametrize("form", [anthropic_turns, gemini_turns, openai_turns, responses_turns])
-def test_half_a_character_does_not_keep_a_request_from_being_sent(form: ModuleType) -> None:
+def test_lone_surrogate_does_not_prevent_a_request(form: ModuleType) -> None:
     asked = Answer(messages=(ToolCallMessage("find", "c", {"city": HALF}),), stop_reason="tool_calls")
     entries = (
         TextMessage(HALF, role=MessageRole.SYSTEM),

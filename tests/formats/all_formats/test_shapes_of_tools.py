@@ -46,7 +46,7 @@ def test_anthropic_wants_an_input_schema() -> None:
         (None, None),
     ],
 )
-def test_mcp_lists_what_a_tool_returns_where_that_is_an_object(
+def test_mcp_lists_output_schema_only_for_objects(
     returned: dict[str, Any] | None, listed: dict[str, Any] | None
 ) -> None:
     described = mcp.describe(Described("brew", PARAMETERS, "Brew tea.", returned))

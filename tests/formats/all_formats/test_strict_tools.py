@@ -69,16 +69,14 @@ def to_anthropic(prompt: Prompt) -> list[_Json]:
 
 @pytest.mark.parametrize("send", [to_chat, to_responses, to_anthropic])
 @pytest.mark.parametrize("strict", [False, True])
-def test_a_tool_that_says_so_is_strict_whatever_the_others_are(
-    send: Callable[[Prompt], list[_Json]], strict: bool
-) -> None:
+def test_tool_declared_strict_is_strict_beside_others(send: Callable[[Prompt], list[_Json]], strict: bool) -> None:
     tools = send(_prompt(strict=strict))
 
     assert [bool(tool.get("strict")) for tool in tools] == [True, strict, False]
 
 
 @pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "mistral", "anthropic"])
-def test_each_is_described_by_its_own_rules(name: str) -> None:
+def test_each_tool_is_described_by_its_own_rules(name: str) -> None:
     described = describe_all(TOOLS, name, strict=True)
 
     for tool, is_strict in zip(described, (True, True, False), strict=True):
@@ -97,13 +95,13 @@ def test_one_strict_tool_has_gemini_check_all_calls() -> None:
     assert modes == [{"functionCallingConfig": {"mode": "VALIDATED"}}, None]
 
 
-def test_what_cannot_be_said_strictly_is_an_error_that_names_the_parameter() -> None:
+def test_inexpressible_strict_schema_is_error_naming_parameter() -> None:
     with pytest.raises(SchemaError, match=r"^note: .*parameter 'fields.*strict=False"):
         ez_tool(note.fn, strict=True).to_format("openai-chat")
 
 
 @pytest.mark.parametrize("strict", [True, False, None])
-def test_it_is_said_of_tools_however_they_are_made(strict: bool | None) -> None:
+def test_strict_applies_to_tools_of_any_origin(strict: bool | None) -> None:
     schema = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
     made = [
         ez_tool(look.fn, strict=strict),
@@ -113,12 +111,12 @@ def test_it_is_said_of_tools_however_they_are_made(strict: bool | None) -> None:
     assert [tool.strict for tool in made] == [strict] * 3
 
 
-def test_what_is_neither_true_nor_false_is_refused() -> None:
+def test_non_boolean_strict_is_refused() -> None:
     with pytest.raises(SchemaError, match="look: expected strict to be True, False or None, got 'yes'"):
         ez_tool(look.fn, strict="yes")  # pyright: ignore[reportArgumentType] - a caller may not check types
 
 
-def test_a_call_of_a_strict_tool_runs_with_nulls_for_what_was_left_out() -> None:
+def test_strict_tool_call_runs_with_nulls_as_omitted() -> None:
     call = {"type": "tool_use", "id": "toolu_1", "name": "pay", "input": {"amount": 5, "note": None}}
     with anthropic_server([call], "Done.") as server:
         asked = llm().tools(pay, look).provider(AnthropicProvider(api_key="key", base_url=server.url))

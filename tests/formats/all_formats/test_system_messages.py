@@ -56,7 +56,7 @@ def test_anthropic_hears_it_after_results() -> None:
 
 
 @pytest.mark.parametrize("entries", [(HELLO, SAID, LATE, SAID, BYE), (HELLO, SAID, LATE)])
-def test_a_place_in_which_anthropic_does_not_take_it_is_an_error(entries: tuple[Entry, ...]) -> None:
+def test_system_message_in_position_anthropic_refuses_is_error(entries: tuple[Entry, ...]) -> None:
     with pytest.raises(ProviderError, match="Anthropic does not accept a system message between two model answers"):
         to_anthropic(*entries)
 
@@ -76,7 +76,7 @@ def test_a_place_in_which_anthropic_does_not_take_it_is_an_error(entries: tuple[
         ("claude-3-5-haiku-latest", False),
     ],
 )
-def test_a_model_of_anthropics_that_does_not_take_it_is_named(model: str, is_taken: bool) -> None:
+def test_anthropic_model_without_system_messages_is_named(model: str, is_taken: bool) -> None:
     if is_taken:
         assert _roles(to_anthropic(HELLO, SAID, BYE, LATE, model=model)["messages"])[-1] == "system"
     else:
@@ -85,14 +85,14 @@ def test_a_model_of_anthropics_that_does_not_take_it_is_named(model: str, is_tak
 
 
 @pytest.mark.parametrize("server", ["api.openai.com", "localhost"])
-def test_chat_completions_hear_it_where_it_stands(server: str) -> None:
+def test_chat_completions_gets_system_message_in_place(server: str) -> None:
     body = openai_turns.request(_prompt(FIRST, HELLO, SAID, LATE, BYE), server=server)
     check_chat(body)
 
     assert _roles(body["messages"]) == ["system", "user", "assistant", "system", "user"]
 
 
-def test_responses_hear_it_where_it_stands() -> None:
+def test_responses_gets_system_message_in_place() -> None:
     body = responses_turns.request(_prompt(FIRST, HELLO, SAID, LATE, BYE))
     check_responses(body)
 
@@ -108,7 +108,7 @@ def test_gemini_and_mistral_are_named_in_an_error(said: Entry) -> None:
         openai_turns.request(_prompt(HELLO, said, LATE, BYE), server="api.mistral.ai")
 
 
-def test_before_the_model_speaks_it_is_an_instruction_wherever_it_stands() -> None:
+def test_system_message_before_first_answer_is_an_instruction() -> None:
     entries = (HELLO, FIRST, TextMessage("Are you there?"), LATE)
     body = gemini_turns.request(_prompt(*entries, model="gemini-3.8-flash"))
     check_gemini(body)

@@ -107,14 +107,14 @@ _CHANGES: dict[str, _Json] = {
 @pytest.mark.parametrize("entries", _ENTRIES.values(), ids=_ENTRIES)
 @pytest.mark.parametrize("name", _REQUESTS)
 @pytest.mark.sampled(every=3)
-def test_a_request_fits_the_vendors_own_document(name: str, entries: tuple[Entry, ...], changes: _Json) -> None:
+def test_request_fits_vendor_document(name: str, entries: tuple[Entry, ...], changes: _Json) -> None:
     assert problems_of(name, _REQUESTS[name](_prompt(*entries, **changes))) == []
 
 
 @pytest.mark.parametrize("name", _REQUESTS)
 @given(tool=tools(), strict=st.booleans())
 @example(tool=MANY_UNIONS, strict=True)
-def test_any_tool_fits_the_vendors_own_document(name: str, tool: tuple[_Json, _Json], strict: bool) -> None:
+def test_any_tool_fits_vendor_document(name: str, tool: tuple[_Json, _Json], strict: bool) -> None:
     schema, arguments = tool
     asked = Answer(messages=(ToolCallMessage("shop/find it", "c 1", arguments),))
     entries = (_HELLO, asked, ToolResultMessage("c 1", arguments, tool_name="shop/find it"))
@@ -139,7 +139,7 @@ def test_any_tool_fits_the_vendors_own_document(name: str, tool: tuple[_Json, _J
         ("openai", {"tools": [{"type": "web_search"}], "parallel_tool_calls": True}),
     ],
 )
-def test_a_request_with_options_fits_the_vendors_own_document(name: str, options: _Json) -> None:
+def test_request_with_options_fits_vendor_document(name: str, options: _Json) -> None:
     body = _REQUESTS[name](_prompt(*_ENTRIES["everything"], options=options))
     assert body.keys() >= options.keys()
     assert problems_of(name, body) == []
@@ -197,7 +197,7 @@ _LOST: list[_Json] = [{**_RESPONSES[0], "encrypted_content": None}, *_RESPONSES[
     ],
     ids=["anthropic", "openai-chat", "openai", "openai without its reasoning"],
 )
-def test_an_answer_goes_back_as_the_vendors_own_document_has_it(name: str, said: Answer) -> None:
+def test_returned_answer_fits_vendor_document(name: str, said: Answer) -> None:
     result = ToolResultMessage("call_1", {"temp": 22}, tool_name="get_weather")
     body = _REQUESTS[name](_prompt(_HELLO, said, result, TextMessage("And?")))
     assert "I look." in str(body)
@@ -221,7 +221,7 @@ def test_an_answer_goes_back_as_the_vendors_own_document_has_it(name: str, said:
         ("openai", {"input": [{"role": "user", "content": "Hello", "said": 1}]}),
     ],
 )
-def test_what_a_vendor_does_not_know_is_found(name: str, change: _Json) -> None:
+def test_field_unknown_to_vendor_is_found(name: str, change: _Json) -> None:
     body = _REQUESTS[name](_prompt())
     assert problems_of(name, body) == []
     assert problems_of(name, {**body, **change}) != []

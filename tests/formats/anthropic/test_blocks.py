@@ -40,12 +40,12 @@ def _blocks(*entries: Entry) -> list[_Json]:
 @pytest.mark.parametrize(
     "kind", ["server_tool_use", "mcp_tool_use"], ids=["one of Anthropic's own tools", "a tool of an MCP server"]
 )
-def test_a_call_without_its_result_is_left_out_after_a_user_message(kind: str) -> None:
+def test_call_without_result_is_dropped_after_user_message(kind: str) -> None:
     blocks = _blocks(_HELLO, _answer(_TEXT, {**_SEARCH, "type": kind}), _MORE)
     assert blocks == [{"type": "text", "text": "Hello"}, _TEXT, {"type": "text", "text": "Go on."}]
 
 
-def test_an_answer_that_is_only_such_a_call_is_left_out() -> None:
+def test_answer_of_only_an_unanswered_call_is_dropped() -> None:
     body = request(Prompt(model="m", entries=(_HELLO, _answer(_SEARCH), _MORE)))
     assert [message["role"] for message in body["messages"]] == ["user"]
 
@@ -59,7 +59,7 @@ def test_a_result_in_the_next_answer_keeps_the_call() -> None:
     assert blocks[1:4] == [_SEARCH, _FOUND, _TEXT]
 
 
-def test_a_result_after_a_user_message_goes_with_its_call() -> None:
+def test_result_after_user_message_joins_its_call() -> None:
     blocks = _blocks(_HELLO, _answer(_TEXT, _SEARCH), _MORE, _answer(_FOUND, _TEXT), _MORE)
     assert [block["type"] for block in blocks] == ["text"] * 5
 
@@ -73,7 +73,7 @@ def test_a_waiting_program_gets_the_results_of_its_calls() -> None:
     assert blocks[1:3] == [_PROGRAM, _PAY]
 
 
-def test_calls_of_a_lost_program_are_calls_of_the_model() -> None:
+def test_calls_of_lost_program_become_model_calls() -> None:
     answer = _answer(_PROGRAM, _PAY, details={"container": {"id": "c"}})
     body = request(Prompt(model="m", entries=(_HELLO, answer, _PAID, _MORE)))
     blocks = [block for message in body["messages"] for block in message["content"]]

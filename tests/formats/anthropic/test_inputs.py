@@ -19,7 +19,7 @@ from ez_ptc.messages import TextMessage, ToolResultMessage
         ("", {}, {}),
     ],
 )
-def test_the_input_of_a_call_goes_back_as_an_object(given: object, arguments: object, sent: dict[str, Any]) -> None:
+def test_call_input_returns_as_an_object(given: object, arguments: object, sent: dict[str, Any]) -> None:
     block = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": given}
     said = answer({"content": [block], "stop_reason": "tool_use"}, Prompt(model="m", entries=()))
     (call,) = said.calls

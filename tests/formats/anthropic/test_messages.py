@@ -70,7 +70,7 @@ def _foreign(*messages: Message) -> Answer:
     return Answer(messages=messages, provider="openai", content={"not": "Anthropic's"})
 
 
-def test_a_request_says_who_is_asked_and_how_much_may_be_written() -> None:
+def test_request_has_model_and_token_limit() -> None:
     body = _sent(tools=())
 
     assert body == {
@@ -82,7 +82,7 @@ def test_a_request_says_who_is_asked_and_how_much_may_be_written() -> None:
     assert request(_prompt(temperature=0.5))["temperature"] == 0.5
 
 
-def test_what_may_be_thought_comes_on_top_of_what_may_be_written() -> None:
+def test_thinking_budget_adds_to_output_limit() -> None:
     thinking = {"type": "enabled", "budget_tokens": 2048}
 
     assert _sent(options={"thinking": thinking})["max_tokens"] == MAX_TOKENS + 2048
@@ -90,7 +90,7 @@ def test_what_may_be_thought_comes_on_top_of_what_may_be_written() -> None:
     assert _sent(options={"thinking": {"type": "adaptive"}})["max_tokens"] == MAX_TOKENS
 
 
-def test_the_system_speaks_outside_the_conversation_before_the_model_does() -> None:
+def test_system_text_before_first_answer_is_outside_messages() -> None:
     one = _sent(TextMessage("Be brief.", role=_SYSTEM), TextMessage("Hello"))
     two = _sent(TextMessage("Be brief.", role=_SYSTEM), TextMessage("Hello"), TextMessage("Be kind.", role=_SYSTEM))
 
@@ -100,7 +100,7 @@ def test_the_system_speaks_outside_the_conversation_before_the_model_does() -> N
     assert "system" not in _sent(TextMessage(" ", role=_SYSTEM), TextMessage("Hello"))
 
 
-def test_what_one_side_says_in_a_row_is_one_message_without_its_empty_texts() -> None:
+def test_consecutive_messages_of_one_role_are_merged() -> None:
     picture = ImageMessage(data=b"\x89PNG")
     body = _sent(
         TextMessage("Look:"),
@@ -132,14 +132,14 @@ def test_an_image_is_its_bytes_or_its_address() -> None:
     ]
 
 
-def test_its_own_answer_goes_back_to_the_letter() -> None:
+def test_own_answer_returns_unchanged() -> None:
     blocks: list[_Json] = [_THOUGHT, _REDACTED, _SEARCH, _FOUND, _text("Let me look."), _PARIS]
     body = _sent(TextMessage("Hello"), _said(*blocks), ToolResultMessage("toolu_1", "sunny"))
 
     assert body["messages"][1] == {"role": "assistant", "content": blocks}
 
 
-def test_what_the_api_says_and_does_not_take_stays_behind() -> None:
+def test_fields_refused_as_input_are_not_sent_back() -> None:
     cited = {
         "type": "char_location",
         "cited_text": "x",
@@ -155,7 +155,7 @@ def test_what_the_api_says_and_does_not_take_stays_behind() -> None:
     assert said.content == [_text(""), block]
 
 
-def test_all_results_of_a_turn_come_first_in_one_message() -> None:
+def test_all_results_of_a_turn_precede_text() -> None:
     body = _sent(
         TextMessage("Hello"),
         _said(_PARIS, _ORDER),
@@ -191,7 +191,7 @@ def test_another_providers_answer_is_made_of_its_messages() -> None:
     assert [each["tool_use_id"] for each in body["messages"][2]["content"]] == [each["id"] for each in made]
 
 
-def test_calls_of_other_turns_with_the_same_id_are_told_apart() -> None:
+def test_equal_call_ids_of_different_turns_are_distinguished() -> None:
     turn = [_foreign(ToolCallMessage("get_weather", "call_0", {})), ToolResultMessage("call_0", "x")]
     own = [_said({**_PARIS, "id": "call_9"}), ToolResultMessage("call_9", "x")]
     body = _sent(TextMessage("Hello"), *turn, *own, *turn, *turn)
@@ -201,7 +201,7 @@ def test_calls_of_other_turns_with_the_same_id_are_told_apart() -> None:
     assert ids[:2] == ["call_0", "call_9"]
 
 
-def test_the_results_of_its_own_calls_name_them_as_it_did() -> None:
+def test_results_of_own_calls_keep_their_ids() -> None:
     turn = [_foreign(ToolCallMessage("get_weather", "call_0", {})), ToolResultMessage("call_0", "x")]
     own = [_said({**_PARIS, "id": "call_0"}), ToolResultMessage("call_0", "x")]
     body = request(_prompt(TextMessage("Hello"), *turn, *turn, *own))
@@ -209,13 +209,13 @@ def test_the_results_of_its_own_calls_name_them_as_it_did() -> None:
     assert body["messages"][-1]["content"][0]["tool_use_id"] == "call_0"
 
 
-def test_an_answer_made_by_hand_is_made_of_its_messages() -> None:
+def test_handmade_answer_is_sent_as_its_messages() -> None:
     made = Answer(messages=(TextMessage("Yes.", role=_ASSISTANT),), provider="anthropic")
 
     assert _sent(TextMessage("Hello"), made, TextMessage("Sure?"))["messages"][1]["content"] == [_text("Yes.")]
 
 
-def test_a_model_that_paused_is_sent_its_own_words_and_goes_on() -> None:
+def test_paused_answer_is_sent_back_to_continue() -> None:
     paused = _said(_SEARCH, stop_reason="pause_turn")
     rest = _said(_FOUND, _text("There."))
 
@@ -223,7 +223,7 @@ def test_a_model_that_paused_is_sent_its_own_words_and_goes_on() -> None:
     assert len(_sent(TextMessage("Hello"), paused, rest, TextMessage("Thanks"))["messages"][1]["content"]) == 3
 
 
-def test_a_program_that_waits_for_its_calls_goes_on_in_its_container() -> None:
+def test_program_waiting_for_calls_continues_in_its_container() -> None:
     caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_9"}
     box = {"id": "container_1", "expires_at": "2026-01-01T00:00:00Z"}
     said = _said({**_PARIS, "caller": caller}, container=box)
@@ -255,11 +255,11 @@ def test_tools_are_described_with_the_names_that_anthropic_takes() -> None:
         ("shop/find order", {"type": "tool", "name": "shop_find_order"}),
     ],
 )
-def test_a_choice_of_tools_is_said_in_anthropics_words(choice: str, sent: object) -> None:
+def test_tool_choice_uses_anthropic_terms(choice: str, sent: object) -> None:
     assert _sent(tool_choice=choice).get("tool_choice") == sent
 
 
-def test_a_choice_of_a_tool_that_is_not_there_is_an_error() -> None:
+def test_choice_of_unknown_tool_is_an_error() -> None:
     with pytest.raises(ProviderError, match="unknown tool_choice 'sell'"):
         request(_prompt(tool_choice="sell"))
 
@@ -273,7 +273,7 @@ def test_strict_binds_the_model_to_every_tools_schema() -> None:
 _ANYTHING: _Json = {"properties": {"value": {}}}
 
 
-def test_an_answer_of_a_shape_is_asked_for_with_a_strict_schema() -> None:
+def test_structured_answer_is_requested_with_strict_schema() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}, "required": ["name"]}
     sent = _sent(output_schema=schema, options={"output_config": {"effort": "low"}})["output_config"]
 
@@ -283,7 +283,7 @@ def test_an_answer_of_a_shape_is_asked_for_with_a_strict_schema() -> None:
     assert "maxLength" not in sent["format"]["schema"]["properties"]["name"]
 
 
-def test_options_are_fields_of_the_request_and_their_tools_come_with_the_others() -> None:
+def test_options_are_request_fields_and_their_tools_are_added() -> None:
     search = {"type": "web_search_20260209", "name": "web_search"}
     weather = {**_sent()["tools"][0], "allowed_callers": ["code_execution_20260120"]}
     body = _sent(options={"tools": [search, weather], "metadata": {"user_id": "u"}, "stop_sequences": ["END"]})
@@ -309,7 +309,7 @@ def test_a_conversation_that_would_be_refused_is_not_sent(entries: tuple[Entry, 
         request(_prompt(*entries))
 
 
-def test_an_answer_has_what_was_said_and_what_it_took() -> None:
+def test_answer_has_its_messages_and_usage() -> None:
     whole = message([_THOUGHT, _text("I look."), _SEARCH, _FOUND, _PARIS, _ORDER])
     whole["usage"] = {
         "input_tokens": 10,
@@ -349,11 +349,11 @@ def test_every_reason_to_stop_has_its_word(reason: str | None, ours: str) -> Non
     assert _said("Hm.", stop_reason=reason).stop_reason == ours
 
 
-def test_calls_are_the_reason_to_stop_where_none_is_given() -> None:
+def test_calls_imply_stop_reason_if_none_given() -> None:
     assert _said(_PARIS, stop_reason=None).stop_reason == "tool_calls"
 
 
-def test_what_is_not_known_is_kept_and_passed_over() -> None:
+def test_unknown_blocks_are_kept_and_skipped() -> None:
     news = {"type": "hologram", "depth": 3}
     said = _said(news, "Look!", surprise={"much": True}, stop_reason="astonished")
 
@@ -363,7 +363,7 @@ def test_what_is_not_known_is_kept_and_passed_over() -> None:
     assert said.stop_reason == "astonished"
 
 
-def test_arguments_that_were_no_json_are_told_as_they_came() -> None:
+def test_non_json_arguments_are_reported_verbatim() -> None:
     (call,) = _said({**_PARIS, "input": {INVALID_JSON: '{"location": "Par'}}).calls
 
     assert call.arguments == '{"location": "Par'
@@ -390,6 +390,6 @@ _BROKEN: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("body", "complaint"), _BROKEN)
-def test_a_malformed_answer_is_an_error_that_says_where(body: _Json, complaint: str) -> None:
+def test_malformed_answer_is_error_naming_the_position(body: _Json, complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         answer(body, _prompt())

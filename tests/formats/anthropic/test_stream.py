@@ -71,30 +71,28 @@ _BLOCKS = st.one_of(
 
 
 @given(st.lists(_BLOCKS, max_size=4), st.sampled_from(["end_turn", "tool_use", "pause_turn"]), _OBJECTS)
-def test_a_streamed_answer_is_the_answer_that_a_whole_response_would_be(
-    blocks: list[_Json], reason: str, container: _Json
-) -> None:
+def test_streamed_answer_equals_the_whole_response(blocks: list[_Json], reason: str, container: _Json) -> None:
     whole = message(blocks, stop_reason=reason, container=container)
 
     assert _streamed(events_of(whole)) == answer(whole, _ASKED)
 
 
 @given(st.lists(_BLOCKS, max_size=4))
-def test_the_pieces_are_the_text_of_the_answer_and_nothing_else(blocks: list[_Json]) -> None:
+def test_deltas_are_exactly_the_answer_text(blocks: list[_Json]) -> None:
     stream = AnswerStream(_ASKED)
     told = [delta for event in events_of(message(blocks)) for delta in stream.feed(event)]
 
     assert "".join(delta.text for delta in told) == stream.answer().text
 
 
-def test_text_that_a_block_begins_with_is_told() -> None:
+def test_initial_text_of_block_is_streamed() -> None:
     stream = AnswerStream(_ASKED)
     told = [delta for event in _begun({"type": "text", "text": "So "}) for delta in stream.feed(event)]
 
     assert told == [TextDelta("So ")]
 
 
-def test_the_numbers_at_the_end_stand_in_for_those_at_the_start() -> None:
+def test_final_usage_replaces_initial_usage() -> None:
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}}
     usage = {"output_tokens": 40, "input_tokens": None, "output_tokens_details": {"thinking_tokens": 30}}
     said = _streamed([_START, {**end, "usage": usage, "context_management": {"applied_edits": []}}, _STOP])
@@ -104,7 +102,7 @@ def test_the_numbers_at_the_end_stand_in_for_those_at_the_start() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"location": "Par', '{"location": NaN}', '{"location": 1e999}', "[]"])
-def test_arguments_that_are_no_json_object_are_told_as_they_came_and_can_be_sent_back(arguments: str) -> None:
+def test_non_object_arguments_are_reported_verbatim_and_returned(arguments: str) -> None:
     pieces = [{"type": "input_json_delta", "partial_json": each} for each in (arguments[:5], arguments[5:])]
     said = _streamed([*_begun({**_PARIS, "input": {}}, *pieces), _STOP])
     (call,) = said.calls
@@ -117,7 +115,7 @@ def test_arguments_that_are_no_json_object_are_told_as_they_came_and_can_be_sent
 
 
 @pytest.mark.parametrize("said", [[], [{"type": "text", "text": "So."}]])
-def test_an_answer_that_was_cut_off_in_a_thought_is_sent_back_without_it(said: list[_Json]) -> None:
+def test_answer_cut_off_in_thought_returns_without_it(said: list[_Json]) -> None:
     thoughts = [{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "redacted_thinking", "data": "x"}]
     cut = answer(message([thoughts[0], *said, *thoughts], stop_reason="max_tokens"), _ASKED)
     body = request(Prompt(model="claude", entries=(TextMessage("Hello"), cut, TextMessage("Go on."))))
@@ -128,7 +126,7 @@ def test_an_answer_that_was_cut_off_in_a_thought_is_sent_back_without_it(said: l
     )
 
 
-def test_calls_of_one_id_are_told_apart() -> None:
+def test_calls_with_equal_ids_are_distinguished() -> None:
     asked = answer(message([_PARIS, {**_PARIS, "input": {"location": "Rome"}}]), _ASKED)
     results = [ToolResultMessage(each.id, each.arguments) for each in asked.calls]
     body = request(Prompt(model="claude", entries=(TextMessage("Hello"), asked, *results)))
@@ -138,7 +136,7 @@ def test_calls_of_one_id_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("ends", range(1, 9))
-def test_a_stream_that_ends_early_is_an_error_and_no_half_answer(ends: int) -> None:
+def test_truncated_stream_is_an_error(ends: int) -> None:
     events = events_of(message([{"type": "text", "text": "Hello there"}]))
 
     with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
@@ -173,7 +171,7 @@ _BROKEN: list[tuple[list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("events", "complaint"), _BROKEN)
-def test_an_event_that_is_none_is_an_error_that_says_where(events: list[_Json], complaint: str) -> None:
+def test_invalid_event_is_error_naming_the_position(events: list[_Json], complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         _streamed(events)
 
@@ -193,7 +191,7 @@ _EVENTS = st.fixed_dictionaries(
 
 
 @given(st.lists(_EVENTS, max_size=6))
-def test_whatever_is_streamed_is_an_answer_or_a_providers_error(events: list[_Json]) -> None:
+def test_any_stream_is_answer_or_provider_error(events: list[_Json]) -> None:
     with suppress(ProviderError):
         _streamed([_START, *events, _STOP])
 
@@ -205,7 +203,7 @@ _ANSWERS = st.fixed_dictionaries(
 
 
 @given(_ANSWERS | _VALUES)
-def test_whatever_is_answered_is_an_answer_or_a_providers_error(body: _Json) -> None:
+def test_any_response_is_answer_or_provider_error(body: _Json) -> None:
     with suppress(ProviderError):
         answer(body, _ASKED)
 
@@ -227,7 +225,7 @@ _SPEECH = st.builds(_speech, _TEXTS, st.sampled_from(MessageRole))
 
 
 @given(st.lists(_FOREIGN_TURNS | _SPEECH, max_size=6))
-def test_whatever_is_said_makes_a_request_that_the_api_takes(turns: list[list[Entry]]) -> None:
+def test_any_conversation_makes_an_acceptable_request(turns: list[list[Entry]]) -> None:
     own = _turn("anthropic", ["toolu_01", "toolu_02"], "Own words.")
     entries = [TextMessage("Hello"), *own, *(entry for turn in turns for entry in turn)]
 

@@ -29,12 +29,12 @@ def _pairs(*pairs: tuple[dict[str, Any], str]) -> list[tuple[dict[str, Any], str
         ("SOMETHING_NEW", "SOMETHING_NEW"),
     ],
 )
-def test_why_it_stopped_is_said_in_our_words_where_we_have_one(finish: str, reason: str) -> None:
+def test_known_stop_reason_is_translated(finish: str, reason: str) -> None:
     said = answer(response({"text": "Well"}, finish=finish), asking())
     assert (said.stop_reason, said.details["finishReason"], said.text) == (reason, finish, "Well")
 
 
-def test_a_blocked_prompt_is_a_refusal_that_says_why() -> None:
+def test_blocked_prompt_is_refusal_with_reason() -> None:
     body = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 5}}
     said = answer(body, asking())
     assert (said.stop_reason, said.content, said.usage) == ("refusal", None, Usage(input_tokens=5))
@@ -78,7 +78,7 @@ def test_thoughts_and_cached_tokens_are_counted_once() -> None:
         ({"promptFeedback": "SAFETY"}, "promptFeedback"),
     ),
 )
-def test_an_answer_of_another_shape_says_what_is_wrong_where(body: dict[str, Any], text: str) -> None:
+def test_answer_of_another_shape_names_the_problem(body: dict[str, Any], text: str) -> None:
     with pytest.raises(ProviderError, match=text):
         answer(body, asking())
 
@@ -124,7 +124,7 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 @given(_parts, st.data())
-def test_a_stream_gives_what_the_whole_response_would_have(parts: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_stream_equals_the_whole_response(parts: list[dict[str, Any]], data: st.DataObject) -> None:
     parts = [each for at, each in enumerate(parts) if at == 0 or not _alike(parts[at - 1], each)]
     whole = response(
         *parts, usageMetadata={"promptTokenCount": 3, "candidatesTokenCount": 4}, responseId="r", new={"a": 1}
@@ -147,7 +147,7 @@ def test_a_stream_gives_what_the_whole_response_would_have(parts: list[dict[str,
     assert said == expected.text
 
 
-def test_further_candidates_are_no_part_of_the_answer() -> None:
+def test_further_candidates_are_ignored() -> None:
     stream = AnswerStream(asking())
     other = {"content": {"parts": [{"text": "B"}]}, "index": 1, "finishReason": "STOP"}
     first = {"content": {"role": "model", "parts": [{"text": "A"}]}, "index": 0, "finishReason": "STOP"}
@@ -155,7 +155,7 @@ def test_further_candidates_are_no_part_of_the_answer() -> None:
     assert stream.answer().text == "A"
 
 
-def test_a_stream_without_an_ending_is_no_answer() -> None:
+def test_stream_without_end_is_an_error() -> None:
     stream = AnswerStream(asking())
     with pytest.raises(ConnectionFailedError, match="ended before"):
         stream.answer()
@@ -164,7 +164,7 @@ def test_a_stream_without_an_ending_is_no_answer() -> None:
         stream.answer()
 
 
-def test_the_reason_may_come_after_the_content() -> None:
+def test_finish_reason_may_follow_the_content() -> None:
     stream = AnswerStream(asking())
     stream.feed(response({"text": "Half"}, finish=None))
     stream.feed({"candidates": [{"finishReason": "MAX_TOKENS"}]})

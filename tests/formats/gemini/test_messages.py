@@ -23,7 +23,7 @@ from tests.formats.gemini.bodies import asking, call, check, response
 _ASSISTANT = MessageRole.ASSISTANT
 
 
-def test_what_the_system_says_stands_apart_and_what_one_side_says_in_a_row_together() -> None:
+def test_system_text_is_separate_and_consecutive_messages_merged() -> None:
     body = request(
         asking(
             TextMessage("Be short.", role=MessageRole.SYSTEM),
@@ -59,7 +59,7 @@ def test_what_the_system_says_stands_apart_and_what_one_side_says_in_a_row_toget
     check(body)
 
 
-def test_tools_and_settings_are_sent_as_the_sdk_would_send_them() -> None:
+def test_tools_and_settings_match_the_sdk_request() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     body = request(asking(max_tokens=100, temperature=0.5, tool_choice="required", output_schema=schema))
     assert body["generationConfig"] == {
@@ -90,16 +90,16 @@ def test_the_choice_of_tools_is_a_mode(changes: dict[str, Any], config: dict[str
     check(body)
 
 
-def test_a_choice_of_a_tool_that_is_not_there_is_refused() -> None:
+def test_choice_of_unknown_tool_is_refused() -> None:
     with pytest.raises(ProviderError, match="unknown tool_choice 'get_time'"):
         request(asking(tool_choice="get_time"))
 
 
-def test_without_tools_there_is_no_word_of_them() -> None:
+def test_request_without_tools_has_no_tool_fields() -> None:
     assert request(asking(tools=())) == {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
 
 
-def test_an_output_that_is_no_object_is_refused() -> None:
+def test_non_object_output_schema_is_refused() -> None:
     with pytest.raises(SchemaError, match="the answer"):
         request(asking(output_schema={"type": "integer"}))
 
@@ -118,7 +118,7 @@ def test_options_are_added_to_the_request() -> None:
     assert options["tools"] == [{"googleSearch": {}}]
 
 
-def test_what_gemini_said_goes_back_to_the_letter_and_results_follow_in_the_order_of_the_calls() -> None:
+def test_gemini_answer_returns_unchanged_with_results_in_order() -> None:
     parts = [
         {"text": "Let me see.", "thought": True},
         {"text": "I look.", "thoughtSignature": "QUJD"},
@@ -148,7 +148,7 @@ def test_what_gemini_said_goes_back_to_the_letter_and_results_follow_in_the_orde
     assert body["contents"][3] == {"role": "user", "parts": [{"text": "And?"}]}
 
 
-def test_a_conversation_with_another_provider_is_told_in_geminis_words() -> None:
+def test_foreign_conversation_is_sent_in_gemini_terms() -> None:
     called = ToolCallMessage("shop/find order", "toolu_1", '{"where": {"x": 1}}')
     broken = ToolCallMessage("get_weather", "toolu_2", '{"location": ')
     said = Answer(messages=(TextMessage("Hm.", role=_ASSISTANT), called, broken), provider="anthropic", content=[1])
@@ -165,7 +165,7 @@ def test_a_conversation_with_another_provider_is_told_in_geminis_words() -> None
     assert "thoughtSignature" not in older["contents"][1]["parts"][1]
 
 
-def test_keys_that_gemini_does_not_take_are_renamed_both_ways() -> None:
+def test_keys_gemini_refuses_are_renamed_both_ways() -> None:
     size: dict[str, Any] = {"type": "object", "properties": {"größe": {"type": "integer"}}}
     tool = ToolShape(
         "measure",
@@ -186,7 +186,7 @@ def test_keys_that_gemini_does_not_take_are_renamed_both_ways() -> None:
     assert body["contents"][1]["parts"][0]["functionCall"] == called
 
 
-def test_calls_of_several_turns_have_ids_of_their_own() -> None:
+def test_calls_of_several_turns_have_distinct_ids() -> None:
     first = answer(response(call("Paris"), call("Rome")), asking())
     entries = (TextMessage("Go."), first, *[ToolResultMessage(each.id, "sunny") for each in first.calls])
     second = answer(response(call("Oslo")), asking(*entries))
@@ -194,7 +194,7 @@ def test_calls_of_several_turns_have_ids_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("content", [None, {}, {"role": "model", "parts": []}, {"parts": [{"text": ""}]}])
-def test_an_answer_with_nothing_in_it_is_not_sent_back(content: Any) -> None:  # noqa: ANN401 - what a test made
+def test_empty_answer_is_not_sent_back(content: Any) -> None:  # noqa: ANN401 - what a test made
     body = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "f(", "content": content}]}
     said = answer(body, asking())
     assert (said.messages, said.stop_reason, said.details["finishMessage"]) == ((), "malformed", "f(")
@@ -203,14 +203,14 @@ def test_an_answer_with_nothing_in_it_is_not_sent_back(content: Any) -> None:  #
 
 
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"])
-def test_what_was_written_before_a_call_that_failed_is_not_sent_back(reason: str) -> None:
+def test_text_before_failed_call_is_not_sent_back(reason: str) -> None:
     said = answer(response({"text": "I look."}, finish=reason), asking())
     assert (said.text, said.stop_reason) == ("I look.", "malformed")
     sent = request(asking(TextMessage("Hello"), said))
     assert sent["contents"] == [{"role": "user", "parts": [{"text": "Hello"}]}]
 
 
-def test_a_call_in_an_answer_that_failed_is_sent_back_with_its_result() -> None:
+def test_call_in_failed_answer_returns_with_its_result() -> None:
     said = answer(response(call("Paris"), finish="UNEXPECTED_TOOL_CALL"), asking())
     sent = request(asking(TextMessage("Hello"), said, ToolResultMessage(said.calls[0].id, "sunny")))
     assert [[*part] for content in sent["contents"] for part in content["parts"]] == [
@@ -220,7 +220,7 @@ def test_a_call_in_an_answer_that_failed_is_sent_back_with_its_result() -> None:
     ]
 
 
-def test_calls_of_one_id_are_told_apart() -> None:
+def test_calls_with_equal_ids_are_distinguished() -> None:
     twice = [{"functionCall": {"id": "a", "name": "get_weather", "args": {"location": each}}} for each in "xy"]
     said = answer(response(*twice), asking())
     results = [ToolResultMessage(each.id, str(number)) for number, each in enumerate(said.calls)]
@@ -244,7 +244,7 @@ def test_a_paused_answer_goes_on_by_its_token() -> None:
     assert [content["role"] for content in later["contents"]] == ["user", "model", "model", "user"]
 
 
-def test_a_message_that_is_none_of_ours_is_refused() -> None:
+def test_unknown_message_type_is_refused() -> None:
     with pytest.raises(ProviderError, match="no part for a Message"):
         request(asking(Message(role=MessageRole.USER)))
     for data in ("?", "é"):
@@ -252,7 +252,7 @@ def test_a_message_that_is_none_of_ours_is_refused() -> None:
             request(asking(ImageMessage(url=f"data:image/png;base64,{data}")))
 
 
-def test_an_order_that_gemini_would_refuse_is_refused_before_it_is_sent() -> None:
+def test_order_gemini_refuses_is_refused_before_sending() -> None:
     said = answer(response(call("Paris")), asking())
     with pytest.raises(ProviderError, match="before the results"):
         request(asking(TextMessage("Hello"), said, cast("Entry", TextMessage("Well?"))))

@@ -89,7 +89,7 @@ def test_a_tool_is_declared_with_its_parameters() -> None:
     ],
     ids=str,
 )
-def test_a_schema_is_said_in_the_openapi_that_gemini_takes(schema: Schema, sent: Schema) -> None:
+def test_schema_is_written_in_gemini_openapi(schema: Schema, sent: Schema) -> None:
     assert of_a(schema) == sent
 
 
@@ -116,7 +116,7 @@ def test_definitions_are_written_out_where_they_are_referred_to() -> None:
     ],
     ids=str,
 )
-def test_what_that_openapi_cannot_say_is_json_schema(schema: Schema) -> None:
+def test_schema_beyond_gemini_openapi_is_json_schema(schema: Schema) -> None:
     described = describe(Described("brew", schema))
 
     assert described["parameters_json_schema"] == schema

@@ -69,9 +69,7 @@ _CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", _CHANGES)
-def test_a_request_fits_googles_own_document(
-    changes: dict[str, Any], validator: jsonschema_rs.Draft202012Validator
-) -> None:
+def test_request_fits_google_document(changes: dict[str, Any], validator: jsonschema_rs.Draft202012Validator) -> None:
     said = answer(response({"text": "Hm.", "thought": True}, call("Rome", id="7"), call("Paris")), asking(*_ENTRIES))
     results = [ToolResultMessage(each.id, {"temp": 22}, success=number == 0) for number, each in enumerate(said.calls)]
     body = request(asking(*_ENTRIES, said, *results, TextMessage("And?"), **changes))

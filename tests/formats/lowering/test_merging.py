@@ -52,14 +52,12 @@ Schema = dict[str, Any]
     ],
     ids=str,
 )
-def test_two_schemas_become_one_that_says_what_both_do(one: Schema, other: Schema, both: Schema) -> None:
+def test_two_schemas_merge_to_their_intersection(one: Schema, other: Schema, both: Schema) -> None:
     assert merge(one, other) == both
 
 
 @given(PAIRS, PAIRS)
-def test_what_both_allow_is_allowed_by_the_two_as_one(
-    first: tuple[Schema, object], second: tuple[Schema, object]
-) -> None:
+def test_merged_schema_allows_what_both_allow(first: tuple[Schema, object], second: tuple[Schema, object]) -> None:
     from ez_ptc.formats.lowering.upgrade import upgrade
 
     one, other = upgrade("brew", first[0]), upgrade("brew", second[0])
@@ -71,7 +69,7 @@ def test_what_both_allow_is_allowed_by_the_two_as_one(
             assert both.is_valid(value)
 
 
-def test_what_would_be_written_out_without_measure_is_refused() -> None:
+def test_unbounded_expansion_is_refused() -> None:
     wide = {
         f"D{at}": an_object(**{f"p{each}": {"$ref": f"#/$defs/D{at + 1}", "minProperties": 1} for each in range(8)})
         for at in range(9)
@@ -82,7 +80,7 @@ def test_what_would_be_written_out_without_measure_is_refused() -> None:
         strict("brew", schema)
 
 
-def test_two_unions_beside_each_other_are_one_and_a_sentence() -> None:
+def test_two_adjacent_unions_become_one_and_a_sentence() -> None:
     text, number = {"type": "string"}, {"type": "integer"}
     schema = strict("brew", an_object(a={"anyOf": [text, number], "oneOf": [text, {"type": "null"}]}))
 

@@ -39,7 +39,7 @@ def test_the_root_is_an_object_without_a_union(schema: Schema, expected: Schema)
     assert with_object_root("brew", schema) == expected
 
 
-def test_a_union_at_the_root_requires_what_each_of_its_members_does_and_tells_the_rest() -> None:
+def test_root_union_requires_common_properties_and_describes_the_rest() -> None:
     schema = with_object_root(
         "brew", {"oneOf": [an_object(["x", "a"], x=A, a=A, c=A), an_object(["x", "b"], x=A, b=B)], "required": ["r"]}
     )
@@ -49,7 +49,7 @@ def test_a_union_at_the_root_requires_what_each_of_its_members_does_and_tells_th
     assert schema["description"] == "Give one of these sets of arguments: x, a; or x, b."
 
 
-def test_conditions_at_the_root_are_told_in_words() -> None:
+def test_root_conditions_become_sentences() -> None:
     schema = with_object_root("brew", {**an_object(a=A), "not": {"required": ["b"]}, "description": "D."})
 
     assert schema["description"] == 'D. Further rules, as JSON Schema: {"not": {"required": ["b"]}}'
@@ -57,7 +57,7 @@ def test_conditions_at_the_root_are_told_in_words() -> None:
 
 
 @pytest.mark.parametrize("schema", [{"type": "string"}, {"type": ["array", "null"]}, {"anyOf": [{"type": "string"}]}])
-def test_parameters_that_are_no_object_are_refused(schema: Schema) -> None:
+def test_non_object_parameters_are_refused(schema: Schema) -> None:
     with pytest.raises(
         SchemaError, match=r"brew: its parameters are of type .*, and a model passes its arguments as an"
     ):
@@ -82,6 +82,6 @@ def test_every_array_has_items(schema: Schema, items: Schema) -> None:
     assert made["properties"]["a"]["anyOf"][0] == {**schema, "items": items}
 
 
-def test_one_of_becomes_any_of_and_loses_nothing_that_stood_beside_it() -> None:
+def test_one_of_becomes_any_of_and_keeps_siblings() -> None:
     assert without_one_of({"oneOf": [A, {"oneOf": [B]}]}) == {"anyOf": [A, {"anyOf": [B]}]}
     assert without_one_of({"oneOf": [A], "anyOf": [B]}) == {"anyOf": [B], "allOf": [{"anyOf": [A]}]}

@@ -20,7 +20,7 @@ def properties(schema: Schema, **options: Any) -> Schema:
     return strict("brew", schema, **options)["properties"]
 
 
-def test_every_property_is_required_and_what_was_optional_may_be_null() -> None:
+def test_every_property_is_required_and_optional_ones_nullable() -> None:
     schema = strict(
         "brew", an_object(["a"], a={"type": "string"}, b={"type": "integer", "description": "Why.", "default": 3})
     )
@@ -46,7 +46,7 @@ def test_annotations_of_a_union_keep_their_order() -> None:
     assert second["a"]["description"] == 'For example: "y". Default: "x".'
 
 
-def test_what_may_be_null_already_gets_no_second_null() -> None:
+def test_nullable_property_gets_no_second_null() -> None:
     union = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 
     assert properties(an_object([], a=union, b={"type": "null"}))["a"] == union
@@ -60,7 +60,7 @@ def test_a_nested_optional_property_may_be_null_too() -> None:
     assert schema["a"]["items"]["required"] == ["b"]
 
 
-def test_a_reference_stands_alone() -> None:
+def test_reference_has_no_siblings() -> None:
     schema = strict(
         "brew",
         {
@@ -98,7 +98,7 @@ def test_a_reference_stands_alone() -> None:
         ({"type": "string", "description": "D.", "maxLength": 3}, {}, "D. At most 3 characters."),
     ],
 )
-def test_a_keyword_that_is_not_taken_is_a_sentence(keywords: Schema, kept: Schema, told: str | None) -> None:
+def test_unsupported_keyword_becomes_a_sentence(keywords: Schema, kept: Schema, told: str | None) -> None:
     expected = {"type": keywords["type"], **kept, **({"description": told} if told else {})}
 
     assert properties(an_object(a=keywords)) == {"a": expected}
@@ -114,13 +114,13 @@ def test_a_keyword_that_is_not_taken_is_a_sentence(keywords: Schema, kept: Schem
         ({"type": "array", "items": {"type": "null"}, "minItems": 2}, {"items": {"type": "null"}}, "At least 2 items."),
     ],
 )
-def test_anthropic_is_told_more_in_words(keywords: Schema, kept: Schema, told: str | None) -> None:
+def test_anthropic_gets_more_sentences(keywords: Schema, kept: Schema, told: str | None) -> None:
     expected = {"type": keywords["type"], **kept, **({"description": told} if told else {})}
 
     assert properties(an_object(a=keywords), rules=ANTHROPIC) == {"a": expected}
 
 
-def test_a_tuple_is_a_list_that_says_its_order() -> None:
+def test_tuple_becomes_list_with_described_order() -> None:
     schema = properties(
         an_object(
             a={
@@ -137,7 +137,7 @@ def test_a_tuple_is_a_list_that_says_its_order() -> None:
     assert (schema["a"]["minItems"], schema["a"]["maxItems"]) == (2, 2)
 
 
-def test_what_all_of_says_is_merged() -> None:
+def test_all_of_is_merged() -> None:
     definitions = {"A": an_object(x={"type": "string"})}
     both = {
         "allOf": [
@@ -173,7 +173,7 @@ def test_what_all_of_says_is_merged() -> None:
         ({"type": "object", "additionalProperties": True}, "brew: its parameters are an object with any keys"),
     ],
 )
-def test_what_it_cannot_say_is_refused_with_what_to_do(schema: Schema, complaint: str) -> None:
+def test_inexpressible_schema_is_refused_with_advice(schema: Schema, complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint):
         strict("brew", schema)
 
@@ -184,7 +184,7 @@ def test_an_object_that_names_its_keys_takes_no_others() -> None:
     assert properties(an_object(a=open_object))["a"]["additionalProperties"] is False
 
 
-def test_anthropic_refuses_what_contains_itself() -> None:
+def test_anthropic_refuses_recursive_schemas() -> None:
     recursive = {"$defs": {"Node": NODE}, **an_object(n={"$ref": "#/$defs/Node"})}
 
     with pytest.raises(SchemaError, match=r"brew: its schema contains itself \(\$ref to 'Node'\).*strict=False"):
@@ -192,7 +192,7 @@ def test_anthropic_refuses_what_contains_itself() -> None:
     assert openai.describe(Described("brew", recursive), strict=True)["function"]["strict"] is True
 
 
-def test_anthropic_keeps_parameters_optional_where_as_many_unions_would_be_refused() -> None:
+def test_anthropic_keeps_parameters_optional_above_union_limit() -> None:
     def optional(count: int) -> Schema:
         return an_object([], **{f"p{at}": {"type": "string"} for at in range(count)})
 
@@ -240,7 +240,7 @@ def nested(levels: int) -> Schema:
     ],
     ids=["levels", "properties", "values", "long enum", "characters"],
 )
-def test_what_is_larger_than_strict_mode_takes_is_refused(within: Schema, beyond: Schema, complaint: str) -> None:
+def test_schema_above_strict_limits_is_refused(within: Schema, beyond: Schema, complaint: str) -> None:
     assert strict("brew", within)
     with pytest.raises(SchemaError, match=f"^brew: .*{complaint}.*strict=False"):
         strict("brew", beyond)
@@ -254,7 +254,7 @@ def test_levels_are_counted_through_references() -> None:
         strict("brew", schema)
 
 
-def test_what_doubles_at_each_reference_is_described_or_refused_without_delay() -> None:
+def test_exponentially_growing_references_end_quickly() -> None:
     doubling = {
         f"D{at}": an_object(a={"$ref": f"#/$defs/D{at + 1}"}, b={"$ref": f"#/$defs/D{at + 1}"}) for at in range(60)
     }
@@ -290,7 +290,7 @@ def test_what_doubles_at_each_reference_is_described_or_refused_without_delay() 
     ],
     ids=str,
 )
-def test_what_contains_itself_in_any_way_ends(definition: Schema) -> None:
+def test_recursive_schema_of_any_kind_terminates(definition: Schema) -> None:
     schema = {"$defs": {"A": definition}, **an_object(a={"$ref": "#/$defs/A"})}
     for format_name in ("openai-chat", "anthropic", "gemini", "mcp"):
         assert refusals(format_name, _described(format_name, schema)) == []
@@ -302,7 +302,7 @@ def test_what_contains_itself_in_any_way_ends(definition: Schema) -> None:
     assert refusals("openai-chat", described, strict=True) == []
 
 
-def test_each_provider_says_in_its_own_place_that_a_tool_is_strict() -> None:
+def test_each_provider_marks_strict_tools_in_its_place() -> None:
     tool = Described("brew", an_object(a={"type": "string"}))
 
     for module, place in ((openai, "function"), (mistral, "function")):

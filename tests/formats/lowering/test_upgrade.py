@@ -75,7 +75,7 @@ def test_an_older_spelling_becomes_the_present_one(old: Schema, new: Schema) -> 
     ],
     ids=str,
 )
-def test_a_schema_of_today_stays_as_it_is(schema: Schema) -> None:
+def test_current_schema_stays_unchanged(schema: Schema) -> None:
     assert upgrade("brew", schema) == schema
 
 
@@ -115,7 +115,7 @@ def test_names_of_definitions_that_would_meet_stay_apart() -> None:
     assert upgrade("brew", document)["$defs"] == {"A": {"type": "string"}, "A_2": {"type": "null"}}
 
 
-def test_a_chain_of_ten_thousand_definitions_is_followed_to_its_end() -> None:
+def test_chain_of_ten_thousand_definitions_is_resolved() -> None:
     definitions = {f"D{at}": {"type": "array", "items": {"$ref": f"#/$defs/D{at + 1}"}} for at in range(10_000)}
     document = {"$defs": {**definitions, "D10000": {"type": "null"}}, "properties": {"a": {"$ref": "#/$defs/D0"}}}
 
@@ -160,7 +160,7 @@ def cyclic() -> Schema:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_what_is_no_schema_is_refused_with_its_place(schema: Schema, complaint: str) -> None:
+def test_invalid_schema_is_refused_with_its_position(schema: Schema, complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint) as refused:
         upgrade("brew", schema)
 

@@ -28,7 +28,7 @@ EMPTY = an_object()
 
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("name", ["brew", "brew_tea", "x", "_private", "a" * 64])
-def test_a_name_that_the_provider_takes_stays_as_it_is(format_name: str, name: str) -> None:
+def test_acceptable_name_stays_unchanged(format_name: str, name: str) -> None:
     assert names_for([Described(name, EMPTY)], format_name).to_provider(name) == name
 
 
@@ -47,7 +47,7 @@ def test_a_name_that_the_provider_takes_stays_as_it_is(format_name: str, name: s
         ("mcp", "tea/brew", "tea_brew"),
     ],
 )
-def test_a_name_is_changed_only_where_the_provider_would_refuse_it(format_name: str, name: str, sent: str) -> None:
+def test_name_is_changed_only_if_provider_refuses_it(format_name: str, name: str, sent: str) -> None:
     names = names_for([Described(name, EMPTY)], format_name)
 
     assert names.to_provider(name) == sent
@@ -56,7 +56,7 @@ def test_a_name_is_changed_only_where_the_provider_would_refuse_it(format_name: 
 
 @pytest.mark.parametrize("form", [anthropic_turns, gemini_turns, openai_turns, responses_turns])
 @pytest.mark.parametrize("name", ["tea/brew it", "天気", "", "x" * 200, "known.tool"])
-def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(form: ModuleType, name: str) -> None:
+def test_tool_called_through_another_provider_has_acceptable_name(form: ModuleType, name: str) -> None:
     called = Answer(messages=(ToolCallMessage(name, "call_1", {}),), provider="other")
     entries = (TextMessage("Tea?"), called, ToolResultMessage("call_1", "no", tool_name=name))
     known = Described("known.tool", EMPTY)
@@ -69,7 +69,7 @@ def test_a_tool_that_another_provider_has_called_has_a_name_that_this_one_takes(
     assert rules.allow(sent[0])
 
 
-def test_long_names_that_begin_alike_stay_apart() -> None:
+def test_long_names_with_common_start_stay_distinct() -> None:
     tools = [Described("a" * 70 + "1", EMPTY), Described("a" * 70 + "2", EMPTY)]
     names = names_for(tools, "openai-chat")
 
@@ -79,7 +79,7 @@ def test_long_names_that_begin_alike_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("format_name", ["openai-chat", "openai-responses", "anthropic", "mistral"])
-def test_two_names_that_meet_at_a_provider_are_an_error_that_names_both(format_name: str) -> None:
+def test_colliding_names_are_error_naming_both(format_name: str) -> None:
     tools = [Described("tea.brew", EMPTY), Described("tea_brew", EMPTY)]
 
     with pytest.raises(
@@ -91,7 +91,7 @@ def test_two_names_that_meet_at_a_provider_are_an_error_that_names_both(format_n
 
 
 @pytest.mark.parametrize("format_name", ["gemini", "mcp"])
-def test_names_that_meet_at_one_provider_may_stay_apart_at_another(format_name: str) -> None:
+def test_names_colliding_at_one_provider_may_differ_elsewhere(format_name: str) -> None:
     assert len(describe_all([Described("tea.brew", EMPTY), Described("tea_brew", EMPTY)], format_name)) == 2
 
 
@@ -109,7 +109,7 @@ def test_a_name_of_which_nothing_is_left_is_refused(format_name: str, name: str)
 
 @pytest.mark.parametrize("format_name", FORMATS)
 @given(name=st.text(min_size=1, max_size=200))
-def test_every_name_is_taken_or_refused_here(format_name: str, name: str) -> None:
+def test_every_name_is_accepted_or_refused(format_name: str, name: str) -> None:
     try:
         [described] = describe_all([Described(name, EMPTY)], format_name)
     except SchemaError:
@@ -119,7 +119,7 @@ def test_every_name_is_taken_or_refused_here(format_name: str, name: str) -> Non
 
 
 @given(st.lists(st.text(max_size=80), unique=True))
-def test_names_come_back_or_are_said_to_meet(names: list[str]) -> None:
+def test_names_are_restored_or_reported_as_colliding(names: list[str]) -> None:
     usable = [name for name in names if fit_name(name, NAMES)]
     tools = [Described(name, EMPTY) for name in usable]
     try:
@@ -133,7 +133,7 @@ def test_names_come_back_or_are_said_to_meet(names: list[str]) -> None:
 
 @pytest.mark.parametrize("format_name", ["anthropic", "gemini"])
 @given(keys=st.lists(st.text(max_size=80), unique=True, min_size=1))
-def test_every_parameter_can_be_sent_and_comes_back_under_its_own_name(format_name: str, keys: list[str]) -> None:
+def test_every_parameter_is_sendable_and_restored(format_name: str, keys: list[str]) -> None:
     sendable = [key for key in keys if key.encode(errors="ignore").decode() == key]
     tool = Described("brew", an_object(**{key: {"type": "string"} for key in sendable}))
     [described] = describe_all([tool], format_name)
@@ -143,7 +143,7 @@ def test_every_parameter_can_be_sent_and_comes_back_under_its_own_name(format_na
     assert list(names_for([tool], format_name).to_parameters("brew", dict.fromkeys(schema["properties"]))) == sendable
 
 
-def test_a_parameter_that_is_called_something_else_says_what_it_is() -> None:
+def test_renamed_parameter_is_described_by_its_name() -> None:
     tool = Described(
         "brew",
         {
@@ -160,14 +160,14 @@ def test_a_parameter_that_is_called_something_else_says_what_it_is() -> None:
     assert described["parameters"]["required"] == ["parameter_1"]
 
 
-def test_a_changed_key_does_not_push_out_the_one_that_has_its_name() -> None:
+def test_changed_key_does_not_displace_an_existing_one() -> None:
     tool = Described("brew", an_object(**{key: {"type": "string"} for key in ("a b", "a_b", "a-b")}))
     names = names_for([tool], "gemini")
 
     assert names.to_parameters("brew", {"a_b": 1, "a_b_2": 2, "a_b_3": 3}) == {"a_b": 1, "a b": 2, "a-b": 3}
 
 
-def test_a_key_deep_in_an_argument_is_called_something_else_too_where_the_provider_restricts_it() -> None:
+def test_nested_key_is_renamed_for_restrictive_provider() -> None:
     headers = an_object(
         **{"Content-Type": {"type": "string"}, "next": {"anyOf": [{"$ref": "#/$defs/H"}, {"type": "null"}]}}
     )
@@ -199,7 +199,7 @@ def test_the_keys_of_free_data_are_left_alone() -> None:
     }
 
 
-def test_a_key_is_called_the_same_in_every_rule_about_it() -> None:
+def test_key_is_renamed_alike_in_every_rule() -> None:
     keys = ("a b", "c d")
     rules = {
         "dependentRequired": {"a b": ["c d"]},
@@ -215,7 +215,7 @@ def test_a_key_is_called_the_same_in_every_rule_about_it() -> None:
     assert inner["dependentSchemas"] == {"c_d": {"minProperties": 1}}
 
 
-def test_arguments_of_any_depth_come_back() -> None:
+def test_arguments_of_any_depth_are_restored() -> None:
     deep: dict[str, Any] = {}
     for _ in range(10_000):
         deep = {"a_b": deep}
@@ -225,13 +225,13 @@ def test_arguments_of_any_depth_come_back() -> None:
     assert list(names_for([tool], "gemini").to_parameters("send", deep)) == ["a b"]
 
 
-def test_an_argument_under_both_of_its_names_stays_under_both() -> None:
+def test_argument_under_both_names_stays_under_both() -> None:
     tool = Described("brew", an_object(**{"a b": {"type": "string"}}))
 
     assert names_for([tool], "anthropic").to_parameters("brew", {"a b": 1, "a_b": 2}) == {"a b": 1, "a_b": 2}
 
 
-def test_a_name_that_nobody_knows_stays_as_it_is() -> None:
+def test_unknown_name_stays_unchanged() -> None:
     names = Names()
 
     assert names.to_tool("brew.tea") == "brew.tea"

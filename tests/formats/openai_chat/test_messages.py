@@ -66,14 +66,14 @@ def test_elsewhere_the_instructions_are_one_message_and_the_first() -> None:
     ]
 
 
-def test_what_a_person_says_in_one_go_is_one_message_where_roles_must_alternate() -> None:
+def test_consecutive_user_messages_merge_if_roles_alternate() -> None:
     entries = (HELLO, TextMessage("Are you there?"))
     assert [each["content"] for each in messages_of(*entries)] == ["Hello", "Are you there?"]
     assert [each["content"] for each in messages_of(*entries, server=ELSEWHERE)] == ["Hello\n\nAre you there?"]
 
 
 @pytest.mark.parametrize("server", ["api.openai.com", ELSEWHERE])
-def test_images_stand_in_one_message_with_the_text_about_them(server: str) -> None:
+def test_images_share_a_message_with_their_text(server: str) -> None:
     images = (ImageMessage(b"GIF8", media_type="image/gif"), ImageMessage(url="https://example.org/a.png"))
     [message] = messages_of(TextMessage("What is it?"), *images, server=server)
     assert message["content"] == [
@@ -100,12 +100,12 @@ def test_the_tools_go_along_and_which_to_call(choice: str, sent: object) -> None
     assert body.get("tool_choice") == sent
 
 
-def test_a_choice_that_is_no_tool_says_which_there_are() -> None:
+def test_unknown_tool_choice_lists_valid_tools() -> None:
     with pytest.raises(ProviderError, match=f"unknown tool_choice 'wether'; expected .*{WEATHER.name}"):
         request(prompt(tools=(WEATHER,), tool_choice="wether"))
 
 
-def test_an_answer_is_wanted_in_a_form() -> None:
+def test_structured_answer_is_requested() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "free": {"type": "object"}}, "required": ["n"]}
     strict = {"type": "object", "properties": {"n": {"type": "integer"}}}
     bodies = [request(prompt(output_schema=each)) for each in (schema, strict)]
@@ -130,7 +130,7 @@ def test_half_a_character_does_not_reach_the_wire() -> None:
     assert body["messages"][0]["content"].startswith("a")
 
 
-def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() -> None:
+def test_invalid_conversation_is_refused_before_sending() -> None:
     with pytest.raises(ProviderError, match="would refuse this conversation"):
         request(prompt(HELLO, ToolResultMessage("call_1", "x")))
     with pytest.raises(ProviderError, match="does not accept ImageMessage from the assistant"):
@@ -140,7 +140,7 @@ def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() ->
 # What is answered -----------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_has_its_text_and_what_it_took() -> None:
+def test_answer_has_its_text_and_usage() -> None:
     got = answer(completion("Hi."), prompt())
     assert got.text == "Hi."
     assert (got.stop_reason, got.provider, got.model, got.id) == ("end", "openai-chat", "model-1", "chatcmpl-1")
@@ -148,7 +148,7 @@ def test_an_answer_has_its_text_and_what_it_took() -> None:
     assert got.content == completion("Hi.")["choices"][0]["message"]
 
 
-def test_calls_have_the_tools_own_names_and_go_back_as_they_came() -> None:
+def test_calls_have_original_tool_names_and_return_unchanged() -> None:
     got = answered(
         call(extra={"signature": "x"}), call("call_2", arguments=""), text="I look.", reasoning_content="Hm."
     )
@@ -171,7 +171,7 @@ def test_calls_have_the_tools_own_names_and_go_back_as_they_came() -> None:
     ]
 
 
-def test_calls_without_an_id_get_one_that_their_results_find() -> None:
+def test_calls_without_id_get_one_matching_results() -> None:
     got = answered(call(None), call(""), call("a"), call("a"))
     identifiers = [each.id for each in got.calls]
     assert len(set(identifiers)) == 4
@@ -180,14 +180,14 @@ def test_calls_without_an_id_get_one_that_their_results_find() -> None:
     assert [each["id"] for each in said["tool_calls"]] == [each["tool_call_id"] for each in told] == identifiers
 
 
-def test_arguments_that_are_no_json_are_put_into_some_before_they_go_back() -> None:
+def test_non_json_arguments_are_wrapped_before_sending() -> None:
     got = answered(call(arguments='{"city": "Os'))
     assert got.calls[0].arguments == '{"city": "Os'
     _, said, _ = messages_of(HELLO, got, ToolResultMessage("call_1", "that is no JSON", success=False))
     assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"not_json": '{"city": "Os'}
 
 
-def test_calls_as_they_were_before_there_were_tools_are_answered_in_kind() -> None:
+def test_legacy_function_calls_are_answered_in_kind() -> None:
     body = completion(function_call={"name": SENT_NAME, "arguments": "{}"}, finish_reason="function_call")
     got = answer(body, prompt(tools=(WEATHER,)))
     assert got.stop_reason == "tool_calls"
@@ -222,24 +222,24 @@ def test_the_first_of_several_choices_is_the_answer() -> None:
     assert answer(body, prompt()).text == "first"
 
 
-def test_content_may_come_in_parts() -> None:
+def test_content_may_consist_of_parts() -> None:
     parts = [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Hi"}, {"type": "text", "text": "."}, 3]
     body = completion()
     body["choices"][0]["message"]["content"] = parts
     assert answer(body, prompt()).text == "Hi."
 
 
-def test_what_the_filter_took_away_is_a_refusal_that_leaves_nothing_to_send() -> None:
+def test_filtered_answer_is_refusal_with_nothing_to_send() -> None:
     got = answer({"choices": [{"finish_reason": "content_filter", "index": 0}]}, prompt())
     assert (got.messages, got.stop_reason) == ((), "refusal")
     assert [each["content"] for each in messages_of(HELLO, got, TextMessage("Well?"))] == ["Hello", "Well?"]
 
 
-def test_an_answer_that_says_nothing_can_go_back() -> None:
+def test_empty_answer_can_be_sent_back() -> None:
     assert messages_of(HELLO, answer(completion(), prompt()), HELLO)[1] == {"role": "assistant", "content": ""}
 
 
-def test_an_answer_of_another_provider_or_server_is_made_anew() -> None:
+def test_answer_of_another_provider_or_server_is_rebuilt() -> None:
     said = (
         TextMessage("I look.", role=MessageRole.ASSISTANT),
         ToolCallMessage(WEATHER.name, "toolu_" + "x" * 60, {"city": "Ålesund"}),
@@ -270,7 +270,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("body", "complaint"), WRONG)
-def test_what_is_no_answer_says_what_is_wrong_where(body: dict[str, Any], complaint: str) -> None:
+def test_invalid_answer_names_the_problem(body: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         answer(body, prompt())
 
@@ -278,13 +278,13 @@ def test_what_is_no_answer_says_what_is_wrong_where(body: dict[str, Any], compla
 @pytest.mark.parametrize(
     ("code", "kind"), [("invalid_api_key", AuthenticationError), (429, RateLimitError), ("x", ProviderError)]
 )
-def test_errors_that_come_as_answers_have_their_kinds(code: object, kind: type[ProviderError]) -> None:
+def test_errors_in_answers_have_their_types(code: object, kind: type[ProviderError]) -> None:
     with pytest.raises(kind, match="oh no"):
         answer({"error": {"message": "oh no", "code": code}}, prompt())
 
 
 @given(message=MESSAGES, usage=JSON, reason=JSON, name=JSON)
-def test_whatever_comes_is_an_answer_or_a_providers_error(
+def test_any_response_is_answer_or_providers_error(
     message: dict[str, Any], usage: object, reason: object, name: object
 ) -> None:
     body = {"id": name, "model": name, "choices": [{"message": message, "finish_reason": reason}], "usage": usage}
@@ -297,12 +297,12 @@ def test_whatever_comes_is_an_answer_or_a_providers_error(
 
 
 @pytest.mark.parametrize("function", [{}, {"name": "", "arguments": ""}, {"name": None, "arguments": None}, ""])
-def test_a_function_call_with_nothing_in_it_is_no_call(function: object) -> None:
+def test_empty_function_call_is_ignored(function: object) -> None:
     got = answer(completion("Hi.", function_call=function), prompt())
     assert (got.text, got.calls, got.stop_reason) == ("Hi.", (), "end")
     assert request(prompt(HELLO, got, HELLO))["messages"][1] == {"role": "assistant", "content": "Hi."}
 
 
-def test_a_function_call_with_arguments_and_no_name_is_refused() -> None:
+def test_function_call_without_name_is_refused() -> None:
     with pytest.raises(ProviderError, match=r"expected text at .*name"):
         answer(completion("Hi.", function_call={"name": "", "arguments": "{}"}), prompt())

@@ -25,7 +25,7 @@ def delta_call(index: int | None, **fields: Any) -> dict[str, Any]:
     return {"tool_calls": [fields if index is None else {"index": index, **fields}]}
 
 
-def test_pieces_make_the_answer_that_the_whole_would_have_been() -> None:
+def test_deltas_make_the_whole_answer() -> None:
     deltas = [
         {"role": "assistant", "content": "", "refusal": None},
         {"content": "I "},
@@ -94,7 +94,7 @@ def test_fields_of_other_servers_are_put_together_as_well() -> None:
     }
 
 
-def test_a_content_that_comes_as_parts_and_as_text_is_kept_whole() -> None:
+def test_content_as_parts_and_text_is_kept_whole() -> None:
     def thinking(text: str) -> dict[str, Any]:
         return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
@@ -111,14 +111,14 @@ def test_a_content_that_comes_as_parts_and_as_text_is_kept_whole() -> None:
     assert got.content["content"] == [thinking("Hm"), thinking(", 7."), {"type": "text", "text": "It is 7."}]
 
 
-def test_a_refusal_and_only_the_first_choice_are_told() -> None:
+def test_only_first_choice_and_its_refusal_are_streamed() -> None:
     second = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]}
     got, said = streamed([second, *completion_chunks({"refusal": "I "}, {"refusal": "won't."})])
     assert got.text == said == "I won't."
     assert got.stop_reason == "refusal"
 
 
-def test_a_stream_without_its_end_is_no_answer() -> None:
+def test_stream_without_its_end_is_an_error() -> None:
     stream = AnswerStream(prompt())
     assert stream.feed(completion_chunks("Hi")[0]) == [TextDelta("Hi")]  # pyright: ignore[reportArgumentType] - a chunk and not the mark at the end
     with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
@@ -136,7 +136,7 @@ CHUNKS = st.fixed_dictionaries({}, optional=FIELDS)
 
 
 @given(chunks=st.lists(CHUNKS, max_size=5))
-def test_whatever_comes_in_pieces_is_an_answer_or_a_providers_error(chunks: list[dict[str, Any]]) -> None:
+def test_any_chunks_are_answer_or_provider_error(chunks: list[dict[str, Any]]) -> None:
     stream = AnswerStream(prompt())
     try:
         for chunk in chunks:
@@ -147,7 +147,7 @@ def test_whatever_comes_in_pieces_is_an_answer_or_a_providers_error(chunks: list
     assert got.provider == "openai-chat"
 
 
-def test_a_stream_that_says_it_is_done_needs_no_finish_reason() -> None:
+def test_done_stream_needs_no_finish_reason() -> None:
     stream = AnswerStream(prompt(tools=(WEATHER,)))
     for delta in ({"content": "I look."}, delta_call(0, id="call_1", function={"name": SENT_NAME, "arguments": "{}"})):
         stream.feed({"choices": [{"index": 0, "delta": delta}]})
@@ -158,7 +158,7 @@ def test_a_stream_that_says_it_is_done_needs_no_finish_reason() -> None:
     assert (got.text, len(got.calls), got.stop_reason) == ("I look.", 1, "tool_calls")
 
 
-def test_a_stream_that_is_done_with_nothing_said_is_no_answer() -> None:
+def test_done_stream_without_content_is_an_error() -> None:
     stream = AnswerStream(prompt())
     stream.feed({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]})
     stream.end()

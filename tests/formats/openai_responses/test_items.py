@@ -39,7 +39,7 @@ def _items(*entries: Entry) -> list[_Json]:
 
 
 @pytest.mark.parametrize("following", [(), (_MORE,)])
-def test_a_call_that_nobody_answers_is_left_out_with_its_reasoning(following: tuple[Entry, ...]) -> None:
+def test_unanswered_call_is_dropped_with_its_reasoning(following: tuple[Entry, ...]) -> None:
     items = _items(_HELLO, _answer(_REASONING, _SAID, _SHELL), *following)
     assert _SHELL not in items
     assert _REASONING not in items
@@ -57,7 +57,7 @@ def test_a_program_with_its_output_goes_back() -> None:
     assert [item for item in items if item in (_PROGRAM, _PAY, _PROGRAM_OUTPUT)] == [_PROGRAM, _PAY, _PROGRAM_OUTPUT]
 
 
-def test_calls_of_a_lost_program_are_calls_of_the_model() -> None:
+def test_calls_of_lost_program_become_model_calls() -> None:
     items = _items(_HELLO, _answer(_PROGRAM, _PAY), _PAID, _MORE)
     assert _PROGRAM not in items
     assert [item["type"] for item in items if "call_id" in item] == ["function_call", "function_call_output"]

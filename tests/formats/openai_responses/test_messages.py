@@ -67,7 +67,7 @@ def input_of(*entries: Entry, server: str = OPENAI) -> list[Json]:
 # What is asked --------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_kept_at_the_provider_and_reasoning_comes_encrypted() -> None:
+def test_nothing_is_stored_and_reasoning_is_encrypted() -> None:
     body = request(prompt())
     assert body == {
         "model": "gpt-5.5",
@@ -96,7 +96,7 @@ def test_only_models_that_reason_are_asked_for_their_reasoning(model: str, reaso
     assert ("include" in request(prompt(model=model))) is reasons
 
 
-def test_who_wants_it_kept_has_it_kept() -> None:
+def test_storing_can_be_requested() -> None:
     body = request(prompt(options={"store": True}))
     assert body["store"] is True
     assert "include" not in body
@@ -104,7 +104,7 @@ def test_who_wants_it_kept_has_it_kept() -> None:
     assert more["include"] == [ENCRYPTED, "file_search_call.results"]
 
 
-def test_what_the_system_says_first_is_an_instruction_and_later_stands_where_it_was_said() -> None:
+def test_first_system_text_is_instruction_later_stays_in_place() -> None:
     late = TextMessage("In French.", role=MessageRole.SYSTEM)
     said = TextMessage("Yes?", role=MessageRole.ASSISTANT)
     body = request(prompt(SYSTEM, SYSTEM, HELLO, said, late, TextMessage("Bye")))
@@ -113,7 +113,7 @@ def test_what_the_system_says_first_is_an_instruction_and_later_stands_where_it_
     assert [item["role"] for item in body["input"]] == ["user", "assistant", "system", "user"]
 
 
-def test_images_stand_in_one_message_with_the_text_about_them() -> None:
+def test_images_share_a_message_with_their_text() -> None:
     images = (ImageMessage(b"GIF8", media_type="image/gif"), ImageMessage(url="https://example.org/a.png"))
     [message] = input_of(TextMessage("What is it?"), *images)
     assert message["content"] == [
@@ -155,7 +155,7 @@ def test_limits_and_the_form_of_the_answer_go_along() -> None:
     assert body["text"]["format"]["schema"]["required"] == ["n"]
 
 
-def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() -> None:
+def test_invalid_conversation_is_refused_before_sending() -> None:
     with pytest.raises(ProviderError, match="would refuse this conversation"):
         request(prompt(HELLO, ToolResultMessage("call_1", "x")))
     with pytest.raises(ProviderError, match="does not accept ImageMessage from the assistant"):
@@ -165,13 +165,13 @@ def test_a_conversation_that_no_provider_takes_is_refused_before_it_is_sent() ->
 # What is answered -----------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_has_its_text_and_what_it_took() -> None:
+def test_answer_has_its_text_and_usage() -> None:
     got = answered("Hi.")
     assert (got.text, got.stop_reason, got.provider, got.model, got.id) == ("Hi.", "end", "openai", "model-1", "resp_1")
     assert got.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=4, reasoning_tokens=1)
 
 
-def test_everything_goes_back_as_it_came_and_before_its_results() -> None:
+def test_all_items_return_unchanged_before_their_results() -> None:
     items: list[Json] = [
         reasoning(),
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}},
@@ -199,7 +199,7 @@ def test_everything_goes_back_as_it_came_and_before_its_results() -> None:
     ]
 
 
-def test_a_call_from_a_program_of_the_providers_is_answered_to_that_program() -> None:
+def test_call_from_provider_program_is_answered_to_it() -> None:
     caller = {"type": "program", "caller_id": "prog_1"}
     program = {"type": "program", "id": "p_1", "call_id": "prog_1", "code": "…", "fingerprint": "f"}
     got = answered(program, call(caller=caller))
@@ -208,7 +208,7 @@ def test_a_call_from_a_program_of_the_providers_is_answered_to_that_program() ->
     assert [each.name for each in got.calls] == [WEATHER.name]
 
 
-def test_reasoning_that_is_lost_is_not_sent_and_neither_are_the_ids_that_rest_on_it() -> None:
+def test_lost_reasoning_is_not_sent_nor_dependent_ids() -> None:
     result = ToolResultMessage("call_1", "sunny")
     lost = answered(reasoning(None), call())
     _, sent, _ = input_of(HELLO, lost, result)
@@ -229,7 +229,7 @@ def test_reasoning_that_nothing_came_of_is_not_sent_back() -> None:
     assert reasoning() in input_of(HELLO, local, HELLO, server=ELSEWHERE)
 
 
-def test_a_message_whose_reasoning_is_lost_is_sent_as_its_text() -> None:
+def test_message_with_lost_reasoning_is_sent_as_text() -> None:
     parts: list[Json] = [{"type": "output_text", "text": "I look. "}, {"type": "refusal", "refusal": "No."}]
     said: Json = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": parts}
     commented = {**said, "phase": "commentary"}
@@ -238,7 +238,7 @@ def test_a_message_whose_reasoning_is_lost_is_sent_as_its_text() -> None:
     assert two == {**one, "phase": "commentary"}
 
 
-def test_an_answer_of_another_provider_or_server_is_made_anew() -> None:
+def test_answer_of_another_provider_or_server_is_rebuilt() -> None:
     said = (
         TextMessage("I look.", role=MessageRole.ASSISTANT),
         ToolCallMessage(WEATHER.name, "toolu_" + "x" * 80, {"city": "Ålesund"}),
@@ -289,7 +289,7 @@ def test_a_refusal_can_be_read() -> None:
         (response(status="failed", error={"code": "server_error", "message": "broke down"}), "broke down"),
     ],
 )
-def test_what_is_no_answer_says_what_is_wrong_where(body: Json, complaint: str) -> None:
+def test_invalid_answer_names_the_problem(body: Json, complaint: str) -> None:
     with pytest.raises(ProviderError, match=complaint):
         answer(body, prompt())
 
@@ -305,7 +305,7 @@ ITEMS = st.fixed_dictionaries({}, optional={"type": KINDS | JSON, **FIELDS})
 
 
 @given(items=st.lists(ITEMS, max_size=3), status=JSON, details=JSON)
-def test_whatever_comes_is_an_answer_or_a_providers_error(items: list[Json], status: object, details: object) -> None:
+def test_any_response_is_answer_or_providers_error(items: list[Json], status: object, details: object) -> None:
     body: Json = {"output": items, "status": status, "incomplete_details": details, "usage": details, "id": status}
     try:
         got = answer(body, prompt())
@@ -316,7 +316,7 @@ def test_whatever_comes_is_an_answer_or_a_providers_error(items: list[Json], sta
     assert sent["input"][-1] == {"role": "user", "content": "Hello"}
 
 
-def test_calls_of_one_id_are_told_apart() -> None:
+def test_calls_with_equal_ids_are_distinguished() -> None:
     got = answered(call(), call())
     results = [ToolResultMessage(each.id, str(number)) for number, each in enumerate(got.calls)]
     sent = request(prompt(HELLO, got, *results))["input"]
@@ -334,25 +334,25 @@ def streamed(events: list[Any]) -> tuple[Answer, str]:
     return stream.answer(), "".join(said)
 
 
-def test_pieces_make_the_answer_that_the_whole_would_have_been() -> None:
+def test_deltas_make_the_whole_answer() -> None:
     items: list[Json | str] = [reasoning(), "I look at it.", call()]
     got, said = streamed(response_events(*items))
     assert got == answered(*items)
     assert said == got.text == "I look at it."
 
 
-def test_an_answer_that_was_cut_short_says_so() -> None:
+def test_truncated_answer_is_reported() -> None:
     got, _ = streamed(response_events("I", status="incomplete", incomplete_details={"reason": "max_output_tokens"}))
     assert got.stop_reason == "length"
 
 
-def test_servers_whose_last_event_leaves_out_what_came_before_are_understood() -> None:
+def test_final_event_without_earlier_items_is_understood() -> None:
     events = response_events(reasoning(), "Hi", call())
     events[-1] = {"type": "response.completed", "response": response()}
     assert streamed(events)[0] == answered(reasoning(), "Hi", call())
 
 
-def test_a_refusal_is_told_in_pieces() -> None:
+def test_refusal_is_streamed() -> None:
     deltas = [{"type": "response.refusal.delta", "delta": "No"}, {"type": "response.refusal.delta", "delta": "."}]
     got, said = streamed([*deltas, {"type": "response.completed", "response": response(REFUSED)}])
     assert got.text == said == "No."
@@ -366,7 +366,7 @@ def test_errors_in_a_stream_are_errors() -> None:
         streamed([{"type": "response.failed", "response": failed}])
 
 
-def test_a_stream_without_its_end_is_no_answer() -> None:
+def test_stream_without_its_end_is_an_error() -> None:
     stream = AnswerStream(prompt())
     assert stream.feed({"type": "response.output_text.delta", "delta": "Hi"}) == [TextDelta("Hi")]
     with pytest.raises(ConnectionFailedError, match="ended before the answer was complete"):
@@ -380,7 +380,7 @@ EVENTS = st.fixed_dictionaries(
 
 
 @given(events=st.lists(EVENTS, max_size=5))
-def test_whatever_comes_in_pieces_is_an_answer_or_a_providers_error(events: list[Json]) -> None:
+def test_any_chunks_are_answer_or_provider_error(events: list[Json]) -> None:
     try:
         got, _ = streamed(events)
     except ProviderError:

@@ -57,7 +57,7 @@ async def _events(server: str, way: str, prompt: Prompt = _ASKED, *, timeout: fl
             return [event async for event in connection.stream(prompt)]
 
 
-async def test_an_answer_comes_through_the_sdk(anyio_backend: str, way: str) -> None:
+async def test_answer_arrives_through_the_sdk(anyio_backend: str, way: str) -> None:
     with anthropic_server("Hello there.") as server:
         *pieces, said = await _events(server.url, way)
 
@@ -72,7 +72,7 @@ async def test_an_answer_comes_through_the_sdk(anyio_backend: str, way: str) -> 
     assert request.body.get("stream", False) is (way == "streamed")
 
 
-async def test_a_whole_answer_and_a_streamed_one_are_the_same(anyio_backend: str) -> None:
+async def test_whole_and_streamed_answers_are_equal(anyio_backend: str) -> None:
     blocks: list[_Json] = [
         {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
         {"type": "text", "text": "I look."},
@@ -85,7 +85,7 @@ async def test_a_whole_answer_and_a_streamed_one_are_the_same(anyio_backend: str
     assert whole == streamed
 
 
-async def test_options_that_are_no_part_of_the_body_become_headers(anyio_backend: str, way: str) -> None:
+async def test_options_outside_the_body_become_headers(anyio_backend: str, way: str) -> None:
     options = {"betas": ["compact-2026-01-12", "skills-2025-10-02"], "metadata": {"user_id": "u"}}
     prompt = Prompt(model="claude", entries=_ASKED.entries, options=options)
     with anthropic_server("Hello there.") as server:
@@ -98,7 +98,7 @@ async def test_options_that_are_no_part_of_the_body_become_headers(anyio_backend
     assert "betas" not in request.body
 
 
-async def test_a_temperature_is_asked_for_in_the_last_version_that_takes_one(anyio_backend: str, way: str) -> None:
+async def test_temperature_uses_last_version_that_supports_it(anyio_backend: str, way: str) -> None:
     warm = Prompt(model="claude", entries=_ASKED.entries, temperature=0.0)
     with anthropic_server("Hello there.", "Hello there.") as server:
         await _events(server.url, way)
@@ -110,7 +110,7 @@ async def test_a_temperature_is_asked_for_in_the_last_version_that_takes_one(any
     assert second.body["temperature"] == 0.0
 
 
-async def test_a_long_answer_comes_in_pieces_even_where_the_whole_is_wanted(anyio_backend: str) -> None:
+async def test_long_answer_is_streamed_even_if_requested_whole(anyio_backend: str) -> None:
     prompt = Prompt(model="claude", entries=_ASKED.entries, max_tokens=64_000)
     with anthropic_server("Hello there.") as server:
         (said,) = await _events(server.url, "whole", prompt)
@@ -120,7 +120,7 @@ async def test_a_long_answer_comes_in_pieces_even_where_the_whole_is_wanted(anyi
     assert server.bodies[0]["stream"] is True
 
 
-async def test_who_stops_listening_leaves_nothing_open(anyio_backend: str) -> None:
+async def test_abandoned_stream_leaves_nothing_open(anyio_backend: str) -> None:
     with LoopbackServer(_reply("streamed")) as server:
         async with AnthropicProvider("claude", api_key="key", base_url=server.url).connect() as connection:
             stream = connection.stream(_ASKED)
@@ -131,15 +131,13 @@ async def test_who_stops_listening_leaves_nothing_open(anyio_backend: str) -> No
 # Keys and addresses ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_missing_key_is_an_error_that_says_where_it_belongs(anyio_backend: str) -> None:
+async def test_missing_key_error_names_the_variable(anyio_backend: str) -> None:
     with pytest.raises(AuthenticationError, match="needs a key: set ANTHROPIC_API_KEY"):
         async with AnthropicProvider("claude").connect():
             pass
 
 
-async def test_keys_and_the_address_come_from_the_environment(
-    anyio_backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_key_and_address_come_from_environment(anyio_backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with anthropic_server("One.", "Two.", "Three.") as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         for variable, value in (("ANTHROPIC_AUTH_TOKEN", "token"), ("ANTHROPIC_API_KEY", "secret")):
@@ -156,7 +154,7 @@ async def test_keys_and_the_address_come_from_the_environment(
     assert [each.removeprefix("Bearer ") for each in sent] == ["token", "secret", "none"]
 
 
-def test_it_is_found_by_its_name_and_opens_nothing_before_it_is_asked_to() -> None:
+def test_provider_is_found_by_name_and_connects_lazily() -> None:
     provider = choose("anthropic:claude-haiku-5-5", None)
 
     assert isinstance(provider, AnthropicProvider)
@@ -186,7 +184,7 @@ async def test_a_refused_key_is_an_error_of_authentication(
     assert len(server.requests) == 1
 
 
-async def test_too_many_requests_are_tried_again_and_say_how_long_to_wait(anyio_backend: str, way: str) -> None:
+async def test_rate_limit_is_retried_and_reports_the_wait(anyio_backend: str, way: str) -> None:
     with (
         LoopbackServer(*[_refusal(429, "rate_limit_error", **_SOON)] * 3) as server,
         pytest.raises(RateLimitError, match="answered 429: rate_limit_error: That is 429") as caught,
@@ -197,7 +195,7 @@ async def test_too_many_requests_are_tried_again_and_say_how_long_to_wait(anyio_
     assert len(server.requests) == 3
 
 
-async def test_nobody_waits_for_an_hour_because_a_server_says_so(anyio_backend: str, way: str) -> None:
+async def test_excessive_retry_after_is_not_waited_for(anyio_backend: str, way: str) -> None:
     with (
         LoopbackServer(_refusal(429, "rate_limit_error", retry_after="3600")) as server,
         pytest.raises(RateLimitError) as caught,
@@ -209,7 +207,7 @@ async def test_nobody_waits_for_an_hour_because_a_server_says_so(anyio_backend: 
 
 
 @pytest.mark.parametrize(("status", "kind"), [(500, "api_error"), (503, "api_error"), (529, "overloaded_error")])
-async def test_a_server_that_fails_for_good_is_an_error_with_its_message(
+async def test_permanent_server_failure_is_error_with_its_message(
     anyio_backend: str, way: str, status: int, kind: str
 ) -> None:
     with (
@@ -230,7 +228,7 @@ async def test_a_server_that_fails_once_is_asked_again(anyio_backend: str, way: 
     assert server.bodies[0] == server.bodies[1]
 
 
-async def test_a_bad_request_is_an_error_and_not_tried_again(anyio_backend: str, way: str) -> None:
+async def test_bad_request_is_error_without_retry(anyio_backend: str, way: str) -> None:
     prompt = Prompt(model="claude", entries=_ASKED.entries, options={"top_cow": 1})
     with (
         anthropic_server("Never said.") as server,
@@ -241,15 +239,13 @@ async def test_a_bad_request_is_an_error_and_not_tried_again(anyio_backend: str,
     assert len(server.requests) == 1
 
 
-async def test_a_server_that_nobody_runs_is_a_failed_connection(anyio_backend: str) -> None:
+async def test_unreachable_server_is_connection_failure(anyio_backend: str) -> None:
     with pytest.raises(ConnectionFailedError, match="cannot be reached"):
         await _events(nowhere(), "whole")
 
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.CLOSE])
-async def test_a_connection_that_breaks_in_the_middle_is_a_failed_connection(
-    anyio_backend: str, way: str, fault: Fault
-) -> None:
+async def test_broken_connection_is_connection_failure(anyio_backend: str, way: str, fault: Fault) -> None:
     with (
         LoopbackServer(*[_reply(way, fault=fault)] * 3) as server,
         pytest.raises(ConnectionFailedError, match="broke off"),
@@ -270,7 +266,7 @@ async def test_a_server_that_dawdles_is_given_up(anyio_backend: str, way: str, f
         await _events(server.url, way, timeout=0.4)
 
 
-async def test_a_server_that_only_says_that_it_lives_is_given_up(anyio_backend: str) -> None:
+async def test_server_sending_only_keepalives_is_given_up(anyio_backend: str) -> None:
     (start,) = sse(events_of(_HELLO)[0])
     pings = [b"event: ping\ndata: {}\n\n"] * 5  # about two a second
     with (
@@ -291,7 +287,7 @@ async def test_half_a_json_text_is_an_error(anyio_backend: str, way: str) -> Non
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, b"\xff\xfe", "", "3"])
-async def test_what_is_no_json_object_is_an_error(anyio_backend: str, body: str | bytes) -> None:
+async def test_non_object_response_is_an_error(anyio_backend: str, body: str | bytes) -> None:
     with (
         LoopbackServer(Reply(body=body)) as server,
         pytest.raises(ProviderError, match=r"no usable answer|expected an object"),
@@ -299,7 +295,7 @@ async def test_what_is_no_json_object_is_an_error(anyio_backend: str, body: str 
         await _events(server.url, "whole")
 
 
-async def test_a_page_for_people_is_an_error_that_asks_for_the_address(anyio_backend: str, way: str) -> None:
+async def test_html_page_error_asks_for_the_address(anyio_backend: str, way: str) -> None:
     with (
         LoopbackServer(Reply(body="<html>Welcome</html>", headers={"Content-Type": "text/html"})) as server,
         pytest.raises(ProviderError, match=r"API's address|address of its API"),
@@ -307,7 +303,7 @@ async def test_a_page_for_people_is_an_error_that_asks_for_the_address(anyio_bac
         await _events(server.url, way)
 
 
-async def test_an_error_page_is_an_error_with_what_it_says(anyio_backend: str, way: str) -> None:
+async def test_error_page_is_error_with_its_text(anyio_backend: str, way: str) -> None:
     page = Reply(status=404, body="<html>Nothing here</html>", headers={"Content-Type": "text/html"})
     with (
         LoopbackServer(page) as server,
@@ -324,9 +320,7 @@ async def test_an_error_page_is_an_error_with_what_it_says(anyio_backend: str, w
         ("authentication_error", AuthenticationError),
     ],
 )
-async def test_an_error_in_a_stream_is_what_its_type_says(
-    anyio_backend: str, kind: str, expected: type[ProviderError]
-) -> None:
+async def test_stream_error_has_its_type(anyio_backend: str, kind: str, expected: type[ProviderError]) -> None:
     error: _Json = {"type": "error", "error": {"type": kind, "message": "Not now"}}
     with (
         LoopbackServer(Reply(body=sse(*events_of(_HELLO)[:4], error))) as server,
@@ -338,7 +332,7 @@ async def test_an_error_in_a_stream_is_what_its_type_says(
 
 
 @pytest.mark.parametrize("events", [0, 1, 5])
-async def test_a_stream_that_ends_early_is_no_answer(anyio_backend: str, events: int) -> None:
+async def test_truncated_stream_is_no_answer(anyio_backend: str, events: int) -> None:
     with (
         LoopbackServer(Reply(body=sse(*events_of(_HELLO)[:events]))) as server,
         pytest.raises(ConnectionFailedError, match="ended before the answer was complete"),
@@ -351,7 +345,7 @@ async def test_a_stream_that_ends_early_is_no_answer(anyio_backend: str, events:
 _BUY = {"type": "tool_use", "id": "toolu_1", "name": "buy", "input": {"what": "a cow"}}
 
 
-async def test_nothing_is_done_twice_where_the_provider_fails_in_between(anyio_backend: str) -> None:
+async def test_provider_failure_repeats_no_effect(anyio_backend: str) -> None:
     bought: list[str] = []
 
     @ez_tool

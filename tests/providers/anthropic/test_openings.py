@@ -35,7 +35,7 @@ def test_a_conversation_may_begin_with_the_assistant(is_streamed: bool, tmp_path
     assert roles == [["assistant", "user"], ["assistant", "user", "assistant", "user"]]
 
 
-def test_a_conversation_in_which_nobody_asks_is_refused_before_it_is_sent() -> None:
+def test_conversation_without_user_message_is_refused_before_sending() -> None:
     with anthropic_server("never") as server:
         asked = llm().assistant("What shall I add?").provider(AnthropicProvider(api_key="key", base_url=server.url))
         with pytest.raises(ProviderError, match="it has no user message"):

@@ -38,7 +38,7 @@ def _ask(asked: LLMPromptBuilder, text: str, *, is_streamed: bool) -> LLMPromptB
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_a_model_that_pauses_is_sent_its_call_and_goes_on(is_streamed: bool) -> None:
+def test_paused_model_gets_its_call_and_continues(is_streamed: bool) -> None:
     with anthropic_server(_PAUSED, [_FOUND, _TEXT], "You are welcome.") as server:
         continuation = _ask(_asked(server), "Who was Ada?", is_streamed=is_streamed)
         _ask(continuation, "Thanks.", is_streamed=is_streamed)
@@ -48,7 +48,7 @@ def test_a_model_that_pauses_is_sent_its_call_and_goes_on(is_streamed: bool) -> 
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_a_conversation_that_ended_in_a_pause_goes_on_without_the_call(is_streamed: bool, tmp_path: Path) -> None:
+def test_conversation_that_ended_paused_continues_without_call(is_streamed: bool, tmp_path: Path) -> None:
     with anthropic_server(_PAUSED, "I did not find out.") as server:
         with pytest.raises(TurnLimitError) as limit:
             _ask(_asked(server).limits(turns=1), "Who was Ada?", is_streamed=is_streamed)

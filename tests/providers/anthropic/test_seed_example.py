@@ -37,9 +37,7 @@ def _defined(printed: str, name: str) -> Any:  # noqa: ANN401 - whatever the pag
     return namespace[name]
 
 
-async def test_the_example_runs_as_it_is_printed(
-    printed: str, anyio_backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_example_runs_as_printed(printed: str, anyio_backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     example = cast("Callable[[], Coroutine[None, None, None]]", _defined(printed, "test_tool_calling_conversation"))
     answers = [_call(1, "Paris"), "It is sunny in Paris.", _call(2, "London"), "It is sunny there, too."]
     with anthropic_server(*answers) as server, anyio.fail_after(_BOUND):
@@ -121,11 +119,11 @@ def _body(*messages: _Json, **others: Any) -> _Json:
         ({"model": "claude", "messages": [_USER]}, "max_tokens: Field required"),
     ],
 )
-def test_the_server_refuses_what_the_real_one_refuses(body: _Json, refusal: str) -> None:
+def test_fake_server_refuses_what_real_one_refuses(body: _Json, refusal: str) -> None:
     assert refusal in "; ".join(problems(body))
 
 
-def test_the_server_takes_what_the_real_one_takes() -> None:
+def test_fake_server_accepts_what_real_one_accepts() -> None:
     assert problems(_body(_USER, _CALLS, _RESULTS, tool_choice={"type": "any"})) == []
     # The API itself takes it, other clouds with the same models do not (anthropics/anthropic-sdk-typescript#622).
     assert problems(_body(_CALLS, _RESULTS)) == []

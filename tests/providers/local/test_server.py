@@ -96,7 +96,7 @@ def test_the_model_is_served_on_loopback(engine: Engine) -> None:
         assert running.url == "http://127.0.0.1:1/model.gguf/v1"
 
 
-def test_each_server_has_a_key_of_its_own(engine: Engine) -> None:
+def test_each_server_has_a_separate_key(engine: Engine) -> None:
     engine(SERVES)
     first, second = server(), server()
     assert len(first.key) > 16
@@ -119,7 +119,7 @@ def test_one_that_does_not_end_is_killed(engine: Engine) -> None:
     assert ended(pid)
 
 
-def test_it_ends_when_whoever_started_it_is_killed(engine: Engine, tmp_path: Path) -> None:
+def test_server_ends_when_its_starter_is_killed(engine: Engine, tmp_path: Path) -> None:
     engine(SERVES)
     script = (
         "import os; from pathlib import Path; from ez_ptc.providers.local import LocalServer; "
@@ -146,7 +146,7 @@ def test_it_ends_when_whoever_started_it_is_killed(engine: Engine, tmp_path: Pat
 @pytest.mark.parametrize(
     ("source", "words"), [(REFUSES, "this is no model"), (DIES, "out of everything"), ("", "has no attribute 'Server'")]
 )
-def test_a_model_that_cannot_be_loaded_says_why(source: str, words: str, engine: Engine) -> None:
+def test_unloadable_model_explains_why(source: str, words: str, engine: Engine) -> None:
     engine(source)
     running = server()
     with pytest.raises(ProviderError, match=f"A small model cannot be loaded: .*{words}"):
@@ -154,7 +154,7 @@ def test_a_model_that_cannot_be_loaded_says_why(source: str, words: str, engine:
     assert running.process is None
 
 
-def test_too_little_memory_is_said_before_it_is_loaded(engine: Engine) -> None:
+def test_insufficient_memory_is_reported_before_loading(engine: Engine) -> None:
     engine(SERVES)
     running = LocalServer(dataclasses.replace(MODEL, memory=10**18), Path("m"))
     with pytest.raises(ProviderError, match=r"takes 1000000000\.0 GB of memory, and .* GB are free"):
@@ -162,7 +162,7 @@ def test_too_little_memory_is_said_before_it_is_loaded(engine: Engine) -> None:
     assert running.process is None
 
 
-def test_loading_is_told_to_its_end(engine: Engine) -> None:
+def test_loading_progress_is_reported_to_the_end(engine: Engine) -> None:
     engine(SERVES)
     told: list[tuple[str, int, int]] = []
 
@@ -174,7 +174,7 @@ def test_loading_is_told_to_its_end(engine: Engine) -> None:
     assert told[-1] == ("load", MODEL.memory, MODEL.memory)
 
 
-def test_a_missing_engine_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_engine_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingExtraError, match=re.escape('pip install "ez-ptc[local]"')):
         server()

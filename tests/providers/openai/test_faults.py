@@ -55,7 +55,7 @@ def reply(api: Api, *, is_streamed: bool, **fault: Any) -> Reply:
 
 
 @streaming
-async def test_a_whole_answer_comes_through(api: Api, is_streamed: bool, anyio_backend: str) -> None:
+async def test_whole_answer_arrives(api: Api, is_streamed: bool, anyio_backend: str) -> None:
     with LoopbackServer(reply(api, is_streamed=is_streamed)) as server:
         said, answer = await ask(api, server.url, is_streamed=is_streamed)
     assert said == answer.text == TEXT
@@ -79,9 +79,7 @@ async def test_a_refused_key_is_an_authentication_error(api: Api, is_streamed: b
 
 
 @streaming
-async def test_too_many_requests_are_tried_again_and_then_say_how_long_to_wait(
-    api: Api, is_streamed: bool, anyio_backend: str
-) -> None:
+async def test_rate_limit_is_retried_then_reports_the_wait(api: Api, is_streamed: bool, anyio_backend: str) -> None:
     busy = refusal(429, "slow down")
     with LoopbackServer(busy, busy, busy) as server, pytest.raises(RateLimitError, match="slow down") as caught:
         await ask(api, server.url, is_streamed=is_streamed)
@@ -89,7 +87,7 @@ async def test_too_many_requests_are_tried_again_and_then_say_how_long_to_wait(
     assert len(server.requests) == 3
 
 
-async def test_a_date_to_wait_for_is_no_number_of_seconds(api: Api, anyio_backend: str) -> None:
+async def test_retry_date_is_not_read_as_seconds(api: Api, anyio_backend: str) -> None:
     busy = refusal(429, "slow down", **{"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT", "x-should-retry": "false"})
     with LoopbackServer(busy) as server, pytest.raises(RateLimitError) as caught:
         await ask(api, server.url, is_streamed=False)
@@ -98,7 +96,7 @@ async def test_a_date_to_wait_for_is_no_number_of_seconds(api: Api, anyio_backen
 
 @streaming
 @pytest.mark.parametrize("status", [500, 529])
-async def test_a_server_in_trouble_is_asked_again_and_then_has_its_own_words(
+async def test_failing_server_is_retried_then_quoted(
     api: Api, status: int, is_streamed: bool, anyio_backend: str
 ) -> None:
     broken = refusal(status, "out of order")
@@ -118,7 +116,7 @@ async def test_trouble_that_passes_is_not_seen(api: Api, is_streamed: bool, anyi
     assert server.bodies[0] == server.bodies[1]
 
 
-async def test_a_refusal_has_the_servers_own_words(api: Api, anyio_backend: str) -> None:
+async def test_refusal_quotes_the_server(api: Api, anyio_backend: str) -> None:
     refusals: list[tuple[object, str]] = [
         ({"error": {"message": "no such model", "code": "model_not_found"}}, "no such model"),
         ({"detail": "no such path"}, "no such path"),
@@ -136,7 +134,7 @@ async def test_a_refusal_has_the_servers_own_words(api: Api, anyio_backend: str)
 @pytest.mark.parametrize(
     ("fault", "is_streamed"), [(Fault.RESET, False), (Fault.RESET, True), (Fault.CLOSE, True)], ids=str
 )
-async def test_a_connection_that_breaks_in_the_middle_gives_no_half_answer(
+async def test_broken_connection_gives_no_partial_answer(
     api: Api, fault: Fault, is_streamed: bool, anyio_backend: str
 ) -> None:
     replies = [reply(api, is_streamed=is_streamed, fault=fault)] * 3
@@ -156,7 +154,7 @@ async def test_a_server_that_keeps_us_waiting_is_given_up(
 
 
 @streaming
-async def test_what_is_no_answer_is_a_provider_error(api: Api, is_streamed: bool, anyio_backend: str) -> None:
+async def test_invalid_response_is_a_provider_error(api: Api, is_streamed: bool, anyio_backend: str) -> None:
     wrong = {
         "a page": Reply(body="<html>It works!</html>", headers={"content-type": "text/html"}),
         "cut off": Reply(body='{"object": "chat.comp'),
@@ -175,7 +173,7 @@ async def test_what_is_no_answer_is_a_provider_error(api: Api, is_streamed: bool
                 assert not isinstance(caught.value, ConnectionFailedError), what
 
 
-async def test_an_answer_that_says_it_is_something_else_is_read_all_the_same(api: Api, anyio_backend: str) -> None:
+async def test_answer_with_wrong_content_type_is_read(api: Api, anyio_backend: str) -> None:
     with LoopbackServer(Reply(body=api.whole(TEXT), headers={"content-type": "text/plain"})) as server:
         assert (await ask(api, server.url, is_streamed=False))[0] == TEXT
 
@@ -233,7 +231,7 @@ async def test_an_event_may_have_several_lines(api: Api, anyio_backend: str) -> 
     assert said == TEXT
 
 
-async def test_a_stream_that_is_done_and_stays_open_is_done(api: Api, anyio_backend: str) -> None:
+async def test_done_stream_that_stays_open_ends(api: Api, anyio_backend: str) -> None:
     pieces = sse(*api.events(TEXT), "[DONE]", "[DONE]")
     lasting = Reply(body=pieces, fault=Fault.STALL, sent=len(pieces) - 1)
     with LoopbackServer(lasting) as server:
@@ -241,7 +239,7 @@ async def test_a_stream_that_is_done_and_stays_open_is_done(api: Api, anyio_back
     assert said == TEXT
 
 
-async def test_who_stops_listening_hears_no_more(api: Api, anyio_backend: str) -> None:
+async def test_abandoned_stream_delivers_no_more(api: Api, anyio_backend: str) -> None:
     pieces: Sequence[bytes] = sse(*api.events(TEXT))
     with LoopbackServer(Reply(body=pieces, fault=Fault.STALL, sent=4)) as server, anyio.fail_after(BOUND):
         async with api.provider("m", base_url=server.url).connect() as connection:

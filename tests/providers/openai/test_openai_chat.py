@@ -33,7 +33,7 @@ def asking(server: LoopbackServer, api_key: str | None = None) -> OpenAIChatProv
     return OpenAIChatProvider("scripted", base_url=server.url, api_key=api_key)
 
 
-def test_the_conversation_goes_out_as_it_is() -> None:
+def test_conversation_is_sent_unchanged() -> None:
     with LoopbackServer(Reply(body=completion("Good bye"))) as server:
         asked = llm().provider(asking(server, api_key="secret")).agent("Be brief.")
         messages, asked = asked.context("Hello").assistant("Yes?").converse("Bye", temperature=0, max_tokens=50)
@@ -56,7 +56,7 @@ def test_the_conversation_goes_out_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_calls_run_and_their_results_go_back_in_one_turn(is_streamed: bool) -> None:
+def test_calls_run_and_results_return_in_one_turn(is_streamed: bool) -> None:
     deltas = [{"role": "assistant", "tool_calls": [{"index": at, **call}]} for at, call in enumerate([CALL, ANOTHER])]
     chunks = [completion_chunks(*deltas, finish_reason="tool_calls"), completion_chunks("Both ", "are sunny.")]
     wholes = [completion(tool_calls=[CALL, ANOTHER]), completion("Both are sunny.")]
@@ -77,7 +77,7 @@ def test_calls_run_and_their_results_go_back_in_one_turn(is_streamed: bool) -> N
     assert ("stream_options" in server.bodies[0]) is is_streamed
 
 
-def test_a_stream_asks_for_its_usage_unless_it_may_not() -> None:
+def test_stream_requests_usage_unless_unsupported() -> None:
     with LoopbackServer(*[Reply(body=sse(*completion_chunks("ok")))] * 2) as server:
         [*_, answer] = llm().provider(asking(server)).stream("Hello")
         list(llm().provider(asking(server)).options(stream_options=None).stream("Hello"))
@@ -86,7 +86,7 @@ def test_a_stream_asks_for_its_usage_unless_it_may_not() -> None:
     assert [body["stream_options"] for body in server.bodies] == [{"include_usage": True}, None]
 
 
-def test_an_answer_without_usage_has_taken_nothing_that_is_known() -> None:
+def test_answer_without_usage_has_unknown_usage() -> None:
     with LoopbackServer(Reply(body={**completion("ok"), "usage": None})) as server:
         _, asked = llm().provider(asking(server)).converse("Hello")
     assert asked.usage == Usage()
@@ -107,14 +107,14 @@ def test_the_usual_environment_variables_are_read(monkeypatch: pytest.MonkeyPatc
     assert server.requests[0].headers["authorization"] == "Bearer secret"
 
 
-def test_the_key_in_the_environment_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_key_goes_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     with LoopbackServer(Reply(body=completion("ok"))) as server:
         llm().provider(OpenAIChatProvider("m", base_url=server.url)).prompt("Hello")
     assert "secret" not in str(server.requests)
 
 
-def test_an_answer_of_a_form_is_asked_for_with_its_schema() -> None:
+def test_structured_answer_is_requested_with_its_schema() -> None:
     with LoopbackServer(Reply(body=completion('{"answer": 4}'))) as server:
         assert asking(server).supports_output_schema()
         assert llm().provider(asking(server)).prompt_for_type(int, "2 + 2?") == 4
@@ -135,14 +135,14 @@ def test_the_models_of_a_server_are_listed() -> None:
         assert list_models(base_url=server.url) == ["small", "large"]
 
 
-def test_the_models_of_a_server_that_is_not_there_are_not() -> None:
+def test_models_of_unreachable_server_are_empty() -> None:
     with pytest.raises(ConnectionFailedError, match="cannot be reached"):
         list_models(base_url=nowhere())
     with LoopbackServer() as server, pytest.raises(ProviderError, match="404"):
         list_models(base_url=server.url)
 
 
-def test_a_missing_sdk_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[openai\]"'):
         OpenAIChatProvider("m", base_url="http://127.0.0.1:1/v1")

@@ -34,7 +34,7 @@ def reply(*items: dict[str, Any] | str, is_streamed: bool) -> Reply:
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_a_turn_goes_back_with_its_reasoning_and_the_results(is_streamed: bool) -> None:
+def test_turn_returns_with_its_reasoning_and_results(is_streamed: bool) -> None:
     replies = [reply(REASONING, CALL, is_streamed=is_streamed), reply("It is sunny.", is_streamed=is_streamed)]
     with LoopbackServer(*replies) as server:
         asked = llm().provider(OpenAIProvider("gpt-5.5", base_url=server.url)).agent("Be brief.").tools(get_weather)
@@ -91,7 +91,7 @@ def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OpenAIProvider().model
 
 
-def test_a_missing_sdk_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_error_gives_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtraError, match=r'pip install "ez-ptc\[openai\]"'):
         OpenAIProvider("m", base_url="http://127.0.0.1:1/v1")

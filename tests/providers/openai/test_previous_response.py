@@ -64,7 +64,7 @@ def _ask(asked: LLMPromptBuilder, text: str, *, is_streamed: bool) -> LLMPromptB
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
-def test_what_is_stored_is_not_sent_again(is_streamed: bool, tmp_path: Path) -> None:
+def test_stored_answer_is_not_sent_again(is_streamed: bool, tmp_path: Path) -> None:
     with LoopbackServer(*_replies(_CALL, "Sunny.", "Rainy.", is_streamed=is_streamed)) as server:
         asked = _asked(server)
         continuation = _ask(asked, "Oslo?", is_streamed=is_streamed)
@@ -91,7 +91,7 @@ def test_a_conversation_goes_on_from_an_id() -> None:
 
 
 @pytest.mark.parametrize("previous", [True, "resp_0"])
-def test_what_was_not_stored_is_sent_again(previous: object) -> None:
+def test_unstored_answer_is_sent_again(previous: object) -> None:
     with LoopbackServer(*_replies(_CALL, "Sunny.", stored=False)) as server:
         _asked(server, previous).options(store=False).converse("And Oslo?")
     first, second = server.bodies
@@ -124,7 +124,7 @@ def _stored(*items: _Json, **changes: Any) -> Answer:
         (_stored({"type": "custom_tool_call", "call_id": "c", "name": "n", "input": ""}), False),
     ],
 )
-def test_an_answer_that_the_server_cannot_go_on_from_is_sent_again(said: Answer, is_known: bool) -> None:
+def test_answer_the_server_cannot_continue_is_sent_again(said: Answer, is_known: bool) -> None:
     entries = (TextMessage("Hello"), said, TextMessage("And?"))
     body = request(Prompt(model="gpt-5.5", entries=entries, options={"previous_response_id": True}))
 
@@ -132,7 +132,7 @@ def test_an_answer_that_the_server_cannot_go_on_from_is_sent_again(said: Answer,
     assert ({"role": "user", "content": "Hello"} in body["input"]) is not is_known
 
 
-def test_a_result_for_a_program_of_the_provider_goes_to_that_program() -> None:
+def test_result_for_provider_program_goes_to_it() -> None:
     caller = {"type": "program", "caller_id": "prog"}
     program = {"type": "program", "id": "p", "call_id": "prog", "code": "1"}
     called = response(program, {**_CALL, "caller": caller}, id="resp_1", store=True)
@@ -141,7 +141,7 @@ def test_a_result_for_a_program_of_the_provider_goes_to_that_program() -> None:
     assert server.bodies[1]["input"] == [{**_OUTPUT, "caller": caller}]
 
 
-def test_a_saved_conversation_with_another_id_is_still_one_that_can_be_sent() -> None:
+def test_saved_conversation_with_changed_id_is_sendable() -> None:
     entries = (TextMessage("Hello"), _stored(), TextMessage("And?"))
     text = to_json(entries)
     for value in (5, None, ["resp_1"]):
@@ -152,7 +152,7 @@ def test_a_saved_conversation_with_another_id_is_still_one_that_can_be_sent() ->
     assert "previous_response_id" not in body
 
 
-def test_what_is_no_id_is_refused_before_it_is_sent() -> None:
+def test_invalid_id_is_refused_before_sending() -> None:
     with (
         LoopbackServer() as server,
         pytest.raises(ProviderError, match=r"to be the id of a response, or True .*, got 5"),
@@ -178,7 +178,7 @@ def test_a_provider_that_stores_nothing_is_named() -> None:
         chat_request(prompt, server="api.mistral.ai")
 
 
-def test_results_of_the_last_turn_are_all_that_is_sent_after_it() -> None:
+def test_only_results_follow_a_stored_turn() -> None:
     with LoopbackServer(*_replies(_CALL, "Sunny.")) as server:
         _, continuation = _asked(server).converse("Oslo?")
     assert [each.result for each in continuation.messages if isinstance(each, ToolResultMessage)] == ["Oslo: sunny"]

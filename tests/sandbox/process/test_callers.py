@@ -52,7 +52,7 @@ def test_a_tool_that_hangs_does_not_hang_its_caller(
     assert {record["error"] for record in result.tool_calls} == {"the call was still running when the program ended"}
 
 
-def test_a_program_may_end_before_a_call_of_its_does(
+def test_program_may_end_before_its_call(
     execute_everywhere: Execute, sandbox: ProcessSandbox, hang: Tool[[], None]
 ) -> None:
     code = "import threading\nthreading.Thread(target=hang, daemon=True).start()\n'over'"
@@ -60,7 +60,7 @@ def test_a_program_may_end_before_a_call_of_its_does(
     assert (result.error, result.return_value) == (None, "over")
 
 
-def test_tools_that_hang_do_not_use_up_the_threads_for_others(sandbox: ProcessSandbox, hang: Tool[[], None]) -> None:
+def test_hanging_tools_do_not_exhaust_threads(sandbox: ProcessSandbox, hang: Tool[[], None]) -> None:
     """More of them than any pool has threads."""
 
     @ez_tool
@@ -216,7 +216,7 @@ async def test_a_caller_can_be_cancelled_while_its_program_computes(own: Own) ->
 
 
 @pytest.mark.anyio
-async def test_a_caller_with_a_deadline_of_its_own_is_let_go(sandbox: ProcessSandbox, hang: Tool[[], None]) -> None:
+async def test_caller_with_own_deadline_is_released(sandbox: ProcessSandbox, hang: Tool[[], None]) -> None:
     toolkit = Toolkit([hang], sandbox=sandbox)
     with anyio.move_on_after(0.2) as scope:
         await toolkit.aexecute("hang()", 60)
@@ -249,7 +249,7 @@ with Toolkit([leave]) as toolkit:
 
 @pytest.mark.parametrize("driver", ["blocking", "asyncio", "trio"])
 @pytest.mark.sampled(every=3)
-def test_a_person_who_stops_the_host_does_and_a_tool_that_exits_has_failed(driver: str) -> None:
+def test_host_can_be_interrupted_but_exiting_tool_fails(driver: str) -> None:
     assert run_script(LEAVING, driver).splitlines() == [
         "leave tried to end the host's process (SystemExit: bye)",
         "KeyboardInterrupt('bye')",

@@ -122,7 +122,7 @@ class Crowd:
 
 
 @with_prlimit
-def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
+def test_running_program_continues_if_no_other_can_start() -> None:
     crowd = Crowd(patience=1)
     other = Toolkit([], sandbox=crowd.sandbox)
 
@@ -141,7 +141,7 @@ def test_a_program_that_runs_goes_on_where_no_other_can_be_started() -> None:
 
 @with_prlimit
 @pytest.mark.sampled(every=2)
-async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_backend: str) -> None:
+async def test_queued_caller_is_rejected_if_nothing_can_free_capacity(anyio_backend: str) -> None:
     crowd = Crowd(patience=60.0)
     toolkit = Toolkit([], sandbox=crowd.sandbox)
     with crowd.full():
@@ -154,7 +154,7 @@ async def test_where_nothing_runs_that_could_make_room_who_waits_is_told(anyio_b
     crowd.sandbox.close()
 
 
-def test_a_program_that_runs_goes_on_where_its_host_has_no_descriptor_left() -> None:
+def test_running_program_continues_if_host_lacks_descriptors() -> None:
     before, *during = run_script(FULL).splitlines()
     assert before.startswith("SandboxError: the sandbox cannot be started ([Errno 24] Too many open files)")
     assert "RLIMIT_NOFILE" in before
@@ -190,12 +190,12 @@ def control_group(controller: str, limit: str, most: int) -> Generator[list[str]
             pause.wait(0.02)
 
 
-def test_in_a_group_of_few_processes_a_program_runs_while_another_does() -> None:
+def test_process_limited_cgroup_runs_programs_one_at_a_time() -> None:
     with control_group("pids", "pids.max", 9) as before:
         assert run_script(NESTED, before=before) == "[2, 2, 2, 2, 2] None\n"
 
 
-def test_in_a_group_of_little_memory_only_the_program_that_wants_more_is_ended() -> None:
+def test_memory_limited_cgroup_ends_only_the_greedy_program() -> None:
     limit = "memory.limit_in_bytes" if Path("/sys/fs/cgroup/memory").is_dir() else "memory.max"
     with control_group("memory", limit, 150 << 20) as before:
         first, second, third = run_script(GREEDY, before=before).splitlines()

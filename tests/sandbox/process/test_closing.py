@@ -98,7 +98,7 @@ def closed_meanwhile(host: Host, run: Run, what: str, code: str) -> object:
 @pytest.mark.parametrize("code", GOES_ON.values(), ids=GOES_ON.keys())
 @pytest.mark.parametrize("what", ["session", "sandbox"])
 @pytest.mark.sampled(every=5)
-def test_a_program_whose_sandbox_or_session_is_closed_raises_so(host: Host, run: Run, what: str, code: str) -> None:
+def test_program_of_closed_sandbox_or_session_raises(host: Host, run: Run, what: str, code: str) -> None:
     got = closed_meanwhile(host, run, what, code)
     assert type(got) is SandboxError
     assert str(got) == CLOSED[what]
@@ -115,7 +115,7 @@ def test_closing_gives_the_descriptors_of_a_running_program_back(run: Run, what:
 
 
 @pytest.mark.parametrize("what", ["session", "sandbox"])
-def test_one_may_close_from_a_tool_and_from_a_task_beside_it(host: Host, what: str) -> None:
+def test_closing_from_tool_or_concurrent_task_works(host: Host, what: str) -> None:
     @ez_tool
     def close() -> None:
         """Close it."""
@@ -130,7 +130,7 @@ def test_one_may_close_from_a_tool_and_from_a_task_beside_it(host: Host, what: s
 
 @pytest.mark.anyio
 @pytest.mark.sampled(every=2)
-async def test_a_task_may_close_what_another_one_uses(host: Host) -> None:
+async def test_task_may_close_what_another_uses(host: Host) -> None:
     got: list[object] = []
 
     async def run() -> None:
@@ -148,7 +148,7 @@ async def test_a_task_may_close_what_another_one_uses(host: Host) -> None:
 
 
 @pytest.mark.sampled(every=3)
-def test_a_closed_session_leaves_its_place_and_the_sandbox_to_others(run: Run) -> None:
+def test_closed_session_frees_its_capacity(run: Run) -> None:
     host = Host()
     host.sandbox.close()
     host.sandbox = ProcessSandbox(ready=1, running=1, patience=20)
@@ -162,7 +162,7 @@ def test_a_closed_session_leaves_its_place_and_the_sandbox_to_others(run: Run) -
 
 
 @pytest.mark.sampled(every=3)
-def test_a_session_whose_sandbox_is_closed_says_so(host: Host, run: Run) -> None:
+def test_session_of_closed_sandbox_raises(host: Host, run: Run) -> None:
     assert run(host.session, "kept = 1").success
     host.sandbox.close()
     for _ in range(2):
@@ -231,11 +231,11 @@ assert begun.wait(20)
     ("what", "says"), [("session", CLOSED["session"]), ("sandbox", CLOSED["sandbox"]), ("toolkit", CLOSED["sandbox"])]
 )
 @pytest.mark.sampled(every=3)
-def test_closing_at_the_interpreters_end_is_answered_like_any_other(what: str, says: str) -> None:
+def test_closing_at_interpreter_exit_is_answered_normally(what: str, says: str) -> None:
     assert run_script(AT_EXIT, what) == says + "\n"
 
 
-def test_a_toolkit_that_is_closed_among_others_does_not_end_its_program() -> None:
+def test_closing_one_toolkit_spares_programs_of_others() -> None:
     code = """
 import threading
 from ez_ptc import Toolkit, ez_tool

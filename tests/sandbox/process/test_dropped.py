@@ -86,7 +86,7 @@ def test_a_dropped_session_leaves_its_place_to_others(small: Toolkit, drop: Drop
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_session_that_an_event_loop_drops_leaves_its_place_to_others(small: Toolkit, backend: str) -> None:
+def test_session_dropped_by_event_loop_frees_its_capacity(small: Toolkit, backend: str) -> None:
     async def main() -> None:
         session = small.session()
         assert (await session.aexecute("kept = 1", 20)).success
@@ -113,7 +113,7 @@ def test_many_dropped_sessions_leave_no_descriptor_and_no_process(before: set[in
         assert len([pid for pid in started - kept if not all_gone([pid], within=5)]) <= 1
 
 
-def test_a_session_that_has_no_process_is_dropped_without_a_word(small: Toolkit) -> None:
+def test_session_without_process_is_dropped_silently(small: Toolkit) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         small.session()
@@ -125,7 +125,7 @@ def test_a_session_that_has_no_process_is_dropped_without_a_word(small: Toolkit)
     assert small.execute("1 + 1", 20).return_value == 2
 
 
-def test_a_session_whose_sandbox_is_closed_is_dropped_without_a_word() -> None:
+def test_session_of_closed_sandbox_is_dropped_silently() -> None:
     held = len(descriptors())
     with ProcessSandbox(ready=1) as sandbox:
         session = used_session(Toolkit([], sandbox=sandbox))
@@ -150,7 +150,7 @@ def test_a_dropped_sandbox_ends_its_processes(before: set[int], drop: Drop) -> N
 
 
 @pytest.mark.sampled(every=4)
-def test_a_sandbox_that_has_started_nothing_is_dropped_without_a_word(drop: Drop) -> None:
+def test_unstarted_sandbox_is_dropped_silently(drop: Drop) -> None:
     closed = ProcessSandbox(ready=1)
     closed.warm_up()
     closed.close()
@@ -222,11 +222,11 @@ print(all_gone(descendants(os.getpid()), within=5))
 """
 
 
-def test_the_last_toolkit_that_is_dropped_ends_what_they_share_without_a_word() -> None:
+def test_last_dropped_toolkit_ends_shared_sandbox_silently() -> None:
     assert run_script(SHARING, timeout=120) == "True\nTrue\n"
 
 
-def test_a_dropped_toolkit_leaves_a_sandbox_of_somebody_elses_alone() -> None:
+def test_dropped_toolkit_spares_a_given_sandbox() -> None:
     with ProcessSandbox(ready=1) as sandbox:
         for _ in range(3):
             assert Toolkit([], sandbox=sandbox).execute("1 + 1", 20).return_value == 2
@@ -257,7 +257,7 @@ if sys.argv[1] == "exit":
 
 @pytest.mark.parametrize("how", ["plain", "cycle", "function", "exit"])
 @pytest.mark.sampled(every=4)
-def test_what_lives_at_the_end_of_the_interpreter_is_ended_without_a_word(how: str) -> None:
+def test_objects_alive_at_interpreter_exit_end_silently(how: str) -> None:
     pids = {int(pid) for pid in run_script(ALIVE_AT_THE_END, how).split()}
     assert len(pids) >= 6
     assert all_gone(pids, within=2)
@@ -284,7 +284,7 @@ sandbox.close()
 """
 
 
-def test_what_a_fork_drops_its_parent_keeps() -> None:
+def test_objects_dropped_in_fork_survive_in_parent() -> None:
     assert run_script(FORKED) == "1 2\n"
 
 
@@ -318,7 +318,7 @@ with Toolkit([]) as toolkit:
 
 @pytest.mark.parametrize(("way", "number"), [("closed", 100_000), ("dropped", 100_000), ("toolkits", 20_000)])
 @pytest.mark.sampled(every=3)
-def test_what_is_closed_or_dropped_leaves_nothing_in_the_host_and_no_hook(way: str, number: int) -> None:
+def test_closed_or_dropped_objects_leave_no_hook(way: str, number: int) -> None:
     grown, hooks = map(int, run_script(GROWING, way, str(number), timeout=120).split())
     assert grown < 2 << 20
     assert hooks == 0

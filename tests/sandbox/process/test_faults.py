@@ -171,11 +171,11 @@ def kill_the_host(seed: int) -> None:
             host.kill()
 
 
-def test_nothing_is_left_of_a_host_that_is_killed_among_kills() -> None:
+def test_repeatedly_killed_hosts_leave_nothing() -> None:
     kill_the_host(1)
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_nothing_is_left_of_a_host_that_is_killed_at_any_moment(seed: int) -> None:
+def test_host_killed_at_any_moment_leaves_nothing(seed: int) -> None:
     kill_the_host(seed)

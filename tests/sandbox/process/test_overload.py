@@ -92,7 +92,7 @@ def test_no_more_programs_run_than_there_is_room_for(small: Small, gate: Gate) -
     assert gate.most == 3
 
 
-def test_one_that_finds_too_many_waiting_is_refused_with_what_to_do(small: Small, gate: Gate) -> None:
+def test_caller_beyond_queue_limit_is_rejected_with_advice(small: Small, gate: Gate) -> None:
     toolkit = small(running=1, waiting=1)
     with ThreadPoolExecutor(3) as pool:
         running = start(pool, toolkit, "wait()\n1", 1)
@@ -116,7 +116,7 @@ def _ways(toolkit: Toolkit) -> dict[str, Callable[[], object]]:
 
 @pytest.mark.parametrize("way", ["blocking", "asyncio", "trio"])
 @pytest.mark.sampled(every=3)
-def test_one_that_waits_too_long_is_refused_with_what_to_do(small: Small, gate: Gate, way: str) -> None:
+def test_caller_waiting_too_long_is_rejected_with_advice(small: Small, gate: Gate, way: str) -> None:
     toolkit = small(running=1, patience=1)
     assert isinstance(toolkit.sandbox, ProcessSandbox)
     toolkit.sandbox.warm_up()
@@ -173,7 +173,7 @@ async def test_tasks_that_wait_hold_no_thread(small: Small, gate: Gate) -> None:
     assert results == order
 
 
-def test_closing_tells_those_who_wait(small: Small, gate: Gate) -> None:
+def test_closing_rejects_queued_callers(small: Small, gate: Gate) -> None:
     toolkit = small(running=1)
     sandbox = toolkit.sandbox
     assert isinstance(sandbox, ProcessSandbox)
@@ -185,7 +185,7 @@ def test_closing_tells_those_who_wait(small: Small, gate: Gate) -> None:
         assert all(isinstance(result.exception(30), SandboxError) for result in running)
 
 
-def test_more_workers_are_kept_ready_under_load_and_fewer_again_afterwards() -> None:
+def test_ready_workers_grow_under_load_and_shrink_afterwards() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=2) as sandbox:
         toolkit = Toolkit(TOOLS, sandbox=sandbox)

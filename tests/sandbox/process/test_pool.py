@@ -127,7 +127,7 @@ def mortal(*arguments: str, rules: tuple[str, ...] = ()) -> Generator[tuple[subp
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
 @pytest.mark.parametrize("moment", ["in a tool", "computing", "idle"])
 @pytest.mark.sampled(every=4)
-def test_nothing_is_left_two_seconds_after_the_host_was_killed(moment: str, rules: tuple[str, ...]) -> None:
+def test_killed_host_leaves_nothing_after_two_seconds(moment: str, rules: tuple[str, ...]) -> None:
     with mortal(moment, rules=rules) as (host, pids):
         host.send_signal(signal.SIGKILL)
         assert all_gone(pids, within=2)
@@ -135,7 +135,7 @@ def test_nothing_is_left_two_seconds_after_the_host_was_killed(moment: str, rule
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.sampled(every=3)
-def test_nothing_is_left_when_the_host_is_asked_to_end(number: signal.Signals) -> None:
+def test_terminated_host_leaves_nothing(number: signal.Signals) -> None:
     with mortal("idle") as (host, pids):
         host.send_signal(number)
         assert all_gone(pids, within=5)
@@ -161,7 +161,7 @@ def kill(pids: set[int]) -> None:
     assert all_gone(pids, within=5)
 
 
-def test_a_new_zygote_takes_the_place_of_one_that_was_killed(own: Own) -> None:
+def test_killed_zygote_is_replaced(own: Own) -> None:
     _, toolkit, pids = own
     for _ in range(2):
         kill({min(pids)})
@@ -199,7 +199,7 @@ def begun(own: Own, code: str, act: Callable[[], None]) -> Future[ExecutionResul
     return running
 
 
-def test_a_program_that_has_called_a_tool_is_not_run_again_when_its_processes_are_killed(own: Own) -> None:
+def test_killed_program_that_called_tool_is_not_retried(own: Own) -> None:
     _, toolkit, pids = own
     running = begun(own, "begin()\nwhile True: pass", lambda: kill({min(pids)}))
     with pytest.raises(WorkerDiedError, match=r"it had called tools \(begin\)"):
@@ -207,7 +207,7 @@ def test_a_program_that_has_called_a_tool_is_not_run_again_when_its_processes_ar
     assert toolkit.execute("1 + 1", 20).return_value == 2
 
 
-def test_a_program_that_has_called_nothing_is_run_again_when_its_processes_are_killed(own: Own) -> None:
+def test_killed_program_without_calls_is_retried(own: Own) -> None:
     """Only the time that it takes tells."""
     _, toolkit, pids = own
     before = descendants(os.getpid())
@@ -277,7 +277,7 @@ print("both")
 """
 
 
-def test_a_host_that_forks_can_run_programs_on_both_sides() -> None:
+def test_forking_host_runs_programs_on_both_sides() -> None:
     """The child's end is not the end of the parent's processes."""
     assert run_script(FORKING) == "both\n"
 
@@ -343,5 +343,5 @@ with Toolkit([]) as toolkit:
 """
 
 
-def test_a_zygote_that_is_killed_while_it_boots_is_started_again() -> None:
+def test_zygote_killed_during_boot_is_restarted() -> None:
     assert run_script(KILLED_WHILE_IT_BOOTS) == "2\n"

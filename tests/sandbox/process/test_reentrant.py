@@ -90,13 +90,13 @@ def interrupt(outer: str, inner: str, ready: int, *, stride: int) -> None:
 
 @pytest.mark.parametrize(("outer", "inner", "ready"), CASES)
 @pytest.mark.sampled(every=3)
-def test_what_is_interrupted_anywhere_goes_on_and_loses_nothing(outer: str, inner: str, ready: int) -> None:
+def test_interruption_anywhere_loses_nothing(outer: str, inner: str, ready: int) -> None:
     interrupt(outer, inner, ready, stride=71)
 
 
 @pytest.mark.security
 @pytest.mark.parametrize(("outer", "inner", "ready"), CASES)
-def test_what_is_interrupted_before_each_of_its_instructions_goes_on(outer: str, inner: str, ready: int) -> None:
+def test_interruption_before_any_instruction_is_survived(outer: str, inner: str, ready: int) -> None:
     interrupt(outer, inner, ready, stride=1)
 
 
@@ -141,13 +141,13 @@ print(share > 0 or places < 100)
 
 @pytest.mark.parametrize("what", ["sandbox", "session", "toolkit"])
 @pytest.mark.sampled(every=3)
-def test_what_is_closed_in_the_middle_of_its_use_says_so(what: str) -> None:
+def test_closing_during_use_raises(what: str) -> None:
     assert run_script(CLOSED, what, "6", timeout=120) == "True\n"
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("what", ["sandbox", "session", "toolkit"])
-def test_what_is_closed_anywhere_in_its_use_says_so(what: str) -> None:
+def test_closing_at_any_point_of_use_raises(what: str) -> None:
     assert run_script(CLOSED, what, "150", timeout=400) == "True\n"
 
 
@@ -255,7 +255,7 @@ print(all_gone(descendants(os.getpid()), within=10))
     ("what", "says"), [("sandbox", "the sandbox"), ("session", "this session"), ("toolkit", "the sandbox")]
 )
 @pytest.mark.sampled(every=3)
-def test_a_handler_closes_what_the_main_thread_uses(what: str, says: str) -> None:
+def test_signal_handler_may_close_what_main_thread_uses(what: str, says: str) -> None:
     said, gone = run_script(ENDED, what, timeout=60).splitlines()
     assert said == f"{says} was closed while this program ran; it had called tools (begin): see what they did"
     assert gone == "True"

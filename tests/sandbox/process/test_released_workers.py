@@ -64,7 +64,7 @@ def test_a_worker_is_gone_when_its_result_is_out(
 
 
 @pytest.mark.sampled(every=3)
-def test_a_worker_is_gone_when_its_result_is_out_whatever_the_zygote_does(
+def test_worker_is_gone_once_its_result_is_out(
     execute_everywhere: Execute, own: ProcessSandbox, found: Tool[..., None], workers: list[int]
 ) -> None:
     with ExitStack() as restored:
@@ -111,7 +111,7 @@ def kill_the_waiting(before: set[int], ready: int) -> None:
     assert all_gone(found, within=5)
 
 
-def test_more_workers_wait_than_each_of_them_may_have_descriptors() -> None:
+def test_waiting_workers_may_outnumber_a_descriptor_limit() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=80) as own:
         own.warm_up()
@@ -121,7 +121,7 @@ def test_more_workers_wait_than_each_of_them_may_have_descriptors() -> None:
 
 
 @pytest.mark.sampled(every=3)
-def test_workers_that_were_killed_while_they_waited_are_not_noticed(execute_everywhere: Execute) -> None:
+def test_killed_ready_workers_go_unnoticed(execute_everywhere: Execute) -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=READY) as own:
         toolkit = Toolkit([], sandbox=own)
@@ -131,7 +131,7 @@ def test_workers_that_were_killed_while_they_waited_are_not_noticed(execute_ever
             assert execute_everywhere(toolkit, "print('here')\n40 + 2", 20).to_string() == "here\n"
 
 
-def test_a_session_does_not_notice_that_the_worker_it_was_to_have_was_killed() -> None:
+def test_session_survives_death_of_its_ready_worker() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=READY) as own, Toolkit([], sandbox=own) as toolkit:
         assert toolkit.execute("1 + 1", 20).return_value == 2
@@ -154,11 +154,11 @@ with Toolkit([]) as toolkit:
 """
 
 
-def test_a_host_that_dies_of_broken_pipes_does_not_die_of_a_worker_that_is_gone() -> None:
+def test_host_with_default_sigpipe_survives_dead_worker() -> None:
     assert run_script(BROKEN_PIPE, timeout=60).split() == ["42"]
 
 
-def test_the_host_holds_no_more_descriptors_than_those_of_the_workers_that_are_ready(sandbox: ProcessSandbox) -> None:
+def test_host_holds_only_descriptors_of_ready_workers(sandbox: ProcessSandbox) -> None:
     sandbox.cool_down()
     before = descriptors()
     with ProcessSandbox(ready=READY) as own:

@@ -39,7 +39,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return run
 
 
-def test_a_program_uses_what_the_ones_before_it_have_defined(run: Run, session: Session) -> None:
+def test_program_uses_names_of_earlier_programs(run: Run, session: Session) -> None:
     assert run(session, "import statistics\ntotal = add(1, 2)").success
     assert run(session, "def more(n):\n    return add(total, n)").success
     result = run(session, "total += 1\nmore(statistics.mean([2, 4]))")
@@ -47,7 +47,7 @@ def test_a_program_uses_what_the_ones_before_it_have_defined(run: Run, session: 
     assert [call["name"] for call in result.tool_calls] == ["add"]
 
 
-def test_a_session_may_go_on_in_another_way_than_it_began(session: Session) -> None:
+def test_session_may_switch_between_blocking_and_awaiting(session: Session) -> None:
     assert session.execute("x = add(1, 1)").success
     assert anyio.run(session.aexecute, "x = add(x, 1)").success
     assert anyio.run(session.aexecute, "x = add(x, 1)", backend="trio").success
@@ -97,7 +97,7 @@ def test_cpu_time_is_counted_from_where_a_program_begins(sandbox: ProcessSandbox
         assert session.execute("kept").return_value == 1
 
 
-def test_an_error_keeps_the_names_and_shows_the_lines_of_each_program(run: Run, session: Session) -> None:
+def test_error_keeps_names_and_shows_lines_of_each_program(run: Run, session: Session) -> None:
     run(session, "def half(n):\n    # the second line\n    return n / 0")
     result = run(session, "kept = 5\nhalf(kept)")
     assert "line 3, in half\n    return n / 0" in result.error_output
@@ -126,13 +126,13 @@ found""",
     ],
     ids=["parallel", "asyncio", "executor", "thread"],
 )
-def test_what_runs_side_by_side_does_so_in_each_program(run: Run, session: Session, code: str) -> None:
+def test_parallel_calls_work_in_each_program(run: Run, session: Session, code: str) -> None:
     for _ in range(2):
         result = run(session, code)
         assert (result.error, result.return_value) == (None, [3, 7])
 
 
-def test_a_thread_that_an_earlier_program_has_left_cannot_call(session: Session) -> None:
+def test_thread_of_earlier_program_cannot_call(session: Session) -> None:
     code = """
 import threading
 go, told, said = threading.Event(), threading.Event(), []
@@ -160,9 +160,7 @@ LOST: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("code", "says"), LOST.values(), ids=LOST.keys())
 @pytest.mark.sampled(every=4)
-def test_the_result_that_lost_the_names_says_so_and_the_next_program_starts_anew(
-    run: Run, session: Session, code: str, says: str
-) -> None:
+def test_lost_names_are_reported_and_session_restarts(run: Run, session: Session, code: str, says: str) -> None:
     assert run(session, "kept = 1").success
     result = run(session, code, 0.5)
     assert says in (result.error or "")
@@ -173,7 +171,7 @@ def test_the_result_that_lost_the_names_says_so_and_the_next_program_starts_anew
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_program_takes_the_names_with_it_and_the_next_result_says_so(toolkit: Toolkit) -> None:
+async def test_cancelled_program_loses_names_and_next_result_reports(toolkit: Toolkit) -> None:
     async with toolkit.session() as session:
         assert (await session.aexecute("kept = 1")).success
         with anyio.move_on_after(0.1):
@@ -184,7 +182,7 @@ async def test_a_cancelled_program_takes_the_names_with_it_and_the_next_result_s
         assert "NameError" in ((await session.aexecute("kept")).error or "")
 
 
-def test_a_session_whose_process_was_killed_while_nothing_ran_says_so() -> None:
+def test_session_killed_while_idle_is_reported() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as own, Toolkit([], sandbox=own).session() as session:
         number = session.execute("import os\nkept = 1\nos.getpid()").return_value
@@ -196,7 +194,7 @@ def test_a_session_whose_process_was_killed_while_nothing_ran_says_so() -> None:
     assert all_gone(started, within=5)
 
 
-def test_a_session_whose_zygote_was_killed_says_so() -> None:
+def test_session_with_killed_zygote_is_reported() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=1) as own, Toolkit([], sandbox=own).session() as session:
         assert session.execute("kept = 1").success
@@ -227,7 +225,7 @@ def test_a_session_runs_one_program_at_a_time(sandbox: ProcessSandbox) -> None:
         assert session.execute("1 + 1").return_value == 2
 
 
-def test_a_closed_session_runs_nothing_and_its_process_is_gone() -> None:
+def test_closed_session_runs_nothing_and_ends_its_process() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=0) as own:
         session = Toolkit([], sandbox=own).session()
@@ -252,7 +250,7 @@ def test_asynchronous_tools_are_called_from_blocking_programs(toolkit: Toolkit) 
         assert session.execute("await twice(x)").return_value == 8
 
 
-def test_code_that_is_no_program_is_refused_and_keeps_the_names(session: Session) -> None:
+def test_invalid_code_is_refused_and_keeps_names(session: Session) -> None:
     assert session.execute("kept = 1").success
     assert "null character" in (session.execute("\0").error or "")
     assert "SyntaxError" in (session.execute("kept = (").error or "")

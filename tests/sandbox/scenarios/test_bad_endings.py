@@ -71,7 +71,7 @@ SHOWN: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "begins"), SHOWN.values(), ids=SHOWN.keys())
-def test_a_description_begins_with_what_python_writes(toolkit: Toolkit, code: str, begins: str) -> None:
+def test_description_begins_with_python_repr(toolkit: Toolkit, code: str, begins: str) -> None:
     result = toolkit.execute(code)
     assert result.success, result.error
     assert result.described.startswith(tuple(begins.split("|"))), result.described[:100]
@@ -79,7 +79,7 @@ def test_a_description_begins_with_what_python_writes(toolkit: Toolkit, code: st
     assert len(result.described) < 3_000
 
 
-def test_what_a_value_says_of_itself_takes_the_programs_time(execute: Execute, toolkit: Toolkit) -> None:
+def test_repr_of_value_uses_the_program_time(execute: Execute, toolkit: Toolkit) -> None:
     result = execute(toolkit, "class E:\n    def __repr__(self):\n        while True: pass\nE()", 0.5)
     assert result.error == "TimeoutError: the program timed out after 0.5 s"
 
@@ -152,7 +152,7 @@ def test_a_bad_end_is_explained(execute: Execute, toolkit: Toolkit, code: str, s
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGTRAP], ids=lambda number: number.name)
-def test_an_abort_is_called_one_by_each_signal_that_a_machine_has_for_it(number: signal.Signals) -> None:
+def test_abort_is_recognized_by_each_signal_of_platform(number: signal.Signals) -> None:
     """Abort may not signal itself: then it is SIGSEGV on x86-64 and SIGTRAP on aarch64."""
     before = descendants(os.getpid())
 
@@ -233,13 +233,13 @@ def test_an_exception_that_cannot_be_looked_at_is_named(toolkit: Toolkit, code: 
     assert "exit code" not in (result.error or "")
 
 
-def test_what_was_printed_before_a_crash_is_kept_up_to_the_last_call(toolkit: Toolkit) -> None:
+def test_output_before_crash_is_kept_up_to_last_call(toolkit: Toolkit) -> None:
     result = toolkit.execute("print('before')\nadd(1, 2)\nprint('lost')\nimport os\nos._exit(1)")
     assert result.output == "before\n"
     assert [call["result"] for call in result.tool_calls] == [3]
 
 
-def test_printing_for_ever_ends_with_the_programs_time(execute: Execute, toolkit: Toolkit) -> None:
+def test_endless_printing_ends_with_program_time(execute: Execute, toolkit: Toolkit) -> None:
     result = execute(toolkit, "while True:\n    print('x' * 10_000)", 0.5)
     assert result.error == "TimeoutError: the program timed out after 0.5 s"
     assert result.output.startswith("xxx")

@@ -115,12 +115,12 @@ def test_a_syntax_error_names_the_line(refused: Refused, code: str, says: str) -
 
 
 @pytest.mark.parametrize("code", ["", "   \n\t\n", "# only a comment\n"])
-def test_an_empty_program_is_told_to_say_something(refused: Refused, code: str) -> None:
+def test_empty_program_gets_advice(refused: Refused, code: str) -> None:
     assert "the program is empty: write Python statements" in (refused(code).error or "")
 
 
 @pytest.mark.parametrize("code", [None, b"print(1)", 5, ["print(1)"], {"code": "1"}])
-def test_code_that_is_no_text_is_named(refused: Refused, code: object) -> None:
+def test_non_text_code_is_refused_by_type(refused: Refused, code: object) -> None:
     assert f"a program is text (str), not {type(code).__name__}" in (refused(code).error or "")
 
 
@@ -141,7 +141,7 @@ LONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "says"), LONG.values(), ids=LONG.keys())
-def test_code_that_is_too_long_or_too_deep_is_an_error_like_any_other(toolkit: Toolkit, code: str, says: str) -> None:
+def test_too_long_or_deep_code_is_ordinary_error(toolkit: Toolkit, code: str, says: str) -> None:
     result = toolkit.execute(code, 30)
     assert not result.success
     assert any(words in (result.error or "") for words in says.split("|")), result.error
@@ -149,7 +149,7 @@ def test_code_that_is_too_long_or_too_deep_is_an_error_like_any_other(toolkit: T
     assert toolkit.execute("1 + 1").return_value == 2
 
 
-def test_10_mb_of_text_in_a_program_is_no_problem(toolkit: Toolkit) -> None:
+def test_10_mb_of_text_in_program_is_accepted(toolkit: Toolkit) -> None:
     assert toolkit.execute("x = '" + "a" * 10_000_000 + "'\nlen(x)").return_value == 10_000_000
 
 
@@ -171,7 +171,7 @@ def test_a_tool_that_raises_raises_in_the_program(refused: Refused, how: str, sa
     assert result.tool_calls[0]["error"]
 
 
-def test_a_tool_that_stops_an_iteration_is_a_failure_like_any_other(refused: Refused) -> None:
+def test_tool_raising_stop_iteration_is_ordinary_failure(refused: Refused) -> None:
     assert "StopIteration: 5" in (refused("stop()").error or "")
 
 
@@ -205,7 +205,7 @@ def test_a_tool_that_hangs_ends_with_the_programs_time(refused: Refused) -> None
         ("20 MB", "at most 16,777,216 can reach the program"),
     ],
 )
-def test_a_result_that_cannot_be_passed_on_says_that_the_tool_has_run(refused: Refused, what: str, says: str) -> None:
+def test_unpassable_result_error_says_the_tool_ran(refused: Refused, what: str, says: str) -> None:
     result = refused(f"give({what!r})")
     assert says in (result.error or "")
     assert "'give' has run, but what it returned cannot be passed on" in (result.error or "")
@@ -247,7 +247,7 @@ def test_arguments_that_do_not_fit_name_each_field(refused: Refused) -> None:
         ("'x' * 20_000_000", "at most 16,777,216"),
     ],
 )
-def test_an_argument_that_cannot_cross_raises_where_the_call_is(toolkit: Toolkit, argument: str, says: str) -> None:
+def test_unpassable_argument_raises_at_its_call(toolkit: Toolkit, argument: str, says: str) -> None:
     start = "loop = []\nloop.append(loop)\nwide = [1]\nfor i in range(30): wide = [wide, wide]\n"
     code = (
         f"{start}try:\n    echo({argument})\nexcept (TypeError, ValueError) as error:\n    print('caught')\n    raise"

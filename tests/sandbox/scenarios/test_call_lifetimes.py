@@ -61,7 +61,7 @@ def person() -> Iterator[Person]:
 
 
 @pytest.mark.sampled(every=3)
-def test_the_time_that_a_person_takes_is_not_the_programs(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
+def test_approval_time_does_not_count_for_program(execute_everywhere: Execute, sandbox: ProcessSandbox) -> None:
     paid.clear()
     limits = Limits(timeout=0.4)
 
@@ -79,9 +79,7 @@ def test_the_time_that_a_person_takes_is_not_the_programs(execute_everywhere: Ex
 
 
 @pytest.mark.sampled(every=2)
-def test_a_program_that_computes_while_a_person_is_asked_is_ended(
-    execute: Execute, sandbox: ProcessSandbox, person: Person
-) -> None:
+def test_program_computing_during_approval_is_ended(execute: Execute, sandbox: ProcessSandbox, person: Person) -> None:
     program = "import threading\nthreading.Thread(target=pay, args=('Ada',), daemon=True).start()\nwhile True: pass"
     result = execute(
         Toolkit([pay], sandbox=sandbox, approve=person, limits=Limits(timeout=0.5, approval_timeout=20)), program
@@ -91,7 +89,7 @@ def test_a_program_that_computes_while_a_person_is_asked_is_ended(
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-def test_a_call_that_nobody_answers_in_time_is_refused_and_does_not_run_later(
+def test_unanswered_approval_is_refused_and_never_runs(
     execute_everywhere: Execute, sandbox: ProcessSandbox, person: Person, tool: Tool
 ) -> None:
     toolkit = Toolkit([tool], sandbox=sandbox, approve=person, limits=Limits(approval_timeout=0.2))
@@ -108,7 +106,7 @@ ENDS = {"it has ended well": "1", "it has failed": "1 / 0", "it has exited": "os
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_call_whose_program_is_over_does_not_run(
+def test_call_of_ended_program_does_not_run(
     execute_everywhere: Execute, sandbox: ProcessSandbox, person: Person, how: str
 ) -> None:
     @ez_tool
@@ -129,7 +127,7 @@ def test_a_call_whose_program_is_over_does_not_run(
 
 
 @pytest.mark.parametrize("tool", [pay, pay_later])
-async def test_a_call_whose_program_is_cancelled_does_not_run(
+async def test_call_of_cancelled_program_does_not_run(
     sandbox: ProcessSandbox, person: Person, tool: Tool, anyio_backend: str
 ) -> None:
     toolkit = Toolkit([tool], sandbox=sandbox, approve=person)
@@ -169,7 +167,7 @@ def test_a_result_that_was_returned_never_changes(execute: Execute, sandbox: Pro
 
 
 @pytest.mark.parametrize("end", ["1", "while True: pass"])
-def test_a_call_that_ends_after_its_program_changes_no_result(sandbox: ProcessSandbox, end: str) -> None:
+def test_call_ending_after_its_program_changes_no_result(sandbox: ProcessSandbox, end: str) -> None:
     begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
     @ez_tool
@@ -200,7 +198,7 @@ def test_a_call_that_ends_after_its_program_changes_no_result(sandbox: ProcessSa
 # Foreign code that hangs ----------------------------------------------------------------------------------------------
 
 
-def test_a_listener_that_hangs_does_not_make_a_program_deaf_to_its_timeout(sandbox: ProcessSandbox) -> None:
+def test_hanging_listener_does_not_delay_program_timeout(sandbox: ProcessSandbox) -> None:
     release = threading.Event()
 
     @ez_tool
@@ -218,7 +216,7 @@ def test_a_listener_that_hangs_does_not_make_a_program_deaf_to_its_timeout(sandb
     release.set()
 
 
-def test_a_result_that_hangs_when_it_is_read_does_not_either(execute: Execute, sandbox: ProcessSandbox) -> None:
+def test_hanging_result_does_not_delay_program_timeout(execute: Execute, sandbox: ProcessSandbox) -> None:
     release = threading.Event()
 
     class Slow(BaseModel):
@@ -264,7 +262,7 @@ print(toolkit.execute(program.replace("{number}", "1"), timeout=0.2).error[:12])
 """
 
 
-def test_a_host_ends_cleanly_while_arguments_are_checked_in_a_thread() -> None:
+def test_host_exits_cleanly_during_validation_in_thread() -> None:
     assert run_script(LEAVING).strip() in {"TimeoutError", "TypeError: q"}
 
 
@@ -276,7 +274,7 @@ class Interrupt(Exception):  # noqa: N818 - it stands for what a framework stops
 
 
 @pytest.mark.parametrize("where", ["the tool", "the approver"])
-def test_what_a_framework_stops_by_leaves_the_program(
+def test_framework_interruption_leaves_the_program(
     execute_everywhere: Execute, sandbox: ProcessSandbox, where: str
 ) -> None:
     @ez_tool(requires_approval=where == "the approver")

@@ -64,7 +64,7 @@ DEAR = {
 
 @pytest.mark.parametrize("value", DEAR.values(), ids=DEAR.keys())
 @pytest.mark.parametrize("call", ["count({})", "weigh({})", "measure([{}] * 20)"])
-def test_a_number_that_is_cheap_to_send_is_not_dear_to_check(toolkit: Toolkit, call: str, value: str) -> None:
+def test_cheaply_sent_number_is_cheap_to_check(toolkit: Toolkit, call: str, value: str) -> None:
     before = cpu_seconds()
     toolkit.execute(f"from decimal import Decimal\nvalue = {value}\n{call.format('value')}")
     assert cpu_seconds() - before < MOST_SECONDS
@@ -120,7 +120,7 @@ def _growth(argument: bytes) -> tuple[int, float]:
 
 @pytest.mark.security
 @pytest.mark.parametrize("kind", DENSE)
-def test_what_the_host_keeps_of_all_frames_together_is_bounded(kind: str) -> None:
+def test_total_size_of_kept_frames_is_bounded(kind: str) -> None:
     """In a fork, so that what one takes does not stay with the tests."""
     receive, send = os.pipe()
     pid = os.fork()

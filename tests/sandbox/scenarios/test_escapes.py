@@ -83,7 +83,7 @@ EVERYDAY = ("kernel", "executable", "files", "processes", "aftermath")
 
 @in_parts
 @pytest.mark.sampled(every=PARTS)
-def test_our_own_hostile_programs_reach_nothing(tmp_path: Path, part: int) -> None:
+def test_own_hostile_programs_reach_nothing(tmp_path: Path, part: int) -> None:
     names = [name for name in OWN if name.startswith(EVERYDAY)]
     assert len(names) > 40
     names = names[part::PARTS]
@@ -97,14 +97,14 @@ def kinds(programs: Iterable[str]) -> list[str]:
 
 @pytest.mark.security
 @pytest.mark.parametrize("kind", [kind for kind in kinds(OWN) if kind not in EVERYDAY])
-def test_the_rest_of_our_own_hostile_programs_reaches_nothing(tmp_path: Path, kind: str) -> None:
+def test_remaining_hostile_programs_reach_nothing(tmp_path: Path, kind: str) -> None:
     names = [name for name in OWN if name.startswith(f"{kind}:")]
     assert breaches(tmp_path, "own", *names) == {name: [] for name in names}
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("kind", kinds(SLOW))
-def test_our_own_hostile_programs_that_take_their_time_reach_nothing(tmp_path: Path, kind: str) -> None:
+def test_slow_hostile_programs_reach_nothing(tmp_path: Path, kind: str) -> None:
     names = [name for name in SLOW if name.startswith(f"{kind}:")]
     assert breaches(tmp_path, "slow", *names) == {name: [] for name in names}
 

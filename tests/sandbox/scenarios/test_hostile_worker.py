@@ -104,13 +104,13 @@ SILENT: dict[str, str] = {
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT.keys())
 @pytest.mark.sampled(every=3)
-def test_a_worker_that_keeps_the_host_waiting_ends_with_its_time(execute: Execute, toolkit: Toolkit, code: str) -> None:
+def test_stalling_worker_ends_with_its_time(execute: Execute, toolkit: Toolkit, code: str) -> None:
     result = execute(toolkit, f"{SPEAK}\n{code}\ntime.sleep(60)")
     assert result.error == "TimeoutError: the program timed out after 0.6 s"
     assert execute(toolkit, "note('next')", 20).success
 
 
-def test_a_program_may_say_of_itself_that_it_is_done(execute: Execute, toolkit: Toolkit) -> None:
+def test_program_may_fake_its_own_end(execute: Execute, toolkit: Toolkit) -> None:
     """It could have returned that value as well."""
     code = "send({'t': 'done', 'value': 'forged', 'dropped': 0})\nnote('late')\n'real'"
     result = execute(toolkit, f"{SPEAK}\n{code}", 60)
@@ -118,9 +118,7 @@ def test_a_program_may_say_of_itself_that_it_is_done(execute: Execute, toolkit: 
     assert execute(toolkit, "note('next')", 20).success
 
 
-def test_a_call_that_is_forged_is_checked_like_any_other(
-    execute: Execute, toolkit: Toolkit, arrived: list[object]
-) -> None:
+def test_forged_call_is_checked_like_any_other(execute: Execute, toolkit: Toolkit, arrived: list[object]) -> None:
     forged = "call(1, 'much', args=['many'], kwargs={'admin': True})"
     result = execute(toolkit, f"{SPEAK}\n{forged}\ntime.sleep(60)", 2)
     [record] = result.tool_calls

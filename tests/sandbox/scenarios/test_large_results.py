@@ -95,9 +95,7 @@ TOO_MUCH: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize(("make", "says"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
 @pytest.mark.sampled(every=3)
-def test_what_is_too_much_is_an_error_that_says_that_the_tool_has_run(
-    giving: Toolkit, make: Callable[[], object], says: str
-) -> None:
+def test_oversized_result_error_says_the_tool_ran(giving: Toolkit, make: Callable[[], object], says: str) -> None:
     TO_GIVE[0] = make()
     program = giving.execute("give()").error or ""
     provider = ScriptedProvider(ToolCall("1", "give", {}), "Sorry.")
@@ -137,7 +135,7 @@ def test_both_ways_have_the_same_budget() -> None:
 
 
 @pytest.mark.parametrize("format_", [anthropic, gemini, mcp, openai, responses], ids=lambda each: each.__name__)
-def test_every_format_says_that_a_result_cannot_be_passed_on(format_: Any) -> None:  # noqa: ANN401 - modules alike
+def test_every_format_reports_unpassable_results(format_: Any) -> None:  # noqa: ANN401 - modules alike
     [sent] = format_.results([(ToolCall("1", "give", {}), ToolResult(success=True, output=looping()))])
     assert "'give' has run" in str(sent)
 
@@ -145,14 +143,14 @@ def test_every_format_says_that_a_result_cannot_be_passed_on(format_: Any) -> No
 # What a model reads ---------------------------------------------------------------------------------------------------
 
 
-def test_a_long_result_of_a_call_is_cut_and_says_so() -> None:
+def test_long_call_result_is_cut_and_marked() -> None:
     TO_GIVE[0] = ["word " * 10] * 100_000
     read = str(from_a_conversation(TO_GIVE[0]))
     assert len(read) <= 1 << 20
     assert read.endswith("characters in all, of which this is the beginning: ask for less.]")
 
 
-def test_a_toolkits_limit_of_output_holds_for_single_calls_too(sandbox: ProcessSandbox) -> None:
+def test_toolkit_output_limit_applies_to_single_calls(sandbox: ProcessSandbox) -> None:
     TO_GIVE[0] = "x" * 100_000
     toolkit = Toolkit([give], sandbox=sandbox, limits=Limits(output=2_000))
     provider = ScriptedProvider(ToolCall("1", "give", {}), "Thanks.")
@@ -162,7 +160,7 @@ def test_a_toolkits_limit_of_output_holds_for_single_calls_too(sandbox: ProcessS
     assert "100,000 characters in all" in message.result
 
 
-def test_what_a_tool_changes_later_changes_nothing_that_was_said() -> None:
+def test_later_changes_by_tool_do_not_change_records() -> None:
     kept: list[int] = [1]
     said = from_a_conversation(kept)
     kept.append(2)
@@ -197,9 +195,7 @@ class Slow(BaseModel):
         return True
 
 
-def test_a_result_that_is_slow_to_write_out_does_not_hold_its_caller(
-    execute: Callable[..., ExecutionResult], giving: Toolkit
-) -> None:
+def test_slow_serialization_does_not_block_its_caller(execute: Callable[..., ExecutionResult], giving: Toolkit) -> None:
     TO_GIVE[0] = Slow()
     WAITS.append(wait := Wait())
     try:

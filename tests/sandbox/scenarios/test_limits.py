@@ -51,7 +51,7 @@ BUSY: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", BUSY.values(), ids=BUSY.keys())
-def test_whatever_a_program_is_busy_with_it_ends_with_its_time(limited: Limited, code: str) -> None:
+def test_busy_program_ends_with_its_time(limited: Limited, code: str) -> None:
     toolkit = limited(timeout=0.2, grace=0.05)
     result = toolkit.execute(code)
     assert (result.success, result.error) == (False, "TimeoutError: the program timed out after 0.2 s")
@@ -76,19 +76,19 @@ finally:
     ["while True: total += 1", "__import__('time').sleep(60)", "__import__('threading').Event().wait()"],
     ids=["loop", "sleep", "wait"],
 )
-def test_a_program_can_clean_up_when_its_time_is_over(execute: Execute, limited: Limited, busy: str) -> None:
+def test_program_can_clean_up_after_its_timeout(execute: Execute, limited: Limited, busy: str) -> None:
     result = execute(limited(timeout=0.7, grace=20), CLEAN_UP.format(busy=busy))
     assert (result.success, result.return_value) == (False, None)
     assert result.output == "caught the program timed out after 0.7 s\ncleaned up\n"
 
 
-def test_the_traceback_says_where_the_time_went(limited: Limited) -> None:
+def test_timeout_traceback_shows_the_running_line(limited: Limited) -> None:
     result = limited(timeout=0.7, grace=20).execute("def wait():\n    n = 0\n    while True:\n        n += 1\nwait()")
     assert 'File "<program>", line 5, in <module>\n    wait()\n' in result.error_output
     assert ", in wait\n" in result.error_output
 
 
-def test_a_program_that_goes_on_after_its_time_calls_no_tool(execute: Execute, limited: Limited) -> None:
+def test_program_running_past_timeout_calls_no_tool(execute: Execute, limited: Limited) -> None:
     code = """
 import time
 try:
@@ -105,7 +105,7 @@ except TimeoutError:
     assert [call for call in result.tool_calls if call["result"] is not None] == []
 
 
-def test_what_was_printed_before_the_kill_is_there(execute: Execute, limited: Limited) -> None:
+def test_output_before_kill_is_kept(execute: Execute, limited: Limited) -> None:
     code = "print('x' * 20_000)\nadd(1, 2)\nprint('tail')\nsum(range(10**12))"
     result = execute(limited(timeout=0.7, grace=0.1), code)
     assert result.output.startswith("x" * 20_000)
@@ -116,7 +116,7 @@ def test_the_time_can_be_given_with_the_program(execute: Execute, toolkit: Toolk
     assert execute(toolkit, "while True: pass", 0.2).error == "TimeoutError: the program timed out after 0.2 s"
 
 
-def test_processor_time_has_a_limit_of_its_own(limited: Limited) -> None:
+def test_processor_time_has_a_separate_limit(limited: Limited) -> None:
     result = limited(cpu_time=1, timeout=60).execute("print('on')\nadd(1, 2)\nwhile True: pass")
     assert not result.success
     assert "used up its 1 s of CPU time" in (result.error or "")
@@ -144,7 +144,7 @@ HUNGRY: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", HUNGRY.values(), ids=HUNGRY.keys())
-def test_a_program_that_takes_too_much_memory_is_told_how_much_there_is(limited: Limited, code: str) -> None:
+def test_memory_error_names_the_limit(limited: Limited, code: str) -> None:
     toolkit = limited(memory=64 << 20, timeout=60)
     result = toolkit.execute(code)
     assert not result.success
@@ -154,7 +154,7 @@ def test_a_program_that_takes_too_much_memory_is_told_how_much_there_is(limited:
     assert toolkit.execute("1 + 1").return_value == 2
 
 
-def test_pages_taken_from_the_kernel_count_as_well(limited: Limited) -> None:
+def test_kernel_pages_count_as_memory(limited: Limited) -> None:
     code = (
         "import mmap\nkept = []\nwhile True: kept.append(mmap.mmap(-1, 1 << 24, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))"
     )
@@ -171,7 +171,7 @@ def test_the_memory_that_is_promised_is_there(limited: Limited) -> None:
     assert limited(memory=128 << 20).execute("x = bytearray(110 << 20)\nlen(x) >> 20").return_value == 110
 
 
-def test_a_program_that_keeps_taking_what_it_is_refused_ends_with_its_time(limited: Limited) -> None:
+def test_program_retrying_refused_memory_ends_with_its_time(limited: Limited) -> None:
     code = "x = []\nwhile True:\n    try:\n        x.append(bytearray(10**6))\n    except MemoryError:\n        pass"
     result = limited(memory=64 << 20, timeout=0.5, grace=0.2).execute(code)
     assert not result.success
@@ -213,13 +213,13 @@ def test_output_up_to_the_limit_is_whole(limited: Limited) -> None:
     assert (len(result.output), result.truncated) == (100, {})
 
 
-def test_the_traceback_is_there_even_where_the_output_is_used_up(limited: Limited) -> None:
+def test_traceback_survives_used_up_output_limit(limited: Limited) -> None:
     result = limited(output=10).execute("import sys\nprint('x' * 50, file=sys.stderr)\n1 / 0")
     assert result.error_output.startswith("x" * 10 + "Traceback")
     assert result.error == "ZeroDivisionError: division by zero"
 
 
-def test_a_megabyte_of_small_prints_is_no_violation(toolkit: Toolkit) -> None:
+def test_megabyte_of_small_prints_is_no_violation(toolkit: Toolkit) -> None:
     """Also flushed one by one."""
     result = toolkit.execute("for i in range(5_000): print(i, flush=True)\n'end'")
     assert (result.return_value, len(result.output.splitlines())) == ("end", 5_000)
@@ -236,7 +236,7 @@ def test_calls_over_the_limit_raise_in_the_program(execute: Execute, limited: Li
     assert result.success
 
 
-def test_no_more_calls_wait_at_one_time_than_the_limit_says(execute: Execute, sandbox: ProcessSandbox) -> None:
+def test_waiting_calls_never_exceed_the_limit(execute: Execute, sandbox: ProcessSandbox) -> None:
     """Found by counting, in a tool that lets nobody go before the limit is reached."""
     gate = threading.Barrier(3, timeout=60)
     lock = threading.Lock()
@@ -259,7 +259,7 @@ def test_no_more_calls_wait_at_one_time_than_the_limit_says(execute: Execute, sa
     assert seen == [0, 3]
 
 
-def test_a_frame_over_the_limit_raises_where_it_was_made(execute: Execute, limited: Limited) -> None:
+def test_oversized_frame_raises_at_its_call(execute: Execute, limited: Limited) -> None:
     code = """
 def attempt(size):
     try:
@@ -324,7 +324,7 @@ def test_a_limit_that_limits_nothing_is_refused(name: str, value: object) -> Non
 
 
 @pytest.mark.parametrize("value", [-0.1, float("nan"), "5"])
-def test_a_grace_that_is_no_time_is_refused(value: object) -> None:
+def test_invalid_grace_period_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"Limits\.grace must be a number >= 0"):
         Limits(grace=value)  # pyright: ignore[reportArgumentType] - what is refused
 

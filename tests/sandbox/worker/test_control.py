@@ -37,7 +37,7 @@ def test_message_survives_its_packet(message: Message) -> None:
     assert (type(decoded), decoded) == (type(message), message)
 
 
-def test_end_of_socket_is_no_message() -> None:
+def test_closed_socket_is_no_message() -> None:
     assert decode(b"") is None
 
 

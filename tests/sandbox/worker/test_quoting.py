@@ -66,7 +66,7 @@ def test_any_text_is_the_same_text_in_a_program(text: str) -> None:
 
 
 @given(TEXTS)
-def test_what_begins_a_line_of_an_exception_is_its_first_line(text: str) -> None:
+def test_exception_line_starts_with_its_class(text: str) -> None:
     first, *others = indent_rest(text).splitlines() or [""]
     assert text.startswith(first)
     assert all(line.startswith("    ") for line in others)
@@ -96,7 +96,7 @@ def test_a_line_of_ours_stays_one(text: str, most: int) -> None:
     ],
     ids=range(11),
 )
-def test_values_are_shown_without_their_own_methods(value: object, text: str) -> None:
+def test_values_are_shown_without_calling_their_methods(value: object, text: str) -> None:
     assert quoted(value) == text
 
 
@@ -110,7 +110,7 @@ def test_names_are_bare_where_python_writes_them_so() -> None:
     )
 
 
-def test_of_many_names_the_nearest_come_first_and_the_rest_is_counted() -> None:
+def test_nearest_names_come_first_and_rest_is_counted() -> None:
     names = [f"key{number}" for number in range(100_000)]
     listed = name_list(names, "key77x")
     assert listed.startswith("key77, ")

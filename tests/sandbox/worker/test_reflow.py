@@ -99,16 +99,16 @@ def test_a_folded_program_is_answered_with_its_lines(toolkit: Toolkit, code: str
         "x = 1; for x in y: z; " * 500,
     ],
 )
-def test_what_lacks_more_than_ends_of_lines_is_not_told_again(toolkit: Toolkit, code: str) -> None:
+def test_program_lacking_more_than_newlines_is_not_repeated(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert (result.error or "").startswith("SyntaxError: ")
     assert "```" not in result.error_output
 
 
-def test_a_text_that_a_program_evaluates_is_its_own_affair(toolkit: Toolkit) -> None:
+def test_text_evaluated_by_program_is_not_repaired(toolkit: Toolkit) -> None:
     assert "```" not in toolkit.execute("eval('for x in y: if x: 1')").error_output
 
 
-def test_an_error_of_syntax_is_told_once(toolkit: Toolkit) -> None:
+def test_syntax_error_is_reported_once(toolkit: Toolkit) -> None:
     code = "print('a' 5)"
     assert toolkit.answer(code, toolkit.execute(code)).count("SyntaxError") == 1

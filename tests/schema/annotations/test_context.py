@@ -59,7 +59,7 @@ def test_a_context_is_one_in_every_form(annotation: object) -> None:
 @pytest.mark.parametrize(
     "annotation", [Session, int, None, EMPTY, Any, list[Context[Session]], "Context", Annotated[int, "Context"]]
 )
-def test_what_is_not_marked_is_no_context(annotation: object) -> None:
+def test_unmarked_parameter_is_no_context(annotation: object) -> None:
     assert not is_context(annotation)
 
 
@@ -67,7 +67,7 @@ def test_what_is_not_marked_is_no_context(annotation: object) -> None:
     ("annotation", "answer"),
     [(int | None, True), (None, True), (Annotated[int | None, "x"], True), (int, False), (Any, False), (EMPTY, False)],
 )
-def test_none_is_a_value_of_what_says_so(annotation: object, answer: bool) -> None:
+def test_none_is_a_value_for_nullable_context(annotation: object, answer: bool) -> None:
     assert takes_none(annotation) is answer
 
 
@@ -79,7 +79,7 @@ def buy(item: str, session: Context[Session], cups: int = 1) -> object:
     return item, session, cups
 
 
-def test_nobody_but_the_host_knows_of_it() -> None:
+def test_only_the_host_knows_the_context() -> None:
     schema = described(buy)
 
     assert list(schema.parameters["properties"]) == ["item", "cups"]
@@ -96,21 +96,21 @@ def test_the_host_fills_it_with_the_very_object() -> None:
     assert described(buy).binder.bind(("tea",), {}, context=None).kwargs["session"] is None
 
 
-def test_a_model_that_sends_one_is_refused_and_not_told_of_it() -> None:
+def test_model_sending_context_is_refused_without_details() -> None:
     for name in ("session", "sesion"):
         with pytest.raises(ArgumentsError) as caught:
             described(buy).binder.bind(("tea",), {name: 1}, context=SESSION)
         assert str(caught.value) == f"buy: unknown argument '{name}' (it takes item, cups)"
 
 
-def test_a_host_that_passes_none_is_told_what_to_do() -> None:
+def test_missing_context_error_says_what_to_pass() -> None:
     with pytest.raises(
         TypeError, match=r"buy: its parameter 'session' is filled by the host.*pass context=\.\.\. where"
     ):
         described(buy).binder.bind(("tea",), {})
 
 
-def test_it_does_without_where_it_has_a_default_or_may_be_none() -> None:
+def test_context_is_optional_with_default_or_none() -> None:
     def sell(a: Context[Session] | None, b: Context[Session] = SESSION, *, c: Context[Session | None]) -> None: ...
 
     binder = described(sell).binder
@@ -137,7 +137,7 @@ def typed_for_checkers(
 ) -> None: ...
 
 
-def test_a_type_that_only_type_checkers_have_is_no_obstacle() -> None:
+def test_type_checking_only_import_does_not_prevent_context() -> None:
     schema = described(typed_for_checkers)
 
     assert list(schema.parameters["properties"]) == ["item"]

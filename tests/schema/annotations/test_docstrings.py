@@ -76,7 +76,7 @@ def test_one_paragraph_is_itself() -> None:
     assert parameter_texts("Weigh a parcel.") == {}
 
 
-def test_no_docstring_says_nothing() -> None:
+def test_missing_docstring_gives_no_description() -> None:
     assert prose("") == ""
     assert parameter_texts("") == {}
 
@@ -100,7 +100,7 @@ def test_sections_that_are_not_about_parameters_are_cut_too(title: str) -> None:
     assert prose(f"Ship it.\n\n{title}:\n    something else\n") == "Ship it."
 
 
-def test_a_word_before_a_colon_is_no_section() -> None:
+def test_word_before_colon_is_no_section() -> None:
     assert prose("Returns: the number of boxes") == "Returns: the number of boxes"
 
 
@@ -124,7 +124,7 @@ def test_several_names_of_one_entry_share_its_text() -> None:
     ],
     ids=["a section", "a bare entry", "a dash", "bullets", "two sections", "code", "a short line", "a bare field"],
 )
-def test_what_is_not_written_as_its_style_asks_for_spoils_nothing_else(docstring: str) -> None:
+def test_malformed_docstring_section_spoils_no_other(docstring: str) -> None:
     assert parameter_texts(docstring) == {"a": "one", "b": "two"}
 
 

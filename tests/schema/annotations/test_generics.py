@@ -57,7 +57,7 @@ def test_where_nothing_changes_the_type_is_the_same(annotation: object) -> None:
     assert substitute(annotation, {}) is annotation
 
 
-def test_an_object_says_what_its_classs_variables_are() -> None:
+def test_object_types_resolve_class_type_variables() -> None:
     assert variables_of_method(Shelf[int]().put)[T] is int
     assert variables_of_method(Numbers().put)[T] is int
     assert variables_of_method(Numbers().put)[Self] is Numbers
@@ -66,13 +66,13 @@ def test_an_object_says_what_its_classs_variables_are() -> None:
     assert variables_of_method(Pair[Any, str]().put)[T] is Any
 
 
-def test_what_is_no_method_says_nothing() -> None:
+def test_non_method_gives_no_class() -> None:
     assert variables_of_method(math.sin) == {}
     assert variables_of_method(lambda: None) == {}
     assert variables_of_type(Shelf[int]) == {T: int}
     assert variables_of_type(Shelf) == {}
 
 
-def test_a_type_with_a_list_in_it_cannot_be_looked_up() -> None:
+def test_unhashable_type_is_not_looked_up() -> None:
     assert not is_hashable(list[Annotated[int, ["x"]]])
     assert is_hashable(list[Annotated[int, "x"]])

@@ -87,12 +87,12 @@ def test_fields_become_a_value_of_the_class(record: Record, sent: object, made: 
         (CHECKED, {"low": 1, "kind": 5}, "'kind' must be <class 'str'>"),
     ],
 )
-def test_what_does_not_fit_is_refused_also_by_the_class_itself(record: Record, sent: object, words: str) -> None:
+def test_mismatch_is_refused_even_by_the_class(record: Record, sent: object, words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         adapter_of(record).validate_python(sent)
 
 
-def test_a_twin_is_described_with_the_classs_defaults() -> None:
+def test_substitute_is_described_with_class_defaults() -> None:
     schema = adapter_of(PARCEL).json_schema(schema_generator=NativeJsonSchema)
 
     assert schema == {

@@ -86,7 +86,7 @@ def test_a_class_of_attrs_is_read() -> None:
     )
 
 
-def test_a_converters_own_type_is_what_is_taken() -> None:
+def test_converter_input_type_is_accepted() -> None:
     def parsed(text: str) -> int:
         return int(text)
 
@@ -133,7 +133,7 @@ def test_each_kind_of_class_is_known(cls: object, kinds: tuple[bool, bool, bool]
     assert (is_foreign(cls), is_plain_dataclass(cls), is_named_tuple(cls)) == kinds
 
 
-def test_the_entries_of_a_typed_dict_are_required_as_they_say() -> None:
+def test_typed_dict_entries_are_required_as_declared() -> None:
     hints = get_type_hints(Entries, include_extras=True)
     entries = {name: typed_dict_entry(Entries, name, hint) for name, hint in hints.items()}
 

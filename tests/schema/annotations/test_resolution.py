@@ -34,7 +34,7 @@ def test_the_function_with_the_code_is_found(function: Any) -> None:  # noqa: AN
     assert innermost(function) is ship
 
 
-def test_the_code_of_a_method_and_of_an_object_is_found() -> None:
+def test_code_of_methods_and_objects_is_found() -> None:
     assert innermost(Branch().put) is Depot.put
     assert innermost(Branch()) is Depot.__call__
     assert innermost(Depot) is Depot
@@ -63,22 +63,22 @@ def test_a_class_knows_the_names_of_its_module() -> None:
         (None, None),
     ],
 )
-def test_text_becomes_what_it_names(annotation: object, found: object) -> None:
+def test_text_annotation_becomes_its_type(annotation: object, found: object) -> None:
     assert resolve(annotation, {"Final": Final, "ClassVar": ClassVar}) == found
 
 
 @pytest.mark.parametrize("text", ["Nowhere", "nowhere.Thing", "nowhere.Thing[int]", "list[Nowhere] | None"])
-def test_what_is_not_there_is_stood_in_for(text: str) -> None:
+def test_undefined_name_gets_a_substitute(text: str) -> None:
     with pytest.raises(NameError):
         resolve(text, {})
     assert resolve_leniently(text, {}, {}) != text
 
 
-def test_what_is_not_there_may_be_known() -> None:
+def test_undefined_name_may_be_known() -> None:
     assert resolve_leniently("nowhere.Thing", {}, {"Thing": int}) is int
     assert resolve_leniently("Thing", {"Thing": str}, {"Thing": int}) is str
 
 
 @pytest.mark.parametrize("text", ["1 +", "1 / 0", "nowhere.__name__ / 0"])
-def test_what_helps_nobody_stays_as_it_is(text: str) -> None:
+def test_unhelpful_annotation_stays_unchanged(text: str) -> None:
     assert resolve_leniently(text, {}, {}) == text

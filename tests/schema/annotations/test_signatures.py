@@ -73,7 +73,7 @@ def test_parameters_without_annotation_have_none_in_the_text() -> None:
     assert read_signature(ship, name="ship").parameters[0].annotation is EMPTY
 
 
-def test_a_default_that_is_no_plain_value_is_left_open() -> None:
+def test_default_without_plain_value_is_omitted() -> None:
     def ship(
         at: datetime = datetime(2024, 1, 1),
         how: Callable[[int], str] = str,
@@ -149,7 +149,7 @@ def test_a_nearer_class_hides_one_of_the_same_name() -> None:
     assert read_signature(ship, name="ship").parameters[0].annotation is Parcel
 
 
-def test_a_variable_around_the_function_that_has_no_value_yet_is_no_obstacle() -> None:
+def test_empty_closure_variable_does_not_prevent_signature() -> None:
     def ship(parcel: Parcel) -> str:
         return later
 
@@ -187,7 +187,7 @@ def test_a_method_without_its_object_is_refused() -> None:
         read_signature(Depot.ship, name="ship")
 
 
-def test_wrapped_and_partial_functions_keep_what_is_left_of_their_signature() -> None:
+def test_wrapped_and_partial_functions_keep_remaining_parameters() -> None:
     def ship(number: str, cups: int, parcel: Parcel) -> Parcel: ...
 
     @functools.wraps(ship)
@@ -202,13 +202,13 @@ def test_a_function_of_c_has_its_signature() -> None:
     assert text_of(math.sin) == "ship(x, /)"
 
 
-def test_what_has_no_signature_is_refused() -> None:
+def test_callable_without_signature_is_refused() -> None:
     with pytest.raises(SchemaError, match=r"ship: its parameters cannot be read .*wrap it in a Python function"):
         read_signature(int, name="ship")
 
 
 @pytest.mark.parametrize("annotation", ["Nowhere", "list[Nowhere]", "datetime.nowhere", "1 +", "1 / 0"])
-def test_an_annotation_that_cannot_be_resolved_is_refused_by_name(annotation: str) -> None:
+def test_unresolvable_annotation_is_refused_by_name(annotation: str) -> None:
     def ship(number: str, parcel: object) -> None: ...
 
     ship.__annotations__["parcel"] = annotation
@@ -219,7 +219,7 @@ def test_an_annotation_that_cannot_be_resolved_is_refused_by_name(annotation: st
     assert "define or import the type above the function" in str(caught.value)
 
 
-def test_a_return_annotation_that_cannot_be_resolved_stays_as_written() -> None:
+def test_unresolvable_return_annotation_stays_as_text() -> None:
     def ship(number: str) -> object: ...
 
     ship.__annotations__["return"] = "shop.Nowhere"

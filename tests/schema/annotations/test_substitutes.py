@@ -75,7 +75,7 @@ TAKEN: list[tuple[object, object, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "made"), TAKEN)
-def test_what_contains_a_typed_dict_is_validated(annotation: object, value: object, made: object) -> None:
+def test_type_containing_typed_dict_is_validated(annotation: object, value: object, made: object) -> None:
     assert validated(annotation, value) == made
     assert type(validated(annotation, value)) is type(made)
 
@@ -92,12 +92,12 @@ REFUSED: list[tuple[object, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value"), REFUSED)
-def test_what_does_not_fit_is_refused_within_a_twin(annotation: object, value: object) -> None:
+def test_invalid_value_in_substitute_is_refused(annotation: object, value: object) -> None:
     with pytest.raises(ValidationError):
         validated(annotation, value)
 
 
-def test_a_twin_is_described_as_its_class() -> None:
+def test_substitute_is_described_as_its_class() -> None:
     schema = json_schema(record_adapter("Record", {"it": substitute_for(Blend, namespace={})}, {}))
 
     assert schema["properties"]["it"] == {"$ref": "#/$defs/Blend"}
@@ -107,16 +107,16 @@ def test_a_twin_is_described_as_its_class() -> None:
 
 
 @pytest.mark.parametrize("annotation", [int, list[Plain], Plain, Spot, Literal["a"], typing.Callable[[int], str]])
-def test_what_pydantic_takes_has_no_twin(annotation: object) -> None:
+def test_type_pydantic_accepts_has_no_substitute(annotation: object) -> None:
     assert substitute_for(annotation, namespace={}) is annotation
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="pydantic refuses typing.TypedDict before Python 3.12")
-def test_a_typed_dict_has_no_twin_where_pydantic_takes_it() -> None:
+def test_typed_dict_pydantic_accepts_has_no_substitute() -> None:
     assert substitute_for(list[Tea], namespace={}) == list[Tea]
 
 
-def test_as_records_dataclasses_and_named_tuples_are_dicts_with_every_field() -> None:
+def test_records_of_any_kind_become_dicts_with_every_field() -> None:
     schema = json_schema(
         record_adapter("Record", {"it": substitute_for(tuple[Order, Gift], namespace={}, records=True)}, {})
     )
@@ -157,5 +157,5 @@ def test_local_classes_find_their_neighbours_in_the_namespace() -> None:
         (3, False),
     ],
 )
-def test_a_record_is_what_has_named_fields(kind: object, answer: bool) -> None:
+def test_record_has_named_fields(kind: object, answer: bool) -> None:
     assert is_record(kind) is answer

@@ -52,7 +52,7 @@ def binder_for(annotation: object) -> ArgumentBinder:
 def track(number: str, to: str = "Rome", *, cups: int = 1) -> None: ...
 
 
-def test_arguments_come_by_position_and_by_name() -> None:
+def test_arguments_bind_by_position_and_name() -> None:
     bind = binder_of(track).bind
     everything = BoundCall((), {"number": "A-17", "to": "Oslo", "cups": 2})
 
@@ -61,18 +61,18 @@ def test_arguments_come_by_position_and_by_name() -> None:
     assert bind((), {"cups": 2, "to": "Oslo", "number": "A-17"}) == everything
 
 
-def test_what_is_left_out_is_left_to_the_function() -> None:
+def test_omitted_argument_is_left_to_function() -> None:
     assert binder_of(track).bind(("A-17",), {}) == BoundCall((), {"number": "A-17"})
 
 
-def test_the_callers_own_dict_stays_as_it_is() -> None:
+def test_callers_dict_stays_unchanged() -> None:
     sent: dict[str, object] = {"number": "A-17", "cups": "3"}
     binder_of(track).bind((), sent)
 
     assert sent == {"number": "A-17", "cups": "3"}
 
 
-def test_what_must_be_passed_by_position_is() -> None:
+def test_positional_only_argument_is_passed_by_position() -> None:
     def ship(number: str, to: str = "Rome", cups: int = 1, /, note: str = "") -> tuple[object, ...]:
         return number, to, cups, note
 
@@ -82,7 +82,7 @@ def test_what_must_be_passed_by_position_is() -> None:
     assert bind(("A-17",), {"note": "n"}) == BoundCall(("A-17",), {"note": "n"})
 
 
-def test_a_nullable_argument_that_is_left_out_is_none() -> None:
+def test_omitted_nullable_argument_is_none() -> None:
     def ship(number: str, to: str | None, by: Annotated[Route | None, "how"]) -> None: ...
 
     assert binder_of(ship).bind(("A-17",), {}).kwargs == {"number": "A-17", "to": None, "by": None}
@@ -118,7 +118,7 @@ CONVERTED: list[tuple[object, object, object]] = [
 
 
 @pytest.mark.parametrize(("annotation", "sent", "made"), CONVERTED)
-def test_a_value_becomes_what_the_annotation_says(annotation: object, sent: object, made: object) -> None:
+def test_value_is_converted_to_its_annotation(annotation: object, sent: object, made: object) -> None:
     got = binder_for(annotation).bind((sent,), {}).kwargs["it"]
 
     assert got == made
@@ -132,7 +132,7 @@ def test_nothing_but_text_is_text(sent: object) -> None:
 
 
 @pytest.mark.parametrize("sent", ["5", "null", "[1]", '{"a": 1}', "true", "2024-05-06", ""])
-def test_text_that_is_wanted_as_text_stays_text(sent: str) -> None:
+def test_text_for_text_parameter_stays_text(sent: str) -> None:
     assert binder_for(str).bind((sent,), {}).kwargs["it"] == sent
     assert binder_for(str | None).bind((sent,), {}).kwargs["it"] == sent
 
@@ -151,7 +151,7 @@ def test_a_sequence_of_texts_is_not_a_text() -> None:
         binder_for(Sequence[str]).bind(("tea",), {})
 
 
-def test_everything_that_is_wrong_is_said_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(ArgumentsError) as caught:
         binder_of(track).bind((5,), {"cups": "many", "form": 1, "number": "A"})
 

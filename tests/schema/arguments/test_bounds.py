@@ -185,7 +185,7 @@ CATASTROPHIC: list[tuple[object, Any]] = [
 
 
 @pytest.mark.parametrize(("annotation", "right"), CATASTROPHIC)
-def test_a_pattern_takes_linear_time_whatever_engine_was_chosen(annotation: object, right: Any) -> None:  # noqa: ANN401 - any JSON
+def test_any_pattern_takes_linear_time(annotation: object, right: Any) -> None:  # noqa: ANN401 - any JSON
     wrong = "a" * 50_000 + "!"
 
     assert problems(annotation, right) == ""
@@ -201,7 +201,7 @@ def test_a_compiled_pattern_matches_as_python_does() -> None:
 
 
 @pytest.mark.parametrize("pattern", [re.compile(r"(?=a)(a+)+"), re.compile(r"(a)\1"), re.compile(r"(?<!a)b")])
-def test_a_pattern_that_only_backtracking_matches_is_refused_at_definition(pattern: re.Pattern[str]) -> None:
+def test_backtracking_only_pattern_is_refused_at_definition(pattern: re.Pattern[str]) -> None:
     with pytest.raises(SchemaError, match="may take exponential time on a hostile text"):
         described(takes(Annotated[str, StringConstraints(pattern=pattern)], {}).function)
 
@@ -212,17 +212,17 @@ def test_an_expression_that_compiles_slowly_is_refused(text: str) -> None:
     assert problems(re.Pattern[str], "(?i)[a-z]+") == ""
 
 
-def test_a_list_is_explained_in_full_where_it_is_short() -> None:
+def test_short_list_is_explained_in_full() -> None:
     assert problems(list[int], ["x", 1, "y"]) == "'it[0]' must be int, got str 'x'; 'it[2]' must be int, got str 'y'"
 
 
-def test_many_slips_in_many_rows_are_put_right() -> None:
+def test_many_mistakes_in_many_rows_are_repaired() -> None:
     rows = [{"value": 1, "weight": None} for _ in range(1_500)]
 
     assert taken(list[Leaf], rows) == [Leaf(value=1)] * 1_500
 
 
-def test_what_takes_too_long_says_what_to_do() -> None:
+def test_too_costly_check_gives_advice() -> None:
     kinds = [create_model(f"Kind{number}", kind=cast("Any", Literal[number]), note=(str, "")) for number in range(40)]
     union: Any = Union[tuple(kinds)]  # noqa: UP007 - the members are known at run time only
     schema = described(takes(list[union], {}).function)

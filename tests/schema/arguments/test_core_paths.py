@@ -77,7 +77,7 @@ FOUND: list[tuple[Any, tuple[int | str, ...], Sequence[Enum], bool]] = [
 
 
 @pytest.mark.parametrize(("annotation", "path", "members", "is_optional"), FOUND)
-def test_a_place_is_found_whatever_is_around_it(
+def test_position_is_found_inside_any_container(
     annotation: object, path: tuple[int | str, ...], members: Sequence[Enum], is_optional: bool
 ) -> None:
     places = Places(record_adapter("Record", {"it": annotation}, {}).core_schema)

@@ -126,7 +126,7 @@ class Item(BaseModel):
     ]"""
 
 
-def test_what_is_wanted_far_inside_is_found_in_bounded_time() -> None:
+def test_deeply_nested_problem_is_found_in_bounded_time() -> None:
     tool = tool_of(Item)
     assert tool is not None
     value = nested(24, None)
@@ -181,7 +181,7 @@ DEEP: tuple[object, ...] = (
 
 @pytest.mark.parametrize("schema", GIVEN)
 @pytest.mark.sampled(every=2)
-def test_a_given_schema_is_checked_in_bounded_time_and_memory(schema: dict[str, Any]) -> None:
+def test_given_schema_is_checked_in_bounded_time_and_memory(schema: dict[str, Any]) -> None:
     definitions = schema.get("$defs", {})
     it = {key: value for key, value in schema.items() if key != "$defs"}
     whole = {"type": "object", "properties": {"it": it}, "required": ["it"], "$defs": definitions}

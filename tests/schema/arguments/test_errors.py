@@ -77,7 +77,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     )
 
 
-def test_an_unknown_name_with_nothing_near_is_answered_with_all_there_are() -> None:
+def test_unknown_name_without_near_one_lists_all() -> None:
     assert complaint(fetch_forecast, "Rome", zzz=1) == "fetch_forecast: unknown argument 'zzz' (it takes place, scale)"
     assert complaint(ping, zzz=1) == "ping: unknown argument 'zzz' (it takes no arguments)"
 
@@ -89,7 +89,7 @@ def test_surplus_and_repeated_arguments_are_counted() -> None:
     assert "'place' is given twice" in complaint(fetch_forecast, "Rome", place="Oslo")
 
 
-def test_a_list_where_one_is_wanted_is_a_call_for_each() -> None:
+def test_list_for_single_item_suggests_a_call_each() -> None:
     assert complaint(track_shipment, ["A", "B", "C"]) == (
         "track_shipment: 'number' must be one str, got a list of 3: call it once per item"
     )
@@ -98,7 +98,7 @@ def test_a_list_where_one_is_wanted_is_a_call_for_each() -> None:
     )
 
 
-def test_a_list_where_a_list_may_come_is_not() -> None:
+def test_list_for_list_parameter_is_accepted() -> None:
     assert about(int | list[str], [1]) == "'it[0]' must be str, got int 1"
     assert about(list[int] | list[str], [None]) == "'it' must be list[int] | list[str], got list of 1 [None]"
     assert about(Tea | None, [1]) == "'it' must be one Tea | None (a dict), got a list of 1: pass the item itself"
@@ -146,19 +146,17 @@ SENTENCES: list[tuple[object, object, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "sentence"), SENTENCES)
-def test_a_value_that_does_not_fit_is_named_with_what_was_wanted(
-    annotation: object, value: object, sentence: str
-) -> None:
+def test_mismatch_names_the_expected_type(annotation: object, value: object, sentence: str) -> None:
     assert about(annotation, value) == sentence
 
 
-def test_a_branch_of_a_union_is_named_where_only_one_was_tried() -> None:
+def test_union_branch_is_named_if_only_one_applied() -> None:
     union = Annotated[Dog | Cat, Field(discriminator="kind")]
 
     assert about(union, {"kind": "cow"}).startswith("'it' tag 'cow' found using 'kind' does not match")
 
 
-def test_a_name_that_is_no_text_is_refused() -> None:
+def test_non_text_name_is_refused() -> None:
     names: Any = {5: 1}
 
     assert complaint(fetch_forecast, "Rome", scale=5) == "fetch_forecast: 'scale' must be str, got int 5"
@@ -167,7 +165,7 @@ def test_a_name_that_is_no_text_is_refused() -> None:
         binder.bind((), names)
 
 
-def test_a_message_stays_short_whatever_comes() -> None:
+def test_message_stays_short_for_any_value() -> None:
     many = {f"name_{number}": number for number in range(100_000)}
 
     assert complaint(fetch_forecast, "Rome", **many).endswith("; and 99990 more")

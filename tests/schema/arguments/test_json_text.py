@@ -43,7 +43,7 @@ def test_unusable_text_is_refused_with_a_message(text: str, complaint: str) -> N
     assert caught.value.problems != ()
 
 
-def test_the_deepest_and_the_longest_that_is_allowed_is_read() -> None:
+def test_deepest_and_longest_allowed_json_is_read() -> None:
     deep = '{"q": ' + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1) + "}"
     long = '{"q": "' + "x" * (MAX_CHARACTERS - 9) + '"}'
 
@@ -52,7 +52,7 @@ def test_the_deepest_and_the_longest_that_is_allowed_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{}"])
-def test_no_text_is_no_arguments(text: str) -> None:
+def test_empty_text_means_no_arguments(text: str) -> None:
     assert parse_arguments("find", text) == {}
 
 
@@ -69,7 +69,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(TEXT, JSON), st.booleans())
-def test_what_was_written_is_read(arguments: dict[str, object], escaped: bool) -> None:
+def test_written_json_is_read_back(arguments: dict[str, object], escaped: bool) -> None:
     assert parse_arguments("find", json.dumps(arguments, ensure_ascii=escaped)) == arguments
 
 

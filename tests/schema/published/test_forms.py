@@ -86,13 +86,13 @@ def test_a_field_has_a_form_of_the_tables(annotation: object, form: Schema) -> N
     assert field_of(annotation) == form
 
 
-def test_the_keywords_come_in_the_order_of_the_tables() -> None:
+def test_keywords_follow_documented_order() -> None:
     assert list(field_of(set[int])) == ["type", "items", "uniqueItems"]
     assert list(field_of(tuple[int, int])) == ["type", "prefixItems", "minItems", "maxItems"]
     assert list(field_of(Annotated[Literal[1], Field(description="One.")])) == ["type", "enum", "description"]
 
 
-def test_a_model_has_its_type_its_properties_and_what_is_required() -> None:
+def test_model_has_type_properties_and_required() -> None:
     class Parcel(BaseModel):
         """What is sent."""
 
@@ -160,7 +160,7 @@ def test_a_type_without_a_json_form_is_text() -> None:
     assert form_of(Described) == INTEGER
 
 
-def test_what_pydantic_refuses_raises_one_of_the_refusals() -> None:
+def test_type_refused_by_pydantic_raises_schema_error() -> None:
     class Refusing:
         @classmethod
         def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:

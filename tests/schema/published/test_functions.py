@@ -83,7 +83,7 @@ def test_a_function_is_a_tool_definition() -> None:
     }
 
 
-def test_a_definition_is_what_the_sdk_takes() -> None:
+def test_definition_is_accepted_by_the_sdk() -> None:
     from openai.types.chat import ChatCompletionFunctionToolParam
 
     tool = function_to_tool(get_weather)
@@ -94,7 +94,7 @@ def test_a_definition_is_what_the_sdk_takes() -> None:
 # --- the function's words ---------------------------------------------------------------------------------------------
 
 
-def test_a_function_without_a_docstring_is_refused_by_its_name() -> None:
+def test_function_without_docstring_is_refused_by_name() -> None:
     def undocumented(x: int) -> int:
         return x
 
@@ -180,7 +180,7 @@ FUNCTIONS: list[tuple[Callable[..., object], str, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("function", "name", "description", "parameters"), FUNCTIONS)
-def test_whatever_can_be_called_is_described(
+def test_any_callable_is_described(
     function: Callable[..., object], name: str, description: str, parameters: list[str]
 ) -> None:
     tool = function_to_tool(function)["function"]
@@ -189,7 +189,7 @@ def test_whatever_can_be_called_is_described(
     assert list(tool["parameters"]["properties"]) == parameters
 
 
-def test_what_cannot_be_called_by_a_model_is_refused() -> None:
+def test_callable_unusable_by_model_is_refused() -> None:
     for function, message in [
         (Shop.find, "find: parameter 'self' makes it a method without its object"),
         (int, "int: its parameters cannot be read"),
@@ -242,7 +242,7 @@ def test_a_parameter_without_an_annotation_is_text() -> None:
     }
 
 
-def test_what_the_host_fills_is_not_described() -> None:
+def test_context_parameter_is_not_described() -> None:
     def buy(item: str, session: Context[Session], other: "Context[Missing] | None" = None, bare: object = None) -> None:
         """Buy."""
 
@@ -289,7 +289,7 @@ def test_a_parameter_may_have_any_name() -> None:
     assert parameters_of(odd)["required"] == ["self", "cls", "type", "properties", "description", "_x", "größe"]
 
 
-def test_what_contains_itself_is_defined_where_the_reference_resolves() -> None:
+def test_recursive_type_is_defined_where_reference_resolves() -> None:
     def plant(root: Node, others: list[Node]) -> None:
         """Plant."""
 
@@ -300,7 +300,7 @@ def test_what_contains_itself_is_defined_where_the_reference_resolves() -> None:
     assert not validator_for(parameters).is_valid({"root": {"children": [{"children": 3}]}, "others": []})
 
 
-def test_text_in_a_type_is_looked_up_where_the_conversion_is_called() -> None:
+def test_text_annotation_is_resolved_at_the_caller() -> None:
     @dataclass
     class Local:
         size: int

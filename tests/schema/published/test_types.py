@@ -242,13 +242,13 @@ SAME: Schema = {"type": "object", "properties": {"name": STRING, "size": INTEGER
 @pytest.mark.parametrize(
     "cls", [Typed, Partial, PostponedEntry, Data, Initialized, Inherited, Named, Model, Attrs, Struct, KeywordStruct]
 )
-def test_a_structure_has_its_type_its_properties_and_what_is_required(cls: type) -> None:
+def test_structure_has_type_properties_and_required(cls: type) -> None:
     assert type_to_json_schema(cls) == SAME
     assert list(type_to_json_schema(cls)) == ["type", "properties", "required"]
     assert type_to_json_schema(list[cls | None]) == {"type": "array", "items": SAME}
 
 
-def test_a_structure_may_have_nothing_required_or_nothing_at_all() -> None:
+def test_structure_may_have_no_required_or_no_fields() -> None:
     class Nothing(typing.TypedDict):
         pass
 
@@ -290,7 +290,7 @@ def test_structures_are_described_where_they_are_used() -> None:
     }
 
 
-def test_a_structure_that_contains_itself_keeps_a_reference_that_resolves() -> None:
+def test_recursive_structure_keeps_a_resolvable_reference() -> None:
     class Node(typing.TypedDict):
         value: int
         children: "list[Node]"
@@ -319,7 +319,7 @@ def test_a_structure_that_contains_itself_keeps_a_reference_that_resolves() -> N
     assert not tree.is_valid([{"left": {"left": {}, "leaf": {"size": "3"}}}])
 
 
-def test_an_alias_that_contains_itself_keeps_a_reference_that_resolves() -> None:
+def test_recursive_alias_keeps_a_resolvable_reference() -> None:
     json_value = ALIAS("json_value", "dict[str, json_value] | list[json_value] | int | None")
     schema = type_to_json_schema(list[json_value])
 
@@ -344,7 +344,7 @@ def test_two_structures_of_one_name_stay_two() -> None:
     assert not validator_for(schema).is_valid([{"size": True}, {"size": 1}])
 
 
-def test_a_field_of_unknown_type_does_not_hide_its_structure() -> None:
+def test_unknown_field_type_does_not_hide_its_structure() -> None:
     @dataclass
     class Parcel:
         size: int
@@ -354,7 +354,7 @@ def test_a_field_of_unknown_type_does_not_hide_its_structure() -> None:
     assert type_to_json_schema(Parcel)["properties"] == {"size": INTEGER, "to": STRING, "made": STRINGS}
 
 
-def test_a_class_that_cannot_describe_itself_is_text_where_it_stands() -> None:
+def test_class_without_schema_becomes_text() -> None:
     class Unfinished(BaseModel):
         to: "Nowhere"  # noqa: F821 - it is not there  # pyright: ignore[reportUndefinedVariable] - it is not there
 
@@ -372,7 +372,7 @@ def test_a_class_that_cannot_describe_itself_is_text_where_it_stands() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is of Python 3.12")
-def test_types_in_the_syntax_of_python_3_12_are_understood() -> None:
+def test_python_3_12_type_syntax_is_understood() -> None:
     code = """
 type Ints = list[int]
 type Odd = Nowhere

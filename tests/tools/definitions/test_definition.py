@@ -81,15 +81,13 @@ WORDS: list[tuple[Callable[..., object], str, str]] = [
 
 
 @pytest.mark.parametrize(("function", "name", "description"), WORDS)
-def test_anything_that_can_be_called_has_a_name_and_words(
-    function: Callable[..., object], name: str, description: str
-) -> None:
+def test_any_callable_has_name_and_description(function: Callable[..., object], name: str, description: str) -> None:
     definition = definition_of(function)
 
     assert (definition.name, definition.description) == (name, description)
 
 
-def test_options_stand_in_for_name_and_words() -> None:
+def test_options_replace_name_and_description() -> None:
     definition = definition_of(brew, name="make_tea", description="Make some.", category="kitchen")
 
     assert (definition.name, definition.description, definition.category) == ("make_tea", "Make some.", "kitchen")
@@ -98,7 +96,7 @@ def test_options_stand_in_for_name_and_words() -> None:
     assert definition.docstring.startswith("Brew tea.\n\nIt takes")
 
 
-def test_a_function_without_words_is_described_by_its_name_with_one_warning() -> None:
+def test_undocumented_function_is_described_by_name_with_warning() -> None:
     def stir(spoons: int) -> None: ...
 
     with pytest.warns(UserWarning, match="stir has no docstring, so a model cannot know what it does") as caught:
@@ -129,7 +127,7 @@ def test_a_lambda_needs_a_name() -> None:
     assert definition_of(double, name="double", description="Two.").signature == "double()"
 
 
-def test_what_cannot_be_called_is_refused() -> None:
+def test_non_callable_is_refused() -> None:
     nothing: Any = 5
     with pytest.raises(SchemaError, match="expected a function, got int"):
         definition_of(nothing)
@@ -191,7 +189,7 @@ def test_parameters_without_annotations_are_warned_of_once() -> None:
     assert [each.filename for each in caught] == [__file__]
 
 
-def test_what_has_annotations_or_is_built_in_is_not_warned_of() -> None:
+def test_annotated_or_builtin_functions_do_not_warn() -> None:
     def find(what: Any, *more: int, **others: str) -> None:  # noqa: ANN401 - it may be anything
         """Find it."""
 

@@ -87,7 +87,7 @@ def test_every_name_of_python_is_renamed_in_programs() -> None:
     assert {name: f"{name}_" for name in names} == tool_spellings(names, PROVIDED)
 
 
-def test_what_others_put_into_builtins_is_no_name_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_additions_to_builtins_are_no_python_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "display", lambda: None, raising=False)
     assert tool_spellings(["display", "help", "exit"], ()) == {"display": "display", "help": "help", "exit": "exit"}
 

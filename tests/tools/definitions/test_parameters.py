@@ -23,12 +23,12 @@ def test_the_types_are_those_of_json_schema() -> None:
     }
 
 
-def test_a_parameter_is_required_and_takes_anything_of_its_type_unless_told_otherwise() -> None:
+def test_parameter_defaults_to_required_and_any_value() -> None:
     parameter = ToolParameter("city", ParameterType.STRING, "Where")
     assert (parameter.required, parameter.enum, parameter.default, parameter.items_type) == (True, None, None, None)
 
 
-def test_a_list_of_parameters_is_the_schema_of_an_object() -> None:
+def test_parameter_list_becomes_object_schema() -> None:
     listed = [
         ToolParameter("city", ParameterType.STRING, "Where", enum=["Oslo", "Rome"]),
         ToolParameter("days", ParameterType.ARRAY, "When", required=False, items_type=ParameterType.INTEGER),
@@ -47,7 +47,7 @@ def test_a_list_of_parameters_is_the_schema_of_an_object() -> None:
     assert parameter_list(schema) == listed
 
 
-def test_a_list_in_which_nothing_is_required_says_nothing_of_it() -> None:
+def test_schema_without_required_parameters_omits_required() -> None:
     schema = parameters_schema("find", [ToolParameter("limit", ParameterType.INTEGER, "", required=False)])
     assert "required" not in schema
     assert parameters_schema("ping", []) == {"type": "object", "properties": {}}
@@ -68,7 +68,7 @@ def test_a_list_in_which_nothing_is_required_says_nothing_of_it() -> None:
         ([ToolParameter("city", ParameterType.STRING, "")] * 2, "two parameters are called 'city'"),
     ],
 )
-def test_what_is_no_list_of_parameters_is_refused(parameters: list[Any], complaint: str) -> None:
+def test_invalid_parameter_list_is_refused(parameters: list[Any], complaint: str) -> None:
     with pytest.raises(SchemaError, match=complaint):
         parameters_schema("find", parameters)
 
@@ -93,12 +93,12 @@ def test_every_tool_tells_its_parameters_as_a_list() -> None:
     ]
 
 
-def test_a_type_of_several_is_the_first_that_there_is_a_word_for() -> None:
+def test_parameter_type_is_first_known_of_several() -> None:
     schema = {"properties": {"size": {"type": ["null", "number"]}, "other": {"oneOf": [{}, {"type": "boolean"}]}}}
     assert [each.param_type for each in parameter_list(schema)] == [ParameterType.NUMBER, ParameterType.BOOLEAN]
 
 
-def test_a_type_that_is_defined_elsewhere_in_the_schema_is_the_parameters() -> None:
+def test_referenced_type_becomes_the_parameter_type() -> None:
     class Size(Enum):
         """How large."""
 
@@ -137,7 +137,7 @@ def listing(values: list[Any], kind: ParameterType = ParameterType.INTEGER) -> l
     return [ToolParameter("number", kind, "Which", enum=values)]
 
 
-def test_a_default_that_is_told_is_what_the_function_gets() -> None:
+def test_declared_default_is_passed_to_function() -> None:
     by = ToolParameter("by", ParameterType.INTEGER, "By", required=False, default=7)
     tool = Tool("count", "Count.", [ToolParameter("number", ParameterType.INTEGER, "Which"), by], counted)
     assert tool.signature == "count(number: int, by: int = 7)"
@@ -145,7 +145,7 @@ def test_a_default_that_is_told_is_what_the_function_gets() -> None:
     assert tool.execute(number=1, by=None).output == (1, 7)
 
 
-def test_a_default_that_is_told_is_passed_to_a_function_that_takes_any() -> None:
+def test_declared_default_is_passed_to_variadic_function() -> None:
     by = ToolParameter("by", ParameterType.INTEGER, "By", required=False, default=7)
     assert Tool("count", "Count.", [by], collected).execute().output == {"by": 7}
 

@@ -99,17 +99,17 @@ def inherited(setting: str) -> list[str]:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.sampled(every=3)
-def test_what_a_host_does_with_its_signals_changes_nothing(setting: str) -> None:
+def test_signal_handling_of_host_changes_nothing(setting: str) -> None:
     assert json.loads(run_script(HOST.replace("{setting}", SETTINGS[setting]))) == EXPECTED
 
 
-def test_what_a_host_has_inherited_changes_nothing() -> None:
+def test_inherited_state_of_host_changes_nothing() -> None:
     before = inherited("\n".join((SETTINGS["all ignored"], SETTINGS["all blocked"])))
     assert json.loads(run_script(HOST.replace("{setting}", ""), before=before)) == EXPECTED
 
 
 @pytest.mark.security
 @pytest.mark.parametrize("setting", FURTHER)
-def test_no_signal_of_a_hosts_changes_anything_whether_it_is_inherited_or_not(setting: str) -> None:
+def test_inherited_or_own_signals_of_host_change_nothing(setting: str) -> None:
     assert json.loads(run_script(HOST.replace("{setting}", FURTHER[setting]))) == EXPECTED
     assert json.loads(run_script(HOST.replace("{setting}", ""), before=inherited(FURTHER[setting]))) == EXPECTED

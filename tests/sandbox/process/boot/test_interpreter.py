@@ -76,9 +76,7 @@ FROZEN = "sys.frozen = True; sys.executable = {executable!r}"
 @pytest.mark.parametrize(
     "setting", [FROZEN, "sys.frozen = 'windows_exe'; sys.executable = {executable!r}", "sys.frozen = True"]
 )
-def test_a_frozen_application_is_told_to_name_an_interpreter_and_starts_once(
-    application: Application, setting: str
-) -> None:
+def test_frozen_application_must_name_interpreter_and_starts_once(application: Application, setting: str) -> None:
     said = application.run(setting)
     assert len(said) == REFUSED_WAYS
     for message in said:
@@ -90,24 +88,20 @@ def test_a_frozen_application_that_names_an_interpreter_runs_programs(applicatio
     assert application.run(FROZEN, named=sys.executable) == [42, 42, None] * 2
 
 
-def test_a_frozen_application_that_names_itself_is_refused_and_starts_once(application: Application) -> None:
+def test_frozen_application_naming_itself_is_refused(application: Application) -> None:
     for message in application.run(FROZEN, named="{executable}"):
         assert "which is this application: name a Python interpreter" in str(message)
 
 
 @pytest.mark.parametrize("executable", ["''", "None", "'/bin/true'", "'/no/where/python3'", "{executable!r}"])
 @pytest.mark.sampled(every=4)
-def test_an_embedded_python_runs_programs_in_the_interpreter_of_its_installation(
-    application: Application, executable: str
-) -> None:
+def test_embedded_python_uses_interpreter_of_its_installation(application: Application, executable: str) -> None:
     assert application.run(f"sys.executable = {executable}") == [42, 42, None] * 2
 
 
 @pytest.mark.parametrize("executable", ["''", "None", "'/bin/true'", "'/no/where/python3'", "{executable!r}"])
 @pytest.mark.sampled(every=3)
-def test_an_embedded_python_without_an_interpreter_is_told_to_name_one(
-    application: Application, executable: str
-) -> None:
+def test_embedded_python_without_interpreter_must_name_one(application: Application, executable: str) -> None:
     said = application.run(f"sys.executable = {executable}; sys.base_exec_prefix = '/no/where'")
     assert len(said) == REFUSED_WAYS
     for message in said:
@@ -115,13 +109,13 @@ def test_an_embedded_python_without_an_interpreter_is_told_to_name_one(
         assert "name a Python interpreter" in str(message)
 
 
-def test_an_application_that_is_called_python_is_not_taken_for_an_interpreter(tmp_path: Path) -> None:
+def test_application_called_python_is_not_used_as_interpreter(tmp_path: Path) -> None:
     setting = "sys.executable = {executable!r}; sys.base_exec_prefix = '/no/where'"
     for message in Application(tmp_path, "python3").run(setting):
         assert "which may be an application" in str(message)
 
 
-def test_a_link_called_python_to_a_program_is_not_taken_for_an_interpreter(tmp_path: Path) -> None:
+def test_link_called_python_is_not_used_as_interpreter(tmp_path: Path) -> None:
     (tmp_path / "python3").symlink_to("/bin/true")
     setting = f"sys.executable = {str(tmp_path / 'python3')!r}; sys.base_exec_prefix = '/no/where'"
     for message in Application(tmp_path).run(setting):
@@ -149,9 +143,7 @@ def value_in(python: str | Path, *packages: str) -> object:
         return Toolkit([], sandbox=sandbox).execute("40 + 2", 30).return_value
 
 
-def test_an_interpreter_may_be_named_by_a_path_or_as_a_command_and_start_by_a_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interpreter_may_be_path_command_or_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = interpreter(tmp_path, f'exec {sys.executable} "$@"')
     assert value_in(script) == 42
     assert value_in(str(script), "docstring_parser") == 42
@@ -175,7 +167,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("line", "says"), OTHERS.values(), ids=OTHERS.keys())
-def test_what_is_named_and_no_interpreter_that_fits_is_refused(tmp_path: Path, line: str, says: str) -> None:
+def test_unsuitable_named_interpreter_is_refused(tmp_path: Path, line: str, says: str) -> None:
     with pytest.raises(SandboxError) as caught:
         value_in(interpreter(tmp_path, line))
     assert says in str(caught.value)
@@ -184,12 +176,12 @@ def test_what_is_named_and_no_interpreter_that_fits_is_refused(tmp_path: Path, l
 
 
 @pytest.mark.parametrize("named", ["/no/where/python3", "no-such-command-anywhere", "/", ""])
-def test_what_is_named_and_no_program_is_refused(named: str) -> None:
+def test_named_file_that_is_not_executable_is_refused(named: str) -> None:
     with pytest.raises(SandboxError, match="expected the path of a Python interpreter, got python="):
         value_in(named)
 
 
-def test_packages_need_the_version_of_python_that_they_are_installed_for(tmp_path: Path) -> None:
+def test_packages_need_their_own_python_version(tmp_path: Path) -> None:
     major, minor = sys.version_info[:2]
     other = interpreter(tmp_path, f"echo cpython {major} {minor + 1}")
     with pytest.raises(
@@ -225,20 +217,18 @@ for limits in (Limits(), Limits(seed=1)):
 """
 
 
-def test_what_an_interpreter_needs_to_start_is_passed_on_and_no_program_sees_it() -> None:
+def test_interpreter_environment_is_passed_but_hidden_from_programs() -> None:
     assert run_script(NEEDED) == "{} [None, None, None, None] True {''}\n" * 2
 
 
-def test_a_host_whose_interpreter_cannot_start_without_pythonhome_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pythonhome_is_passed_if_interpreter_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """It arrives: a wrong one is what keeps the interpreter from starting."""
     monkeypatch.setenv("PYTHONHOME", "/no/where")
     with ProcessSandbox() as sandbox, pytest.raises(SandboxError, match=r"did not start: (.|\n)*encodings"):
         sandbox.warm_up()
 
 
-def test_a_named_interpreter_gets_the_library_path_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_named_interpreter_gets_only_the_library_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/needed")
     monkeypatch.setenv("PYTHONHOME", "/no/where")
     monkeypatch.setenv("SECRET_TOKEN", "hidden")
@@ -290,13 +280,13 @@ def test_a_zipapp_runs_programs_and_leaves_no_file_behind(tmp_path: Path) -> Non
     assert list(temporary.iterdir()) == []
 
 
-def test_an_application_that_was_packed_without_the_workers_files_says_so(tmp_path: Path) -> None:
+def test_application_packed_without_worker_files_says_so(tmp_path: Path) -> None:
     said = zipped(tmp_path, "boot.py")
     assert said.startswith("expected the source files of ez_ptc/sandbox/worker")
     assert "have the packer copy that folder" in said
 
 
-def test_a_zipapp_without_a_folder_for_temporary_files_says_so(tmp_path: Path) -> None:
+def test_zipapp_without_temporary_folder_says_so(tmp_path: Path) -> None:
     """Where the one that is named is missing Python tries others, the current one last."""
     unwritable = f"import tempfile; tempfile.tempdir = {str(tmp_path / 'missing')!r}\n"
     assert zipped(tmp_path, "", before=unwritable).startswith("expected a folder for temporary files")

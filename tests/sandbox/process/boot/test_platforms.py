@@ -129,7 +129,7 @@ def test_tools_and_conversations_need_no_linux(found: dict[str, Found], name: st
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
-def test_a_sandbox_says_that_it_needs_linux_and_where_to_get_it(found: dict[str, Found], name: str) -> None:
+def test_sandbox_error_says_linux_is_needed(found: dict[str, Found], name: str) -> None:
     refused = found[name][1]
     assert list(refused) == WAYS
     for message in refused.values():
@@ -137,7 +137,7 @@ def test_a_sandbox_says_that_it_needs_linux_and_where_to_get_it(found: dict[str,
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_sandbox_says_what_this_python_lacks(found: dict[str, Found], part: str) -> None:
+def test_sandbox_error_names_what_python_lacks(found: dict[str, Found], part: str) -> None:
     refused = found[part][1]
     assert list(refused) == WAYS
     for message in refused.values():
@@ -145,5 +145,5 @@ def test_a_sandbox_says_what_this_python_lacks(found: dict[str, Found], part: st
 
 
 @pytest.mark.parametrize("name", [*PLATFORMS, *PARTS])
-def test_the_doctor_reports_what_is_missing(found: dict[str, Found], name: str) -> None:
+def test_doctor_reports_missing_parts(found: dict[str, Found], name: str) -> None:
     assert found[name][2:] == [False, ["operating system"]]

@@ -47,7 +47,7 @@ def evict(house_id: int) -> bool:
     raise LookupError(house_id)
 
 
-def test_a_list_that_no_tool_returns_is_made_one_by_one_of_what_another_has() -> None:
+def test_missing_list_is_built_from_other_tool_ids() -> None:
     @ez_tool(read_only=True)
     def get_mayor(city_code: str) -> str:
         """Get the name of a city's mayor."""
@@ -60,7 +60,7 @@ def test_a_list_that_no_tool_returns_is_made_one_by_one_of_what_another_has() ->
     )
 
 
-def test_who_made_up_an_id_is_shown_the_loops_that_read_it() -> None:
+def test_invented_id_shows_loops_that_read_it() -> None:
     begun = proposed_beginning(list_cities, list_houses, get_tenants, code="print(get_tenants(7, '2026-03'))")
     assert begun == (
         "for city in list_cities():\n"
@@ -69,10 +69,10 @@ def test_who_made_up_an_id_is_shown_the_loops_that_read_it() -> None:
     )
 
 
-def test_what_may_have_an_effect_is_not_proposed_for_each_of_many() -> None:
+def test_effectful_call_is_not_proposed_per_item() -> None:
     assert proposed_beginning(list_cities, list_houses, evict, code="evict(7)") == ""
 
 
-def test_ids_that_were_read_are_not_taken_for_made_up() -> None:
+def test_read_ids_are_not_taken_for_invented() -> None:
     code = "number = 7\nget_tenants(number, '2026-03')"
     assert proposed_beginning(list_cities, list_houses, get_tenants, code=code) == ""

@@ -196,7 +196,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "error", "hint"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_told_before_anything_is_called(run: Run, code: str, error: str, hint: str) -> None:
+def test_mistake_is_reported_before_any_call(run: Run, code: str, error: str, hint: str) -> None:
     result = run(code)
     assert not result.success
     assert called == []
@@ -282,7 +282,7 @@ PUT_RIGHT: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "better"), PUT_RIGHT.values(), ids=PUT_RIGHT.keys())
-def test_a_mistake_with_one_way_out_is_answered_with_the_program_put_right(run: Run, code: str, better: str) -> None:
+def test_unambiguous_mistake_proposes_fix(run: Run, code: str, better: str) -> None:
     shown = run(code).error_output
     proposed = re.search(r"```python\n(.*)\n```", shown, re.DOTALL)
     assert proposed is not None
@@ -296,14 +296,14 @@ def test_key_of_a_text_is_reported_before_anything_runs(run: Run) -> None:
     assert called == []
 
 
-def test_all_mistakes_are_put_right_also_those_that_are_not_told(run: Run) -> None:
+def test_all_mistakes_are_fixed_even_unreported_ones(run: Run) -> None:
     code = "p = list_parcels()[0]\n" + "print(p['Weight'])\n" * 8
     shown = run(code).error_output
     assert shown.count("KeyError") == 5
     assert shown.count("print(p['weight'])") == 8
 
 
-def test_a_long_program_is_not_told_again(run: Run) -> None:
+def test_long_program_is_not_repeated(run: Run) -> None:
     assert "```" not in run("p = list_parcels()[0]\nprint(p['Weight'])\n" + "x = 1\n" * 2_000).error_output
 
 
@@ -337,7 +337,7 @@ def test_a_shape_given_by_hand_may_leave_keys_out(run: Run) -> None:
         assert toolkit.execute("print(find('Ada')['age'])").output == "7\n"
 
 
-def test_arguments_that_a_tool_refuses_say_where_others_come_from(toolkit: Toolkit) -> None:
+def test_refused_arguments_say_where_valid_ones_come_from(toolkit: Toolkit) -> None:
     @ez_tool(read_only=True)
     def find_parcel(parcel_id: str) -> Place:
         """Find a parcel."""
@@ -357,11 +357,11 @@ LARGE: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", LARGE.values(), ids=LARGE.keys())
-def test_a_program_too_large_to_be_looked_at_runs_all_the_same(run: Run, code: str) -> None:
+def test_program_too_large_to_check_runs(run: Run, code: str) -> None:
     result = run(code)
     assert (result.error, result.output) == (None, "here\n")
 
 
-def test_a_mistake_is_shown_in_its_line_wherever_a_text_has_lines_of_its_own(run: Run) -> None:
+def test_mistake_shows_its_line_despite_multiline_texts(run: Run) -> None:
     result = run("list_parcels(); x = '\u2028 \x85 \x1c'\nprint(missing_here)")
     assert "  line 2: print(missing_here)\n" in result.error_output

@@ -25,7 +25,7 @@ READING: dict[str, str] = {
 
 
 @pytest.mark.parametrize("program", READING.values(), ids=READING.keys())
-def test_what_reads_and_names_nothing_else_may_be_proposed(program: str) -> None:
+def test_reading_statement_may_be_proposed(program: str) -> None:
     assert reads_only(program, TOOLS)
 
 
@@ -92,11 +92,11 @@ MORE: dict[str, str] = {
 
 
 @pytest.mark.parametrize("program", MORE.values(), ids=MORE.keys())
-def test_what_may_do_more_is_not(program: str) -> None:
+def test_statement_with_effects_is_not_proposed(program: str) -> None:
     assert not reads_only(program, TOOLS)
 
 
-def test_where_it_is_known_what_names_there_are_one_that_is_bound_somewhere_is_the_programs() -> None:
+def test_names_bound_anywhere_belong_to_the_program() -> None:
     program = "for u in list_users():\n    last = u\nprint(last)"
     assert not reads_only(program, TOOLS)
     assert reads_only(program, TOOLS, taken=())
@@ -105,6 +105,6 @@ def test_where_it_is_known_what_names_there_are_one_that_is_bound_somewhere_is_t
     assert not reads_only("print(list_users())", TOOLS, taken={"list_users"})
 
 
-def test_a_tool_that_is_called_as_a_built_in_is_what_it_is_declared() -> None:
+def test_tool_named_like_builtin_is_checked_as_declared() -> None:
     assert not reads_only("print(1)", {"print": False})
     assert reads_only("print(1)", {"print": True})

@@ -72,7 +72,7 @@ HINTS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "hint"), HINTS.values(), ids=HINTS.keys())
-def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str) -> None:
+def test_mistake_lists_the_valid_names(failing: Failing, code: str, hint: str) -> None:
     result = failing(code)
     for text in (result.error, result.error_output, result.to_string()):
         assert hint in (text or "").partition("Hint: ")[2]
@@ -82,7 +82,7 @@ def test_a_mistake_is_told_what_there_is(failing: Failing, code: str, hint: str)
     ("code", "meant"),
     [("get_wether('Rome')", "get_weather"), ("orders = [1]\nprint(order)", "orders"), ("pritn(1)", "print")],
 )
-def test_a_name_misspelt_is_told_the_nearest(failing: Failing, code: str, meant: str) -> None:
+def test_misspelt_name_gets_nearest_names(failing: Failing, code: str, meant: str) -> None:
     for text in (failing(code).error or "", failing(code).error_output):
         # CPython itself says it since 3.12, in its own way.
         assert f"did you mean {meant}" in text.lower().replace(":", "").replace("'", "")
@@ -128,7 +128,7 @@ Hint: the keys are: cost
 """
 
 
-def test_a_traceback_shows_the_programs_own_lines(failing: Failing) -> None:
+def test_traceback_shows_lines_of_the_program(failing: Failing) -> None:
     code = """def total(items):
     amount = 0
     for item in items:
@@ -143,9 +143,7 @@ print(total([{"price": 2}, {"cost": 3}]))
 
 
 @pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
-def test_a_traceback_shows_the_line_that_failed_wherever_a_text_has_lines_of_its_own(
-    failing: Failing, end: str
-) -> None:
+def test_traceback_shows_failing_line_despite_multiline_texts(failing: Failing, end: str) -> None:
     assert "line 3, in <module>\n    1 / n\n" in failing(f"x = 'a{end}b{end}'\nn = 0\n1 / n").error_output
 
 
@@ -208,7 +206,7 @@ STUMBLES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", STUMBLES.values(), ids=STUMBLES.keys())
-def test_nothing_of_the_host_and_no_path_is_in_what_a_model_reads(toolkit: Toolkit, code: str) -> None:
+def test_model_text_reveals_no_host_path(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code, 20)
     assert result.success is bool(result.described)
     places = {sys.prefix, sys.base_prefix, str(Path(ez_ptc.__file__).parent), str(Path(os.__file__).parent)}
@@ -226,7 +224,7 @@ REPORTED = {name: code for name, code in STUMBLES.items() if name not in OWN_WOR
 
 
 @pytest.mark.parametrize("code", REPORTED.values(), ids=REPORTED.keys())
-def test_nothing_of_ours_and_no_file_but_the_program_is_in_a_report(toolkit: Toolkit, code: str) -> None:
+def test_report_names_no_file_but_the_program(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code, 20)
     text = f"{result.error_output}{result.error}"
     assert set(re.findall(r'File "([^"]*)"', text)) <= {"<program>"}

@@ -137,12 +137,12 @@ RIGHT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", RIGHT.values(), ids=RIGHT.keys())
-def test_a_program_that_changes_what_it_was_given_runs(toolkit: Toolkit, code: str) -> None:
+def test_program_that_changes_its_builtins_runs(toolkit: Toolkit, code: str) -> None:
     result = toolkit.execute(code)
     assert result.success, result.error_output
 
 
-def test_a_session_may_give_a_tools_name_to_something_else(toolkit: Toolkit) -> None:
+def test_session_may_rebind_a_tool_name(toolkit: Toolkit) -> None:
     with toolkit.session() as session:
         assert session.execute("def get_person(number):\n    return [{'z': number}]").success
         result = session.execute("print(get_person(number=5)[0]['z'])")

@@ -79,13 +79,13 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("form", BROKEN)
-def test_of_a_program_with_a_mistake_no_part_is_run(form: str, toolkit: Toolkit) -> None:
+def test_program_with_mistake_never_starts(form: str, toolkit: Toolkit) -> None:
     result = toolkit.execute(BROKEN[form])
     assert (result.output, result.tool_calls) == ("", [])
     assert "SyntaxError" in (result.error or "") or "IndentationError" in (result.error or "")
 
 
-def test_the_lines_of_an_error_are_those_of_the_program_in_the_fence(toolkit: Toolkit) -> None:
+def test_error_lines_count_within_the_fence(toolkit: Toolkit) -> None:
     result = toolkit.execute(f"```python\n{FIND}\n1 / 0\n```")
     assert '  File "<program>", line 3, in <module>\n    1 / 0\n' in result.error_output
 
@@ -102,7 +102,7 @@ ANNOTATED = {
 
 
 @pytest.mark.parametrize("form", ANNOTATED)
-def test_types_that_a_model_is_shown_can_be_named_in_annotations(form: str, toolkit: Toolkit) -> None:
+def test_shown_types_can_be_used_in_annotations(form: str, toolkit: Toolkit) -> None:
     result = toolkit.execute(ANNOTATED[form].replace("FOUND", "find_orders({'name': 'x'})"))
     assert (result.output, result.error) == ("1\n", None)
 

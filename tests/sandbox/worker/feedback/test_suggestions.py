@@ -187,9 +187,7 @@ ANSWERS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("code", "printed"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_what_was_asked_for_in_another_way_is_got_by_the_program_proposed(
-    toolkit: Toolkit, code: str, printed: str
-) -> None:
+def test_wrongly_requested_value_is_read_by_proposal(toolkit: Toolkit, code: str, printed: str) -> None:
     result = toolkit.execute(proposed(toolkit, code))
     assert (result.error, result.output) == (None, printed)
 
@@ -201,7 +199,7 @@ def undeclared() -> Iterator[Toolkit]:
 
 
 @pytest.mark.parametrize("code", [code for code, _ in ANSWERS.values()], ids=ANSWERS.keys())
-def test_where_nothing_is_declared_no_way_to_get_it_is_written(undeclared: Toolkit, code: str) -> None:
+def test_without_declared_types_no_lookup_is_written(undeclared: Toolkit, code: str) -> None:
     error = undeclared.execute(code).error_output
     assert "```" not in error
     assert not re.search(r"^Hint:.*(next\(|for \w+ in|_\w+\(\w+\[)", error, re.MULTILINE)
@@ -223,23 +221,23 @@ NOTHING: dict[str, str] = {
 
 
 @pytest.mark.parametrize("code", NOTHING.values(), ids=NOTHING.keys())
-def test_where_it_is_not_certain_what_was_meant_nothing_is_proposed(toolkit: Toolkit, code: str) -> None:
+def test_ambiguous_mistake_proposes_nothing(toolkit: Toolkit, code: str) -> None:
     assert proposed(toolkit, code) == ""
 
 
-def test_a_made_up_id_is_shown_even_beside_names_that_are_wide(toolkit: Toolkit) -> None:
+def test_invented_id_is_explained_beside_wide_names(toolkit: Toolkit) -> None:
     result = toolkit.execute("wide, long = 10**5_000, 'x' * 10_000_000\nget_holidays('E77')")
     assert (result.error or "").startswith("LookupError: E77")
     assert "begin like this" in result.error_output
 
 
-def test_what_an_earlier_program_calls_for_this_one_is_not_proposed_again(toolkit: Toolkit) -> None:
+def test_names_called_by_earlier_program_are_not_proposed(toolkit: Toolkit) -> None:
     with toolkit.session() as session:
         assert session.execute("def pay(number):\n    return pay_claim(number)").success
         assert "```" not in session.execute("person_id = 'E1'\npay(7)\nprint(get_name(person_id))").error_output
 
 
-def test_a_program_that_hides_what_looking_takes_ends_as_it_would(toolkit: Toolkit) -> None:
+def test_program_hiding_builtins_ends_as_usual(toolkit: Toolkit) -> None:
     result = toolkit.execute("import sys\ndel sys.modules['builtins']\nget_city(1)")
     assert "NameError" in (result.error or "")
     assert toolkit.execute("1 + 1").return_value == 2
@@ -262,18 +260,18 @@ def test_effect_is_proposed_with_a_slip_corrected(toolkit: Toolkit) -> None:
     assert proposed(toolkit, "office = 'Lab'\nclose_team(ofice)") == "office = 'Lab'\nclose_team(office)"
 
 
-def test_nothing_that_may_have_an_effect_is_proposed_to_look_something_up(toolkit: Toolkit) -> None:
+def test_effectful_tool_is_not_proposed_as_lookup(toolkit: Toolkit) -> None:
     with Toolkit([list_people, close_team]) as made:
         assert "close_team(person" not in proposed(made, "print([p for p in list_people(city='Rome')])")
 
 
-def test_no_call_of_what_may_have_an_effect_is_begun(toolkit: Toolkit) -> None:
+def test_call_with_effects_is_not_started_for_model(toolkit: Toolkit) -> None:
     result = toolkit.execute("raise_rate('E77', 2.5)")
     assert "person_id is in what list_people() returns: for item in list_people(): item" in (result.error or "")
     assert "```" not in result.error_output
 
 
-def test_what_gets_or_creates_is_not_proposed_as_reading(toolkit: Toolkit) -> None:
+def test_get_or_create_tool_is_not_proposed_as_reader(toolkit: Toolkit) -> None:
     class Account(TypedDict):
         account_id: int
         limit: float
@@ -288,7 +286,7 @@ def test_what_gets_or_creates_is_not_proposed_as_reading(toolkit: Toolkit) -> No
         assert proposed(made, "for p in list_people():\n    print(get_limit(p.person_id))") == ""
 
 
-def test_a_beginning_says_arguments_as_the_call_did_and_none_that_it_cannot_know() -> None:
+def test_started_program_copies_known_arguments_only() -> None:
     @ez_tool(read_only=True)
     def get_pay(person_id: str, month: str, euros: float = 1) -> float:
         """Get somebody's pay."""
@@ -301,7 +299,7 @@ def test_a_beginning_says_arguments_as_the_call_did_and_none_that_it_cannot_know
         assert proposed(made, "get_pay(person_id, '2024', raise_rate('E1', 2))") == ""
 
 
-def test_what_must_be_given_by_name_is_not_left_out_of_a_proposal() -> None:
+def test_keyword_only_argument_is_kept_in_proposal() -> None:
     @ez_tool(read_only=True)
     def list_staff(*, region: str) -> list[Person]:
         """List the staff of a region."""
@@ -311,12 +309,12 @@ def test_what_must_be_given_by_name_is_not_left_out_of_a_proposal() -> None:
         assert proposed(made, "for c in list_claims():\n    print(c['name'])") == ""
 
 
-def test_a_name_that_another_loop_has_bound_is_not_proposed(toolkit: Toolkit) -> None:
+def test_name_bound_by_another_loop_is_not_proposed(toolkit: Toolkit) -> None:
     code = "for p in list_people():\n    print(p.name)\nfor c in list_claims():\n    print(c['rate'])"
     assert "print(p" not in proposed(toolkit, code).partition("list_claims")[2]
 
 
-def test_what_gets_all_there_is_has_a_name_that_hides_nothing() -> None:
+def test_variable_for_all_items_shadows_nothing() -> None:
     @ez_tool(read_only=True)
     def get_all() -> list[Person]:
         """Get all people."""
@@ -326,19 +324,19 @@ def test_what_gets_all_there_is_has_a_name_that_hides_nothing() -> None:
         assert proposed(made, "open('a.csv')") == "data = get_all()"
 
 
-def test_no_beginning_calls_what_may_have_an_effect_for_all_rows(toolkit: Toolkit) -> None:
+def test_started_program_calls_no_effect_for_all_rows(toolkit: Toolkit) -> None:
     paid.clear()
     assert proposed(toolkit, "pay_claim(1234)") == ""
     assert paid == []
 
 
-def test_an_id_that_is_no_value_yet_begins_with_where_it_comes_from(toolkit: Toolkit) -> None:
+def test_id_without_value_starts_with_its_source(toolkit: Toolkit) -> None:
     begun = 'for item in list_people():\n    result = get_holidays(item["person_id"])'
     assert proposed(toolkit, "print(get_holidays(person_id))") == begun
     assert proposed(toolkit, "print(get_holidays('E77'))") == begun
 
 
-def test_a_beginning_takes_what_the_program_or_the_call_has_said() -> None:
+def test_started_program_uses_known_values() -> None:
     with Toolkit([get_members, get_holidays]) as made:
         begun = "for member in get_members('Lab'):\n    result = get_holidays(member[\"person_id\"])"
         assert proposed(made, "team = 'Lab'\nprint(get_holidays('E77'))") == begun

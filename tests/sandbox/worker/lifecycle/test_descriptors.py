@@ -48,7 +48,7 @@ HOLDS = [["0 /dev/null", "1 /dev/null", "2 /dev/null", "3 socket"]]
 
 @pytest.mark.parametrize("number", [0, 100, 700])
 @pytest.mark.sampled(every=3)
-def test_a_worker_holds_its_own_link_and_nothing_else_however_much_its_host_has_open(number: int) -> None:
+def test_worker_holds_only_its_link(number: int) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if most != resource.RLIM_INFINITY and most < number + 100:
         pytest.skip(f"a process may have {most} descriptors here")

@@ -184,7 +184,7 @@ def test_only_the_calls_of_the_list_are_allowed(policy: str, machine: str, argum
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_arguments_decide_where_a_call_can_do_more_than_one_thing(policy: str, machine: str) -> None:
+def test_multi_purpose_system_call_is_filtered_by_arguments(policy: str, machine: str) -> None:
     """Each case of the table, for the machines that have the call."""
     filter_ = load(policy, machine)
     numbers = NUMBERS[machine]
@@ -196,7 +196,7 @@ def test_arguments_decide_where_a_call_can_do_more_than_one_thing(policy: str, m
     assert wrong == []
 
 
-def test_a_block_may_grow_by_moving_only_where_it_cannot_be_the_stack() -> None:
+def test_mremap_may_move_only_outside_the_stack() -> None:
     """The limit on memory does not count a stack; aarch64 has no address that tells the two apart everywhere."""
     for policy in POLICIES:
         for machine, allowed in (("x86_64", ALLOW), ("aarch64", EPERM)):
@@ -251,7 +251,7 @@ def test_python_works_under_the_filter_of_a_worker() -> None:
     assert run_confined("worker", "idioms") == {}
 
 
-def test_a_zygote_can_fork_workers_and_hand_them_over_under_its_filter() -> None:
+def test_zygote_forks_and_passes_workers_under_filter() -> None:
     """Fork, stack the worker's filter, pass descriptors, kill, reap."""
     assert run_confined("zygote", "forking") == {}
 
@@ -280,7 +280,7 @@ def check(*arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_the_committed_filters_are_what_the_script_makes() -> None:
+def test_committed_filters_match_the_script() -> None:
     """Nobody edited a blob, and nobody edited the policy alone."""
     done = check()
     assert (done.returncode, done.stdout) == (0, "")

@@ -24,7 +24,7 @@ def test_no_two_programs_draw_the_same_random_numbers(toolkit: Toolkit) -> None:
         assert len({str(each.return_value[place]) for each in drawn}) == 6
 
 
-def test_a_program_finds_its_tools_and_nothing_of_a_rehearsal(toolkit: Toolkit) -> None:
+def test_program_finds_its_tools_and_no_warm_up_traces(toolkit: Toolkit) -> None:
     result = toolkit.execute(LEFT)
     assert result.error is None
     names, line, typed, closed = result.return_value
@@ -39,7 +39,7 @@ def test_the_first_call_of_a_program_is_its_first(toolkit: Toolkit) -> None:
 
 
 @pytest.mark.parametrize("code", ["while True: pass", "import time\ntime.sleep(30)"], ids=["busy", "asleep"])
-def test_a_program_of_a_worker_that_was_ready_can_be_stopped(sandbox: ProcessSandbox, code: str) -> None:
+def test_program_of_ready_worker_can_be_stopped(sandbox: ProcessSandbox, code: str) -> None:
     result = Toolkit(TOOLS, sandbox=sandbox).execute(f"try:\n    exec({code!r})\nfinally:\n    print('ended')", 0.3)
     assert "timed out after 0.3 s" in (result.error or "")
     assert result.output == "ended\n"

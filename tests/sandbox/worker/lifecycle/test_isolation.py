@@ -96,7 +96,7 @@ def refuses(found: dict[str, Any], *words: str) -> None:
     assert found["arrived"] == []
 
 
-def test_the_report_says_what_holds_here(sandbox: ProcessSandbox) -> None:
+def test_report_states_what_holds(sandbox: ProcessSandbox) -> None:
     report = sandbox.isolation
     assert {layer.name for layer in report.layers if layer.required} == REQUIRED
     assert report.sufficient
@@ -111,7 +111,7 @@ def test_the_report_can_be_had_without_running_a_program(sandbox: ProcessSandbox
 
 
 @pytest.mark.parametrize("lacking", ["a", "b", None])
-def test_a_report_that_lacks_what_is_required_says_what_to_do(lacking: str | None) -> None:
+def test_report_lacking_requirement_gives_advice(lacking: str | None) -> None:
     layers = [
         Layer(name=name, required=name != "c", held=name not in {lacking, "c"}, detail=f"{name}!", advice=f"do {name}")
         for name in ("a", "b", "c")
@@ -133,14 +133,14 @@ def test_a_whole_kernel_gives_everything() -> None:
     works(host())
 
 
-def test_in_docker_landlock_stands_in_for_namespaces() -> None:
+def test_landlock_replaces_namespaces_in_docker() -> None:
     found = host(*DOCKER)
     works(found)
     assert "Landlock" in held(found)
     assert not {name for name in held(found) if "namespace" in name or name == "empty root"}
 
 
-def test_without_landlock_an_empty_root_stands_in_for_it() -> None:
+def test_empty_root_replaces_landlock() -> None:
     found = host("landlock_create_ruleset=EOPNOTSUPP")
     if not found["layers"]["empty root"]:
         pytest.skip("this kernel gives no mount namespace")
@@ -168,7 +168,7 @@ def test_without_seccomp_nothing_runs(answer: str) -> None:
     ids=["seccomp", "Landlock", "namespaces"],
 )
 @pytest.mark.sampled(every=3)
-def test_a_kernel_that_says_yes_and_does_nothing_is_found_out(rules: list[str]) -> None:
+def test_kernel_that_only_pretends_is_detected(rules: list[str]) -> None:
     refuses(host(*rules))
 
 
@@ -201,7 +201,7 @@ print(probe.probe_worker(locks, confine))
 """
 
 
-def test_a_c_library_that_calls_a_refusal_a_lack_of_memory_does_not_mislead_the_probe() -> None:
+def test_c_library_reporting_enomem_does_not_mislead_probe() -> None:
     if platform.machine() not in NUMBERS:
         pytest.skip(f"there is no filter for {platform.machine()}")
     assert run_script(MISLED) == "[]\n"
@@ -254,7 +254,7 @@ def _names(version: str) -> Iterable[str]:
 
 @pytest.mark.parametrize("rules", [(), DOCKER], ids=["whole", "docker"])
 @pytest.mark.sampled(every=2)
-def test_a_host_that_is_nobody_can_run_programs(rules: tuple[str, ...]) -> None:
+def test_unprivileged_host_can_run_programs(rules: tuple[str, ...]) -> None:
     python = interpreter_of_nobody()
     done = subprocess.run(
         [python, "-m", "tests.sandbox.worker.lifecycle.parent_filter", *rules, "--", python, "-c", HOST],
@@ -273,7 +273,7 @@ def test_a_host_that_is_nobody_can_run_programs(rules: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_around_a_host_answers_as_its_rules_say(machine: str) -> None:
+def test_filter_around_host_answers_by_its_rules(machine: str) -> None:
     """Or the tests above would test nothing."""
     numbers = NUMBERS[machine]
     blob = assemble(["unshare=EPERM", "prctl:22=EINVAL", "clone&0x7e020000=EPERM", "seccomp=0"], machine)

@@ -42,14 +42,14 @@ class Point:
     assert granted.execute(code).return_value == [{"x": 1, "y": 2}, "a"]
 
 
-def test_what_a_package_loads_late_is_there_too(granted: Toolkit) -> None:
+def test_lazily_loaded_parts_of_package_are_available(granted: Toolkit) -> None:
     """Its first import does not load the parser of Google's style by name, nor what nobody has asked for."""
     code = "import attr.filters, docstring_parser.epydoc\nattr.filters.include(int)\n5"
     result = granted.execute(code)
     assert (result.error, result.return_value) == (None, 5)
 
 
-def test_a_package_may_import_what_programs_lack_and_cannot_use_it(granted: Toolkit) -> None:
+def test_package_may_import_absent_modules_without_using_them(granted: Toolkit) -> None:
     """Many import these late, for what few ever ask them."""
     assert granted.execute("import multiprocessing, webbrowser\nfrom multiprocessing import Pool\n1").return_value == 1
     error = granted.execute("import multiprocessing\nmultiprocessing.Pool(2)").error or ""
@@ -59,7 +59,7 @@ def test_a_package_may_import_what_programs_lack_and_cannot_use_it(granted: Tool
     )
 
 
-def test_a_package_can_be_imported_as_the_module_that_it_is(granted: Toolkit) -> None:
+def test_package_is_imported_as_usual(granted: Toolkit) -> None:
     code = """
 from attr.__init__ import define
 import attr, sys
@@ -69,7 +69,7 @@ import attr, sys
 
 
 @pytest.mark.parametrize("name", ["pydantic", "hypothesis", "pip", "ez_ptc", "no_such_package"])
-def test_other_packages_stay_out_and_the_program_is_told_what_there_is(granted: Toolkit, name: str) -> None:
+def test_other_packages_are_absent_and_available_ones_listed(granted: Toolkit, name: str) -> None:
     error = granted.execute(f"import {name}").error or ""
     assert f"No module named '{name}'" in error
     assert "programs can import the standard library and attr and docstring_parser, without files" in error
@@ -79,7 +79,7 @@ def test_without_a_grant_there_is_only_the_standard_library(toolkit: Toolkit) ->
     assert "programs can import the standard library, without" in (toolkit.execute("import attr").error or "")
 
 
-def test_no_path_of_the_host_is_seen_in_a_granted_package(granted: Toolkit) -> None:
+def test_granted_package_reveals_no_host_path(granted: Toolkit) -> None:
     code = """
 import attr, docstring_parser, gc, sys, types
 gc.unfreeze()
@@ -108,7 +108,7 @@ def zygotes(*, without: set[int]) -> set[int]:
     return {pid for pid in descendants(os.getpid()) - without if parent(pid) == os.getpid()}
 
 
-def test_toolkits_with_equal_grants_share_one_sandbox_and_others_do_not() -> None:
+def test_toolkits_share_a_sandbox_only_for_equal_grants() -> None:
     before = descendants(os.getpid())
     with Toolkit(TOOLS, allow_imports=["attr", "anyio"]) as first:
         assert first.execute("import attr\n1").return_value == 1
@@ -136,14 +136,14 @@ def test_a_grant_that_cannot_be_is_refused_at_once(names: list[str], error: type
         Toolkit(TOOLS, allow_imports=names)
 
 
-def test_a_sandbox_of_its_own_is_told_itself() -> None:
+def test_given_sandbox_takes_the_grants_itself() -> None:
     with ProcessSandbox(allow_imports=["attr"]) as sandbox:
         assert Toolkit(TOOLS, sandbox=sandbox).execute("import attr\n3").return_value == 3
         with pytest.raises(ValueError, match="pass them to ProcessSandbox"):
             Toolkit(TOOLS, allow_imports=["attr"], sandbox=sandbox)
 
 
-def test_toolkits_that_want_one_set_at_once_start_one_zygote() -> None:
+def test_concurrent_toolkits_with_equal_grants_start_one_zygote() -> None:
     before = descendants(os.getpid())
 
     def run(toolkit: Toolkit) -> object:
@@ -194,7 +194,7 @@ class Releasing(logging.Handler):
         super().close()
 
 
-def test_what_takes_long_is_said_once_while_it_lasts(
+def test_long_startup_is_logged_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The package is loaded as soon as it has been said that it takes long, and not before."""
@@ -228,7 +228,7 @@ waiting.wait()
 """
 
 
-def test_a_thread_that_a_fork_can_do_without_is_left_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expendable_thread_is_left_out_of_fork(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other thread can be confined, so those that are forked must have none."""
     (tmp_path / "idle.py").write_text(IDLE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))  # pyright: ignore[reportUnknownMemberType] - it has no annotations
@@ -267,7 +267,7 @@ except SandboxError as error:
     ],
 )
 @pytest.mark.sampled(every=2)
-def test_a_package_that_cannot_be_given_says_why_with_the_first_program(tmp_path: Path, code: str, says: str) -> None:
+def test_unloadable_package_is_reported_by_first_program(tmp_path: Path, code: str, says: str) -> None:
     (tmp_path / "bad.py").write_text(code, encoding="utf-8")
     assert says in run_script(BAD, str(tmp_path))
 
@@ -295,7 +295,7 @@ ARROW = {
 
 
 @pytest.mark.skipif(not (find_spec("numpy") and find_spec("pandas")), reason="numpy and pandas are not installed")
-def test_numpy_and_pandas_work_and_give_each_program_its_own_random_numbers() -> None:
+def test_numpy_and_pandas_have_random_numbers_per_program() -> None:
     with Toolkit(TOOLS, allow_imports=["numpy", "pandas"]) as toolkit:
         result = toolkit.execute(NUMBERS, 60)
         assert result.error is None
@@ -317,7 +317,7 @@ def test_pandas_can_be_imported_where_arrow_is_installed() -> None:
 MODEL = "import pydantic\nclass M(pydantic.BaseModel):\n    a: pydantic.PositiveInt\nM(a='1').a"
 
 
-def test_a_package_brings_what_it_depends_on() -> None:
+def test_package_brings_its_dependencies() -> None:
     """Also what its import leaves for later: pydantic loads annotated_types when a class is made."""
     with Toolkit([], allow_imports=["pydantic"]) as toolkit:
         result = toolkit.execute(MODEL, 60)
@@ -326,7 +326,7 @@ def test_a_package_brings_what_it_depends_on() -> None:
         assert "No module named 'jsonschema_rs'" in (toolkit.execute("import jsonschema_rs", 60).error or "")
 
 
-def test_an_error_in_the_first_program_is_an_error_in_the_next(tmp_path: Path) -> None:
+def test_error_of_first_program_repeats_in_the_next(tmp_path: Path) -> None:
     """Nothing half-made is kept."""
     (tmp_path / "worse.py").write_text("raise OSError('no')", encoding="utf-8")
     sys.path.insert(0, str(tmp_path))

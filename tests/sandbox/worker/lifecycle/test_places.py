@@ -112,7 +112,7 @@ def doctor(before: Sequence[str]) -> tuple[bool, str]:
 
 @pytest.mark.parametrize("what", KEPT)
 @pytest.mark.sampled(every=4)
-def test_under_limits_of_its_own_a_host_runs_programs(what: str) -> None:
+def test_host_with_resource_limits_runs_programs(what: str) -> None:
     before = limited(*KEPT[what])
     works(host(before))
     assert doctor(before) == (True, "")
@@ -120,7 +120,7 @@ def test_under_limits_of_its_own_a_host_runs_programs(what: str) -> None:
 
 @pytest.mark.parametrize("how", MOUNTS)
 @pytest.mark.sampled(every=3)
-def test_without_a_part_of_the_file_system_a_host_runs_programs(how: str) -> None:
+def test_host_without_parts_of_file_system_runs_programs(how: str) -> None:
     before = mounted(how)
     works(host(before))
     assert doctor(before) == (True, "")
@@ -148,7 +148,7 @@ def test_where_no_process_may_be_started_nothing_runs() -> None:
     ],
     ids=["process", "thread"],
 )
-def test_where_the_host_itself_can_start_nothing_the_limits_are_named(rules: tuple[str, ...], says: str) -> None:
+def test_host_that_cannot_start_processes_names_the_limits(rules: tuple[str, ...], says: str) -> None:
     if platform.machine() not in NUMBERS:
         pytest.skip(f"there is no table of system calls for {platform.machine()}")
     said = run_script(STARTS, before=around(*rules))
@@ -158,7 +158,7 @@ def test_where_the_host_itself_can_start_nothing_the_limits_are_named(rules: tup
 
 @pytest.mark.parametrize(("name", "value", "says"), TOO_LITTLE.values(), ids=TOO_LITTLE.keys())
 @pytest.mark.sampled(every=3)
-def test_where_a_limit_leaves_too_little_nothing_runs_and_it_is_named(name: str, value: int, says: str) -> None:
+def test_limit_that_prevents_programs_is_named(name: str, value: int, says: str) -> None:
     refuses(host(limited(name, value)), says, "raise the limit")
 
 
@@ -185,7 +185,7 @@ def test_where_programs_could_not_be_ended_nothing_runs(call: str) -> None:
     ids=["no Landlock", "no seccomp", "no promise", "docker", "no clone3"],
 )
 @pytest.mark.sampled(every=3)
-def test_the_doctor_says_what_a_kernel_lacks(rules: tuple[str, ...], missing: str) -> None:
+def test_doctor_reports_missing_kernel_features(rules: tuple[str, ...], missing: str) -> None:
     sufficient, said = doctor(around(*rules))
     assert sufficient == (not missing)
     assert said.startswith(missing)

@@ -69,11 +69,11 @@ def survey(sandbox: ProcessSandbox) -> Survey:
     return Survey(sandbox)
 
 
-def test_a_worker_can_make_the_calls_of_the_list_and_no_other(survey: Survey) -> None:
+def test_worker_can_make_only_listed_system_calls(survey: Survey) -> None:
     check_survey(survey, "worker")
 
 
-def test_with_packages_a_worker_can_wake_its_threads_and_do_no_more() -> None:
+def test_packages_add_only_thread_wakeups() -> None:
     with ProcessSandbox(allow_imports=["attr"]) as sandbox:
         check_survey(Survey(sandbox), "packages")
 
@@ -101,16 +101,16 @@ def x32(survey: Survey, numbers: Iterable[int]) -> None:
     assert set(found.values()) == {KILLED}
 
 
-def test_a_call_by_the_rules_of_x32_kills_a_worker(survey: Survey) -> None:
+def test_x32_call_kills_a_worker(survey: Survey) -> None:
     x32(survey, [*range(0, LAST, 40), 512, 520, 545, 547])
 
 
 @pytest.mark.security
-def test_every_call_by_the_rules_of_x32_kills_a_worker(survey: Survey) -> None:
+def test_every_x32_call_kills_a_worker(survey: Survey) -> None:
     x32(survey, range(LAST + 1))
 
 
-def test_a_call_by_the_rules_of_i386_kills_a_worker(sandbox: ProcessSandbox) -> None:
+def test_i386_call_kills_a_worker(sandbox: ProcessSandbox) -> None:
     """By two bytes in the middle of libc that happen to say `int 0x80`: a program has no code of its own."""
     if platform.machine() != "x86_64":
         pytest.skip("only x86-64 has calls of another architecture")
@@ -122,7 +122,7 @@ def test_a_call_by_the_rules_of_i386_kills_a_worker(sandbox: ProcessSandbox) -> 
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_no_filter_knows_another_answer_than_yes_no_and_death(machine: str) -> None:
+def test_filters_only_allow_refuse_or_kill(machine: str) -> None:
     """No tracer, no notification, no logging: what an answer in between would leave to somebody else."""
     for path in FILTERS.glob(f"*.{machine}.bpf"):
         answers = {k for code, _, _, k in Filter.parse(path.read_bytes()).instructions if code == 0x06}

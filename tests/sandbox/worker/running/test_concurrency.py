@@ -98,7 +98,7 @@ def at_once() -> Tool[[int], int]:
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_calls_side_by_side_run_at_once_and_keep_their_places(
+def test_parallel_calls_run_concurrently_and_keep_order(
     execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
 ) -> None:
     code = f"N = {N}\n{way}"
@@ -123,9 +123,7 @@ def test_awaited_calls_run_at_once_and_keep_their_places(
 
 
 @pytest.mark.parametrize("way", AWAITED.values(), ids=AWAITED.keys())
-def test_a_tool_that_is_not_async_can_be_awaited_all_the_same(
-    execute_everywhere: Execute, sandbox: ProcessSandbox, way: str
-) -> None:
+def test_sync_tool_can_be_awaited(execute_everywhere: Execute, sandbox: ProcessSandbox, way: str) -> None:
     result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), f"N = {N}\n{way}", 30)
     assert (result.error, result.return_value) == (None, [n * 10 for n in range(N)])
     assert arguments_by_place(result) == list(range(N))
@@ -164,7 +162,7 @@ work(5)
 
 
 @pytest.mark.parametrize("failing", [0, 2])
-def test_the_first_branch_that_fails_raises_after_all_have_ended(
+def test_first_failed_branch_raises_after_all_ended(
     execute_everywhere: Execute, sandbox: ProcessSandbox, failing: int
 ) -> None:
     @ez_tool
@@ -204,7 +202,7 @@ def test_a_hundred_calls_side_by_side(execute_everywhere: Execute, sandbox: Proc
     assert result.return_value == [n * 10 for n in range(200)]
 
 
-def test_threads_without_a_name_have_places_of_their_own(sandbox: ProcessSandbox) -> None:
+def test_nameless_threads_have_separate_call_paths(sandbox: ProcessSandbox) -> None:
     """They are started behind threading's back, several at once: nobody can tell which comes first."""
 
     @ez_tool

@@ -100,7 +100,7 @@ asyncio.run(asyncio.sleep(0.05))
     assert seen(pinned, code) is True
 
 
-def test_a_pinned_program_calls_tools_and_runs_out_of_time_like_any_other(pinned: Toolkit) -> None:
+def test_pinned_program_calls_tools_and_times_out_normally(pinned: Toolkit) -> None:
     assert seen(pinned, "[add(n, 1) for n in range(5)]") == [1, 2, 3, 4, 5]
     result = pinned.execute("while True: pass", 0.2)
     assert result.error == "TimeoutError: the program timed out after 0.2 s"
@@ -116,6 +116,6 @@ isinstance(datetime.now(), datetime), type(datetime.now()) is datetime, isinstan
     assert str(value[3]).startswith("2025-01-01 00:00:00.")
 
 
-def test_a_seed_that_is_no_number_is_refused() -> None:
+def test_non_integer_seed_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Limits\.seed must be an int or None, got 'x'"):
         Limits(seed="x")  # pyright: ignore[reportArgumentType] - what is refused

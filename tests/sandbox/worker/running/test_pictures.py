@@ -141,25 +141,23 @@ DRAWN: dict[str, tuple[str, list[tuple[int, int]]]] = {
 
 
 @pytest.mark.parametrize(("program", "expected"), DRAWN.values(), ids=DRAWN.keys())
-def test_a_program_returns_what_it_shows_and_what_its_value_is(
-    drawing: Toolkit, program: str, expected: list[tuple[int, int]]
-) -> None:
+def test_program_returns_pictures_and_value(drawing: Toolkit, program: str, expected: list[tuple[int, int]]) -> None:
     result = drawing.execute(IMPORT + program)
     assert result.success, result.error
     assert sizes(result.images) == expected
     assert result.pictures_text() == (f"[Pictures made: {len(expected)}.]" if expected else None)
 
 
-def test_a_program_that_fails_keeps_what_it_has_shown(drawing: Toolkit) -> None:
+def test_failed_program_keeps_its_pictures(drawing: Toolkit) -> None:
     result = drawing.execute(IMPORT + "Image.new('RGB', (2, 2)).show()\n1 / 0")
     assert (sizes(result.images), result.error) == ([(2, 2)], "ZeroDivisionError: division by zero")
 
 
-def test_a_picture_that_cannot_be_drawn_is_the_programs_failure(drawing: Toolkit) -> None:
+def test_undrawable_picture_is_a_program_failure(drawing: Toolkit) -> None:
     assert drawing.execute(IMPORT + "Image.new('RGB', (1, 7))").error == "ValueError: cannot be drawn"
 
 
-def test_what_does_not_fit_is_left_out_and_said(drawing: Toolkit) -> None:
+def test_excess_pictures_are_omitted_and_counted(drawing: Toolkit) -> None:
     program = IMPORT + "for n in (50, 90, 60, 100_000, 20): Image.new('RGB', (n, n)).show()"
     result = drawing.execute(program)
     assert sizes(result.images) == [(50, 50), (60, 60), (20, 20)]
@@ -170,7 +168,7 @@ def test_what_does_not_fit_is_left_out_and_said(drawing: Toolkit) -> None:
     assert (len(many.images), many.truncated) == (32, {"images": 8})
 
 
-def test_each_program_of_a_session_has_its_own(drawing: Toolkit) -> None:
+def test_each_program_of_session_has_its_own_pictures(drawing: Toolkit) -> None:
     with drawing.session() as session:
         assert sizes(session.execute(IMPORT + "Image.new('RGB', (2, 2)).show()").images) == [(2, 2)]
         assert session.execute("1").images == []
@@ -215,7 +213,7 @@ def test_packages_find_an_empty_home(drawing: Toolkit) -> None:
     assert not Path(home).exists()
 
 
-def test_a_model_gets_the_pictures_with_the_result_of_its_call(drawing: Toolkit) -> None:
+def test_model_gets_pictures_with_call_result(drawing: Toolkit) -> None:
     call: dict[str, Any] = {"code": IMPORT + "print('drawn')\nImage.new('RGB', (2, 2))"}
     model = ScriptedProvider(ToolCall("", "execute_tools", call), "A square.")
     messages, _ = llm().toolkit(drawing).provider(model).converse("Draw.")
@@ -246,7 +244,7 @@ FIGURES = {
 
 
 @pytest.mark.skipif(not find_spec("matplotlib"), reason="matplotlib is not installed")
-def test_figures_of_matplotlib_come_back() -> None:
+def test_matplotlib_figures_are_returned() -> None:
     with Toolkit([], allow_imports=["matplotlib"], limits=Limits(timeout=60)) as toolkit:
         for name, (program, count) in FIGURES.items():
             result = toolkit.execute(f"import matplotlib.pyplot as plt\n{program}")

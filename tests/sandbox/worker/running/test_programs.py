@@ -17,12 +17,12 @@ RECORDED_AS_JSON = {"comp_dict_set", "dict_methods", "str_methods"}
 
 
 @pytest.mark.parametrize(("program", "expected"), OURS.values(), ids=OURS.keys())
-def test_our_programs_give_what_cpython_gives(toolkit: Toolkit, program: str, expected: str) -> None:
+def test_own_programs_match_cpython(toolkit: Toolkit, program: str, expected: str) -> None:
     result = toolkit.execute(program)
     assert (result.error, repr(result.return_value)) == (None, expected)
 
 
-def test_every_program_of_the_public_corpus_gives_exactly_its_value(toolkit: Toolkit, shared_folder: Path) -> None:
+def test_public_corpus_programs_give_exact_values(toolkit: Toolkit, shared_folder: Path) -> None:
     """Each in a fresh process, as every execution is."""
     corpus = json.loads((shared_folder / "corpora" / "programs.json").read_text(encoding="utf-8"))
     expected = {program["id"]: (None, program["expect_repr"]) for program in corpus}
@@ -43,11 +43,11 @@ def test_a_program_sees_nothing_of_the_one_before(toolkit: Toolkit) -> None:
     assert result.return_value == [False, False, False]
 
 
-def test_a_program_is_its_own_main_module(toolkit: Toolkit) -> None:
+def test_program_is_its_main_module(toolkit: Toolkit) -> None:
     assert toolkit.execute("if __name__ == '__main__':\n    print('as a script')").output == "as a script\n"
 
 
-def test_the_value_is_that_of_the_last_statement_only_if_it_is_an_expression(toolkit: Toolkit) -> None:
+def test_value_is_the_last_expression_statement(toolkit: Toolkit) -> None:
     assert toolkit.execute("1 + 1\nx = 2").return_value is None
 
 
@@ -62,7 +62,7 @@ def test_a_program_that_exits_in_peace_has_succeeded(toolkit: Toolkit, program: 
     assert (result.success, result.output) == (True, "before\n")
 
 
-def test_log_records_name_the_programs_own_place(toolkit: Toolkit) -> None:
+def test_log_records_name_position_in_program(toolkit: Toolkit) -> None:
     code = """
 import logging, sys
 logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(funcName)s %(lineno)d %(filename)s %(message)s")
@@ -73,7 +73,7 @@ work()
     assert toolkit.execute(code).output == "WARNING work 5 <program> tea is low\n"
 
 
-def test_warnings_are_shown_at_the_programs_own_place(toolkit: Toolkit) -> None:
+def test_warnings_name_position_in_program(toolkit: Toolkit) -> None:
     result = toolkit.execute("import warnings\nwarnings.warn('tea is low')\n5")
     assert (result.return_value, result.error_output) == (
         5,

@@ -28,7 +28,7 @@ DEEP = {
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
 @pytest.mark.parametrize("limit", [100_000, 2**31 - 1])
 @pytest.mark.sampled(every=4)
-def test_recursion_that_is_too_deep_is_an_error_of_the_program(program: str, limit: int, toolkit: Toolkit) -> None:
+def test_too_deep_recursion_is_a_program_error(program: str, limit: int, toolkit: Toolkit) -> None:
     result = toolkit.execute(
         f"import sys\nsys.setrecursionlimit({limit})\nprint(sys.getrecursionlimit())\n{program}", 60
     )
@@ -36,7 +36,7 @@ def test_recursion_that_is_too_deep_is_an_error_of_the_program(program: str, lim
     assert (result.error or "").startswith("RecursionError: maximum recursion depth exceeded")
 
 
-def test_a_program_may_recurse_as_deeply_as_it_asks_for(toolkit: Toolkit) -> None:
+def test_program_may_recurse_to_its_own_limit(toolkit: Toolkit) -> None:
     program = "import sys\nsys.setrecursionlimit(30_000)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(20_000))"
     assert toolkit.execute(program).output == "20000\n"
 
@@ -58,12 +58,12 @@ came"""
 
 @pytest.mark.parametrize("program", DEEP.values(), ids=DEEP.keys())
 @pytest.mark.sampled(every=4)
-def test_recursion_that_is_too_deep_is_an_error_in_a_thread(program: str, toolkit: Toolkit) -> None:
+def test_too_deep_recursion_in_thread_is_an_error(program: str, toolkit: Toolkit) -> None:
     result = toolkit.execute(f"def deep():\n{textwrap.indent(program, '    ')}\n{IN_THREADS}", 60)
     assert result.return_value == [True, True], result.error
 
 
-def test_a_program_may_have_many_threads_and_choose_their_stacks(toolkit: Toolkit) -> None:
+def test_program_may_have_many_threads_with_chosen_stacks(toolkit: Toolkit) -> None:
     program = """
 import threading
 over = threading.Event()

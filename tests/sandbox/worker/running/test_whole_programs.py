@@ -34,7 +34,7 @@ def plain(program: str, folder: Path) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_does_what_it_does_in_cpython(name: str, toolkit: Toolkit, tmp_path: Path) -> None:
+def test_program_behaves_as_in_cpython(name: str, toolkit: Toolkit, tmp_path: Path) -> None:
     printed, ends_well = plain(PROGRAMS[name], tmp_path)
     result = toolkit.execute(PROGRAMS[name])
     assert (result.output, result.success) == (printed, ends_well), result.error_output

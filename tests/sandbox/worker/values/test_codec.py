@@ -75,12 +75,12 @@ def crossed(value: object) -> object:
 @example("\ud83d\ude00")
 @example([-0.0, float("nan"), float("inf"), Decimal("sNaN12"), Decimal("-0E+5")])
 @example({"1": 1, 1: "1"})
-def test_every_value_that_crosses_comes_out_as_it_went_in(value: object) -> None:
+def test_every_value_arrives_unchanged(value: object) -> None:
     assert alike(crossed(value), value)
 
 
 @given(VALUES)
-def test_what_crosses_is_one_json_text(value: object) -> None:
+def test_encoded_value_is_one_json_text(value: object) -> None:
     """So that a reader in any language can bound and parse it."""
     json.loads(dumps(encode(value)).decode("utf-8", "surrogatepass"))
 
@@ -160,7 +160,7 @@ class Share(Fraction):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_special_kind_of_value_arrives_as_the_plain_one_below(value: object, arrives: object) -> None:
+def test_special_subclass_arrives_as_plain_base(value: object, arrives: object) -> None:
     assert alike(crossed(value), arrives)
 
 
@@ -213,7 +213,7 @@ class Swollen(int):
     [(Sly("../x"), "../x"), (Endless(a=1), {"a": 1}), (Swollen(5), 5), ([{"k": Sly("v")}], [{"k": "v"}])],
     ids=lambda value: type(value).__name__,
 )
-def test_a_subclass_cannot_say_what_crosses_in_its_name(value: object, arrives: object) -> None:
+def test_subclass_cannot_control_its_encoding(value: object, arrives: object) -> None:
     assert alike(crossed(value), arrives)
 
 
@@ -248,7 +248,7 @@ WRAPS: dict[str, Callable[[object], object]] = {
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS.keys())
-def test_what_cannot_cross_is_named_and_told_what_can(
+def test_unencodable_value_is_named_with_alternatives(
     value: object, named: str, wrap: Callable[[object], object]
 ) -> None:
     with pytest.raises(TypeError, match="cannot cross") as caught:
@@ -269,7 +269,7 @@ class Table(Walked):
         return [{"a": 1, "b": 2}]
 
 
-def test_no_advice_changes_what_is_sent() -> None:
+def test_advice_never_changes_the_value() -> None:
     with pytest.raises(CannotCrossError, match=r"a generator \(make it a list: list\(\.\.\.\)\) cannot"):
         encode(numbers())
     with pytest.raises(CannotCrossError, match=r"a Table \(make it a list of records: \.to_dicts\(\)\) cannot"):
@@ -330,7 +330,7 @@ def test_a_wide_value_is_refused() -> None:
     assert isinstance(encode([0] * (MAX_NODES - 1)), list)
 
 
-def test_an_unknown_kind_is_given_to_the_converter_before_it_is_refused() -> None:
+def test_unknown_type_goes_to_converter_before_refusal() -> None:
     def convert(value: object, _most: int) -> object:
         if isinstance(value, Plain):
             return {"plain": UUID(int=1)}
@@ -345,7 +345,7 @@ def never_plainer(_value: object, _most: int) -> object:
     return Plain()
 
 
-def test_a_converter_that_never_comes_to_an_end_is_stopped() -> None:
+def test_endless_converter_is_stopped() -> None:
     with pytest.raises(CannotCrossError, match="nested deeper"):
         encode(Plain(), never_plainer)
 

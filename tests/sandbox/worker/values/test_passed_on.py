@@ -83,7 +83,7 @@ PASSED_ON: list[tuple[Any, object]] = [
 
 
 @pytest.mark.parametrize(("kind", "value"), PASSED_ON, ids=lambda each: str(each)[:40])
-def test_what_was_returned_can_be_passed_on(sandbox: ProcessSandbox, kind: object, value: object) -> None:
+def test_returned_value_can_be_passed_on(sandbox: ProcessSandbox, kind: object, value: object) -> None:
     taken: list[object] = []
 
     def take(it: object) -> None:
@@ -102,7 +102,7 @@ def test_what_was_returned_can_be_passed_on(sandbox: ProcessSandbox, kind: objec
 @pytest.mark.parametrize(
     "model", [Tea(realName=1), Written.model_validate({"inside": 1}), Computed(a=1)], ids=lambda it: type(it).__name__
 )
-def test_a_return_schema_names_what_is_returned(model: BaseModel) -> None:
+def test_return_schema_names_the_returned_type(model: BaseModel) -> None:
     def make() -> object:
         """Make one."""
         return model

@@ -210,7 +210,7 @@ NUMPY = [
 
 
 @pytest.mark.parametrize(("made", "plain"), NUMPY)
-def test_what_numpy_makes_is_what_python_has(giving: Toolkit, made: str, plain: object) -> None:
+def test_numpy_values_become_python_values(giving: Toolkit, made: str, plain: object) -> None:
     numpy: Any = pytest.importorskip("numpy")
     value = eval(made, {name: getattr(numpy, name) for name in dir(numpy)})
     assert as_json([value]) == [plain]

@@ -79,7 +79,7 @@ def keeping() -> Any:  # noqa: ANN401 - a generator
 
 
 @pytest.mark.parametrize(("example", "arrives"), [*rows()])
-def test_each_row_of_the_table_is_so_in_every_direction(keeping: Toolkit, example: str, arrives: str) -> None:
+def test_each_table_row_holds_in_every_direction(keeping: Toolkit, example: str, arrives: str) -> None:
     is_table = "np." in example or "pd." in example
     if is_table and not HAS_TABLES:
         pytest.skip("numpy and pandas are not installed")

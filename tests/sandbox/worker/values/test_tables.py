@@ -122,7 +122,7 @@ def made(text: str) -> object:
 
 
 @pytest.mark.parametrize(("text", "plain"), VALUES, ids=[text for text, _ in VALUES])
-def test_a_value_of_numpy_or_pandas_is_the_same_in_every_direction(keeping: Toolkit, text: str, plain: object) -> None:
+def test_numpy_and_pandas_values_arrive_equal_in_every_direction(keeping: Toolkit, text: str, plain: object) -> None:
     TO_GIVE[0] = made(text)
     TAKEN.clear()
     program = f"import numpy as np, pandas as pd\nvalue = {text}\nkeep(value)\nkeep(give())\nvalue"
@@ -137,7 +137,7 @@ TOO_MUCH = "pd.DataFrame({'a': range(600), 'b': 1})"
 
 
 @pytest.mark.parametrize("call", [f"keep({TOO_MUCH})", "give()", TOO_MUCH], ids=["passed", "returned", "at the end"])
-def test_a_table_that_is_too_large_says_how_large_and_what_to_do(call: str) -> None:
+def test_too_large_table_error_gives_size_and_advice(call: str) -> None:
     TO_GIVE[0] = made(TOO_MUCH)
     TAKEN.clear()
     with Toolkit([give, keep], allow_imports=["numpy", "pandas"], limits=Limits(timeout=60, elements=1_000)) as toolkit:
@@ -153,7 +153,7 @@ def test_an_array_that_repeats_one_number_is_too_large() -> None:
     assert "has more than 500,000 elements" in as_json(made("np.broadcast_to(np.int8(0), (10**12,))"))
 
 
-def test_what_only_says_that_it_is_a_table_is_described(keeping: Toolkit) -> None:
+def test_fake_table_is_described(keeping: Toolkit) -> None:
     result = keeping.execute("class DataFrame: pass\nDataFrame.__module__ = 'pandas.core'\nDataFrame()")
     assert result.success
     assert result.described.startswith("<pandas.core.DataFrame object>")

@@ -111,7 +111,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 @example({Point(1, 2): [Point(deque([Point(0, 0)], 3), range(3))]})
 @example(Fraction(10**4000, 10**4000 + 1))
 @example(complex(float("nan"), -0.0))
-def test_a_value_of_any_type_stays_what_it_is_in_every_direction(keeping: Toolkit, value: object) -> None:
+def test_value_of_any_type_survives_every_direction(keeping: Toolkit, value: object) -> None:
     TO_GIVE[0] = value
     TAKEN.clear()
     result = keeping.execute("keep(give())")
@@ -121,7 +121,7 @@ def test_a_value_of_any_type_stays_what_it_is_in_every_direction(keeping: Toolki
     assert alike(result.tool_calls[1]["args"], (value,))
 
 
-def test_what_a_program_makes_arrives_as_what_it_made(keeping: Toolkit) -> None:
+def test_values_made_by_program_arrive_unchanged(keeping: Toolkit) -> None:
     TAKEN.clear()
     program = """
 import datetime, zoneinfo
@@ -170,7 +170,7 @@ except AttributeError as error:
     ]
 
 
-def test_names_of_a_structure_that_is_written_in_c_are_kept() -> None:
+def test_names_of_c_struct_sequence_are_kept() -> None:
     moment = struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0))
     crossed = codec.loads(codec.dumps(values.encode(moment)))
     assert isinstance(crossed, values.Row)
@@ -189,7 +189,7 @@ def visit(place: Point, stop: Stop, options: dict[str, int], file: str, files: l
     return [type(place) is Point, stop.x, options, file, files]
 
 
-def test_a_named_tuple_or_a_path_is_taken_where_a_record_or_text_is_wanted(sandbox: ProcessSandbox) -> None:
+def test_named_tuple_or_path_fits_record_or_text(sandbox: ProcessSandbox) -> None:
     program = """
 from collections import namedtuple
 from pathlib import Path
@@ -207,13 +207,13 @@ def spoil(value: object) -> None:
     (items[0] if isinstance(value, tuple) else items).append(1)
 
 
-def test_the_record_of_a_call_has_what_was_passed_before_the_tool_changed_it(sandbox: ProcessSandbox) -> None:
+def test_call_record_has_arguments_before_mutation(sandbox: ProcessSandbox) -> None:
     program = "from collections import deque, namedtuple\nspoil(deque([0], 3))\nspoil(namedtuple('P', 'x')([0]))"
     result = Toolkit([spoil], sandbox=sandbox).execute(program)
     assert [call["args"][0] for call in result.tool_calls] == [deque([0]), ([0],)]
 
 
-def test_a_tool_from_elsewhere_gets_what_json_has(sandbox: ProcessSandbox) -> None:
+def test_imported_tool_gets_json_values(sandbox: ProcessSandbox) -> None:
     schema = {"type": "object", "properties": {"items": {"type": "array"}, "point": {"type": "object"}}}
 
     def send(**arguments: object) -> object:
@@ -255,7 +255,7 @@ DEAR: dict[str, object] = {
 
 
 @pytest.mark.parametrize("tree", DEAR.values(), ids=DEAR.keys())
-def test_what_no_honest_program_sends_is_refused_before_it_costs_anything(tree: object) -> None:
+def test_dishonest_frame_is_refused_before_it_costs(tree: object) -> None:
     with pytest.raises((ValueError, TypeError, LookupError, ArithmeticError, AttributeError)):
         codec.loads(values.dumps(tree))
 
@@ -269,7 +269,7 @@ def in_a_named_tuple(inner: object) -> object:
 
 
 @pytest.mark.parametrize("around", [in_a_deque, in_a_named_tuple])
-def test_no_container_is_nested_deeper_than_a_list_may_be(around: Callable[[object], object]) -> None:
+def test_containers_nest_no_deeper_than_lists(around: Callable[[object], object]) -> None:
     tree: object = 1
     for _ in range(values.MAX_DEPTH + 20):
         tree = around(tree)
@@ -289,7 +289,7 @@ def test_a_fraction_that_can_be_sent_can_be_read(digits: int, number: int) -> No
     assert codec.loads(sent) == value
 
 
-def test_a_range_that_is_too_long_does_not_reach_a_tool(keeping: Toolkit) -> None:
+def test_too_long_range_does_not_reach_tool(keeping: Toolkit) -> None:
     TAKEN.clear()
     result = keeping.execute("keep(range(10**18))")
     assert "more than 500,000 elements (Limits.elements)" in (result.error or "")
@@ -309,7 +309,7 @@ def many() -> list[int]:
 
 
 @pytest.mark.parametrize(("end", "elements"), [*product(ENDS, [1_000, 3_000, 600_000])])
-def test_the_number_of_elements_has_a_limit_of_its_own(sandbox: ProcessSandbox, end: str, elements: int) -> None:
+def test_element_count_has_a_separate_limit(sandbox: ProcessSandbox, end: str, elements: int) -> None:
     toolkit = Toolkit([keep, many], sandbox=sandbox, limits=Limits(elements=elements))
     result = toolkit.execute(ENDS[end])
     if elements > 2_000:
@@ -318,7 +318,7 @@ def test_the_number_of_elements_has_a_limit_of_its_own(sandbox: ProcessSandbox, 
         assert "more than 1,000 elements (Limits.elements)" in (result.error or result.described)
 
 
-def test_more_elements_than_by_default_cross_where_the_limit_says_so(sandbox: ProcessSandbox) -> None:
+def test_raised_element_limit_lets_more_cross(sandbox: ProcessSandbox) -> None:
     toolkit = Toolkit([keep], sandbox=sandbox, limits=Limits(elements=2_000_000))
     result = toolkit.execute("len(keep([[n, 1] for n in range(400_000)])), [0] * 1_100_000", 60)
     assert result.success, result.error
@@ -330,6 +330,6 @@ def test_a_limit_of_elements_is_a_whole_number() -> None:
         Limits(elements=0)
 
 
-def test_a_set_of_what_has_no_hash_is_a_list(keeping: Toolkit) -> None:
+def test_set_of_unhashable_values_becomes_list(keeping: Toolkit) -> None:
     TO_GIVE[0] = {Point(Spot(1), 2)}
     assert keeping.execute("give()").return_value == [({"x": 1}, 2)]

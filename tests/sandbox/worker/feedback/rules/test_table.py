@@ -189,7 +189,7 @@ HANDLED: dict[str, str] = {
 
 
 @pytest.mark.parametrize("program", HANDLED.values(), ids=HANDLED.keys())
-def test_mistake_that_the_program_handles_is_none(toolkit: Toolkit, program: str) -> None:
+def test_handled_mistake_is_not_reported(toolkit: Toolkit, program: str) -> None:
     assert toolkit.check(program) == []
     assert toolkit.execute(program).success
 
