@@ -34,6 +34,11 @@ _VAGUE: Final = re.compile(
 )
 
 _RELATIVES: Final = re.compile(r"\b(?:that|which|what|who|where)\b", re.IGNORECASE)
+_DIALECT: Final = re.compile(
+    r"\b(?:anew|anybody|(?:are|is) wanted|at one time|for ever|in vain|mend(?:ed|ing|s)?|nobody|somebody|strands?|"
+    r"twins?|whoever)\b",
+    re.IGNORECASE,
+)
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _CODE: Final = re.compile(r"```.*?```|``[^`]*``|`[^`]*`", re.DOTALL)
 _FEWEST_COMMENTS: Final = 2.5
@@ -202,6 +207,19 @@ def _page_words(sources: list[Source]) -> tuple[list[str], int]:
     return counted, total
 
 
+def _dialect(sources: list[Source]) -> tuple[list[str], int]:
+    texts = {source.path: source.text for source in sources}
+    for page in {page for source in sources for page in _pages_beside(source.path)}:
+        texts[page] = page.read_text(encoding="utf-8")
+    counted = [
+        f"{path}:{number}: {match[0]}"
+        for path, text in sorted(texts.items())
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in _DIALECT.finditer(line)
+    ]
+    return counted, 1
+
+
 def _pages_beside(path: Path) -> list[Path]:
     """Return the README and the pages of the repository that a source belongs to."""
     root = next((parent.parent for parent in path.parents if parent.name == "src"), None)
@@ -249,6 +267,7 @@ FIGURES: Final = (
     Figure("functions over 40 lines", 0, _long_functions, per=1),
     Figure("that/which/what/who/where per 1,000 words of docstrings", 25, _docstring_words, per=1_000),
     Figure("that/which/what/who/where per 1,000 words of docs", 26, _page_words, per=1_000),
+    Figure("words with a plainer form in STYLE, in code and docs", 0, _dialect, per=1),
     Figure("comments, % of lines", 8, _comments, least=_FEWEST_COMMENTS),
     Figure("folders of more than 15 files", 0, _full_folders, per=1),
 )

@@ -29,6 +29,7 @@ DEFECTS = {
     "used once": "def _one() -> None: ...\ndef _two() -> None: ...\n_one()\n_two()",
     "over 40": "def one() -> None:\n" + "    ...\n" * 40 + "def two() -> None:\n" + "    ...\n" * 40,
     "docstrings": 'def one() -> None:\n    """What is told to whoever asks, which is who waits."""',
+    "plainer": "# Nobody waits, so nobody is told.\nx = 'a tool is wanted'",
     "comments": "# one\n# two\n",
 }
 
