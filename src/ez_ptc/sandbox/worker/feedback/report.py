@@ -23,7 +23,7 @@ from .near_names import close_matches
 from .parameter_spelling import spelling_hint
 from .proposals import BEGUN, CORRECTED, MAX_HINT, program_to_copy
 from .signatures import Shapes
-from .suggestions import beginning, fetching, sources
+from .suggestions import sources, suggest_call_loop, suggest_fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _error_and_trace(error: BaseException, shapes: Shapes, namespace: Mapping[st
     if hint:
         hint = on_one_line(hint, MAX_HINT)
         line, text = f"{line}\nHint: {hint}", f"{text}Hint: {hint}\n"
-        text += program or _beginning(error, shapes, namespace) or ""
+        text += program or _suggest_start(error, shapes, namespace) or ""
     return line, text
 
 
@@ -266,21 +266,21 @@ def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape
     return node, tool
 
 
-def _beginning(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
+def _suggest_start(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
     """Return the beginning of a program that reads the value the failed call got as a literal, or None."""
     failed: tuple[ast.Call, Shape] | None = None
     if isinstance(error, ToolError):
         failed = _find_failed_call(error, shapes)
     frame = _failing(error.__traceback__)[1]
     if frame is not None and isinstance(error, OSError) and failed is None:
-        calls = fetching("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
+        calls = suggest_fetches("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
         return program_to_copy("Begin like this instead:", calls, shapes, taken)
     if failed is None or frame is None:
         return None
     values = {**frame.f_globals, **frame.f_locals}.items()
     known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
     known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
-    return program_to_copy(BEGUN, beginning(*failed, shapes, known), shapes, taken)
+    return program_to_copy(BEGUN, suggest_call_loop(*failed, shapes, known), shapes, taken)
 
 
 def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .types import Type
 
 __all__ = [
-    "all_of",
-    "beginning",
-    "fetching",
     "identity",
-    "list_of",
     "name_of",
     "names_effect",
     "sources",
+    "suggest_call_loop",
+    "suggest_fetch_all",
+    "suggest_fetches",
     "suggest_filter",
+    "suggest_for_missing_key",
     "suggest_getter",
+    "suggest_list",
     "suggest_lookup_by_value",
-    "where_else",
     "words",
 ]
 
@@ -48,7 +48,7 @@ def names_effect(node: ast.AST, shapes: Shapes) -> bool:
     return any(isinstance(item, ast.Name) and readers.get(item.id) is False for item in ast.walk(node))
 
 
-def where_else(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[list[str], str | None]:
+def suggest_for_missing_key(key: str, text: str, value_type: Type, shapes: Shapes) -> tuple[list[str], str | None]:
     """Return the tools that return a key missing in a record, as sentences, and an expression for it, or None."""
     sentences: list[str] = []
     replacement: str | None = None
@@ -115,7 +115,7 @@ def words(name: str) -> set[str]:
     return {singular(word) or word for word in name.casefold().split("_")} - _VERBS
 
 
-def all_of(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
+def suggest_fetch_all(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
     """Return the call for all items of a plural name; None without one, or if a similar name is bound."""
     noun = singular(name)
     if not noun or any(match != noun for match in close_matches(name, bound)):
@@ -132,7 +132,7 @@ def _reads_all(tool: Shape) -> bool:
     return _reads_list(tool) and not any(parameter.is_required for parameter in parameters)
 
 
-def list_of(name: str, shapes: Shapes) -> str | None:
+def suggest_list(name: str, shapes: Shapes) -> str | None:
     """Return an expression for the list that a tool with this name would return, item by item from another list."""
     wanted = words(name)
     for tool in shapes.named(lambda tool: words(tool) == wanted):
@@ -203,7 +203,7 @@ def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str | None:
             key, sign = _parse_filter_name(name)
         operand: str | None = item_text(row, key)
         if key not in record.keys:
-            operand = where_else(key, row, record, shapes)[1]
+            operand = suggest_for_missing_key(key, row, record, shapes)[1]
         if not operand:
             return None
         conditions.append(f"{operand} {sign} {value}")
@@ -240,7 +240,7 @@ def identity(record: Type) -> str | None:
     return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), None)
 
 
-def fetching(text: str, shapes: Shapes) -> str:
+def suggest_fetches(text: str, shapes: Shapes) -> str:
     """Return calls for everything the program mentions, one per line; for everything if it mentions nothing."""
     readers = [shape for shape in shapes.values() if _reads_all(shape)]
     named = [shape for shape in readers if _noun(shape.tool) in text]
@@ -253,7 +253,7 @@ def fetching(text: str, shapes: Shapes) -> str:
     return "\n".join(lines)
 
 
-def beginning(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str | None:
+def suggest_call_loop(call: ast.Call, tool: Shape, shapes: Shapes, known: Mapping[str, str]) -> str | None:
     """Return loops that get the value a failed call got as a literal, with the call inside; None if impossible.
 
     `known` has expressions for available values, by parameter name.

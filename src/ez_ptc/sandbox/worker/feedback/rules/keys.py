@@ -9,7 +9,7 @@ from ...quoting import item_text, name_list, on_one_line, quoted
 from ..following.library import attribute_of_class
 from ..mistakes import Mistake, replacing
 from ..near_names import close_matches
-from ..suggestions import names_effect, suggest_lookup_by_value, where_else
+from ..suggestions import names_effect, suggest_for_missing_key, suggest_lookup_by_value
 from ..types import SCALARS, UNKNOWN, Type, members
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _report_key(run: Analysis, node: ast.expr, value: ast.expr, key: str, record
         return
     elsewhere, replacement = [], None
     if not names_effect(value, run.shapes):
-        elsewhere, replacement = where_else(key, text, record, run.shapes)
+        elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
     hint = "; ".join([listed, *elsewhere])
     run.report(node, Mistake(mistake.rule, mistake.line, mistake.error, hint, replacing(node, replacement)))
 

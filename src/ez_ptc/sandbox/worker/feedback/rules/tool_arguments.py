@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...quoting import name_list, quoted
 from ..mistakes import Mistake, replacing
 from ..near_names import close_matches
-from ..suggestions import beginning, names_effect, sources, suggest_filter
+from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
 from ..types import NUMBERS, UNKNOWN, Type, members
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _value_mistake(
         problem = _constant_problem(value.value, parameter)
         if problem is None:
             return None
-        begin = beginning(node, tool, shapes, {}) if parameter.is_required else None
+        begin = suggest_call_loop(node, tool, shapes, {}) if parameter.is_required else None
         hint = _about(tool, shapes)
         # Only for read-only tools: with fewer arguments, others would affect more.
         if not parameter.is_required and tool.read_only:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...quoting import name_list, name_text, quoted
 from ..mistakes import Mistake, replacing
 from ..near_names import close_matches, is_slip
-from ..suggestions import all_of, beginning, list_of, sources, suggest_getter, words
+from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, suggest_getter, suggest_list, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
     begin: str | None = None
     call = run.facts.passed.get(id(node))
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
-        begin = beginning(call, tool, run.shapes, run.facts.constants)
+        begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
     hint = _which_names(name, before, run.shapes)
     run.report(node, Mistake(rule, node.lineno, error, hint, _substitute(run, node, before), begin))
 
@@ -58,7 +58,7 @@ def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggest
         and not any(words(other) & words(node.id) for other in (*before, *shapes.readers) if other != near)
     )
     if call is None:
-        everything = all_of(node.id, before, shapes)
+        everything = suggest_fetch_all(node.id, before, shapes)
         if everything:
             return replacing(node, everything)
         return replacing(node, near, is_forced=is_forced)
@@ -70,7 +70,7 @@ def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggest
         return replacing(node, near, is_forced=is_forced)
     if call.args or call.keywords:
         return None
-    return replacing(call, list_of(node.id, shapes))
+    return replacing(call, suggest_list(node.id, shapes))
 
 
 def _only_likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
