@@ -220,7 +220,7 @@ def _of(what: str, body: object, response: Response | None = None) -> ProviderEr
     status = None if response is None else response.status_code
     problem = _fields(_fields(body).get("error"))
     error_type, text = str(problem.get("type") or ""), problem.get("message") or safe_repr(body)
-    message = ": ".join([what, *([one_line(error_type)] if error_type else []), one_line(text)])
+    message = ": ".join(filter(None, (what, one_line(error_type), one_line(text))))
     retry_after = None if response is None else _seconds(response)
     return error_for_status(message, _STATUSES.get(error_type, status), key_variable=_KEY, retry_after=retry_after)
 

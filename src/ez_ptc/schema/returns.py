@@ -60,7 +60,11 @@ def _has_record(annotation: object, within: tuple[object, ...] = ()) -> bool:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if is_record(annotation):
         return True
-    inner = arguments[:1] if origin is Annotated else () if origin is Literal else arguments
+    inner: tuple[object, ...] = arguments
+    if origin is Annotated:
+        inner = arguments[:1]
+    elif origin is Literal:
+        inner = ()
     alias: Any = origin or annotation
     if is_alias(alias):
         inner = (alias_value(alias), *inner)

@@ -280,7 +280,9 @@ class PromptWriter:
             # with a fence.
             paragraphs = [f"ERROR: {details}"]
         else:
-            paragraphs = [*([f"ERROR: {self._hint}"] if self._hint else []), details]
+            paragraphs = [details]
+            if self._hint:
+                paragraphs.insert(0, f"ERROR: {self._hint}")
         printed = result.output.strip()
         if printed:
             if len(printed) <= _PRINTED:
@@ -321,9 +323,12 @@ def _documentation(tool: Tool[..., Any]) -> str:
         for name in tool.parameter_names
         if isinstance(about := properties.get(name, {}).get("description"), str) and _words(about) not in _words(text)
     ]
-    if missing:
-        return "\n".join([*([text, ""] if text else []), "Args:", *missing])
-    return text
+    if not missing:
+        return text
+    parameters = "\n".join(["Args:", *missing])
+    if text:
+        return f"{text}\n\n{parameters}"
+    return parameters
 
 
 def _takes(tool: Tool[..., Any]) -> Iterator[str]:
