@@ -29,7 +29,7 @@ def add(a: int, b: int = 1) -> int:
 
 @ez_tool
 def greet(name: str) -> str:
-    """Greet somebody."""
+    """Greet someone."""
     return f"Hello {name}"
 
 

@@ -311,7 +311,7 @@ def test_registry_approver_applies_wherever_tools_are_used() -> None:
 
     @ez_tool(requires_approval=True, registry=registry)
     def greet(name: str, user: Context[str]) -> str:
-        """Greet somebody."""
+        """Greet someone."""
         return f"{user} greets {name}"
 
     found: Any = registry["greet"]

@@ -231,7 +231,7 @@ def test_cancelled_inner_future_spares_other_calls(has_begun: bool) -> None:
         return await future
 
     async def greet(name: str) -> str:
-        """Greet somebody."""
+        """Greet someone."""
         for _ in range(10):
             await asyncio.sleep(0)
         return f"Hello, {name}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPIN_SECONDS", "max_frames", "rejected_result", "run_frame", "timeout_message"]
 
-# About the cost of waking a core, so that spinning in vain at most doubles it.
+# About the cost of waking a core, so that a failed spin at most doubles it.
 SPIN_SECONDS = 50e-6
 
 _CORES = os.cpu_count() or 1

@@ -61,7 +61,7 @@ def _calculate(expression: str) -> _Number:
     try:
         root = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        _refuse(f"{_quote(expression)} is no arithmetic expression: {_USE}")
+        _refuse(f"{_quote(expression)} is not an arithmetic expression: {_USE}")
     try:
         return _value(root)
     except ZeroDivisionError:
@@ -103,7 +103,7 @@ def _power(base: _Number, exponent: _Number) -> _Number:
             _refuse(_TOO_LARGE)
     result: _Number | complex = base**exponent
     if isinstance(result, complex):
-        _refuse(f"the power {exponent} of the negative number {base} is no real number")
+        _refuse(f"the power {exponent} of the negative number {base} is not a real number")
     return result
 
 
@@ -165,7 +165,7 @@ def _now(written: str, zone: str | None) -> str:
         _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(written)} of {len(written)}")
     for code in _CODE.findall(written):
         if code != "%" and code.removeprefix("-") not in _CODES:
-            _refuse(f"%{code} in {_quote(written)} is no strftime code: write a percent sign itself as %%")
+            _refuse(f"%{code} in {_quote(written)} is not a strftime code: write a percent sign itself as %%")
     if zone is None:
         now = datetime.now().astimezone()
     elif zone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
@@ -175,7 +175,7 @@ def _now(written: str, zone: str | None) -> str:
             now = datetime.now(ZoneInfo(zone))
         except (LookupError, ValueError, OSError):
             _refuse(
-                f"{_quote(zone)} is no time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
+                f"{_quote(zone)} is not a time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
             )
     try:
         return now.strftime(written)

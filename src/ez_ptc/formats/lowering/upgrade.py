@@ -108,7 +108,7 @@ class _Upgrade:
         types: list[str] = []
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
             if not isinstance(item, str) or item.lower() not in TYPES:
-                problem = f"{safe_repr(item)} is no type of JSON Schema: write one of {', '.join(sorted(TYPES))}"
+                problem = f"{safe_repr(item)} is not a JSON Schema type: write one of {', '.join(sorted(TYPES))}"
                 refuse(self._tool, path, problem)
             if item.lower() not in types:
                 types.append(item.lower())

@@ -80,7 +80,7 @@ QWEN_CODER: Final = LocalModel(
     ),
     memory=2_050_000_000,
     about=(
-        "Its authors publish it under the Apache License 2.0. The packages that carry it are somebody else's copy, "
+        "Its authors publish it under the Apache License 2.0. The packages that carry it are a third party's copy, "
         "without a licence text of their own: they are pinned by version and checksum, and are not part of ez-ptc."
     ),
 )

@@ -96,21 +96,21 @@ class ArgumentBinder:
         """Repair what can be repaired. Raises ArgumentsError with all remaining problems."""
         complaints = Complaints(self.fields, self.places.names_at)
         values = complaints.of_names(self.positional, args, kwargs)
-        mending: Repaired | None = None
+        repaired: Repaired | None = None
         try:
-            mending = self.validation.within(
+            repaired = self.validation.within(
                 lambda given: repair_values(given, error, self.validation, self.places), values
             )
-            if mending.error is not None:
-                complaints.of_values(mending.error, mending.values)
+            if repaired.error is not None:
+                complaints.of_values(repaired.error, repaired.values)
         except TooCostlyError:
             self._refuse(*complaints.problems(), _TOO_COSTLY)
         except Exception:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything
             self._complain_of_each(complaints, values)
         problems = complaints.problems()
-        if problems or mending is None or mending.result is None:
+        if problems or repaired is None or repaired.result is None:
             self._refuse(*problems)
-        return mending.result, mending.sentences
+        return repaired.result, repaired.sentences
 
     def _refuse(self, *problems: str) -> NoReturn:
         message = f"{self.tool}: {'; '.join(problems)}"
@@ -120,9 +120,9 @@ class ArgumentBinder:
         # Missing arguments have been reported; pydantic's errors about them are skipped.
         for name, value in values.items():
             try:
-                mending = repair_values({name: value}, None, self.validation, self.places)
-                if mending.error is not None:
-                    complaints.of_values(mending.error, mending.values)
+                repaired = repair_values({name: value}, None, self.validation, self.places)
+                if repaired.error is not None:
+                    complaints.of_values(repaired.error, repaired.values)
             except TooCostlyError:
                 self._refuse(*complaints.problems(), _TOO_COSTLY)
             except Exception as error:  # noqa: BLE001 - the validators of a type are foreign code and may raise anything

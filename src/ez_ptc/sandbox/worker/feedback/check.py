@@ -1,7 +1,7 @@
 """Checking a program before it runs: what must fail, found before its first effect.
 
 Mistakes are reported as the failing program would, with more help to correct them. Code that cannot be followed is not
-reported, nor is code whose errors the program handles. This is no security measure.
+reported, nor is code whose errors the program handles. This is not a security measure.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _names_looked_into(node: ast.AST) -> Iterator[tuple[ast.Name, bool]]:
         elif isinstance(part, ast.comprehension):
             looked = [part.iter]
         elif isinstance(part, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in part.ops):
-            # A constant key that is asked for is no mistake anywhere in the program.
+            # A constant key tested by the program is not a mistake anywhere in the program.
             looked = [] if isinstance(part.left, ast.Constant) else part.comparators
         yield from ((name, is_passed) for name in looked if isinstance(name, ast.Name))
 

@@ -163,7 +163,7 @@ def _look_at_key(run: Analysis, node: ast.Subscript, rule: str) -> None:
 
 
 def _look_at_call(run: Analysis, node: ast.Call, rule: str) -> None:
-    """Calls of what is no function."""
+    """Calls of values other than functions."""
     types = _types(run, node.func)
     if _all_of(types, _NOT_CALLED):
         text = on_one_line(ast.unparse(node.func), _MAX_TEXT)
