@@ -159,7 +159,7 @@ def test_running_program_continues_if_host_lacks_descriptors() -> None:
     assert before.startswith("SandboxError: the sandbox cannot be started ([Errno 24] Too many open files)")
     assert "RLIMIT_NOFILE" in before
     for said in during:
-        assert said.startswith("Overloaded: no worker became free within 1 s, 1 programs run, and no further one")
+        assert said.startswith("Overloaded: no worker became free within 1 s, 1 programs run, and no more workers")
         assert "[Errno 24] Too many open files" in said
 
 
