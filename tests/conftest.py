@@ -83,7 +83,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 @pytest.fixture(scope="session", autouse=True)
 def _shared_processes_stay() -> Iterator[None]:
     """Keep the processes that toolkits share from one test to the next: to start them takes 0.3 s of CPU time."""
-    from ez_ptc.toolkit.shared_sandbox import Share
+    from ez_ptc.toolkit.execution.shared_sandbox import Share
 
     share = Share(frozenset())
     share.acquire()

@@ -87,9 +87,9 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.schema.published_form import type_to_json_schema as type_to_json_schema
     from ez_ptc.schema.tool_schema import generate_tool_schema as generate_tool_schema
     from ez_ptc.toolkit.checking import Mistake as Mistake
-    from ez_ptc.toolkit.session import Session as Session
+    from ez_ptc.toolkit.execution.session import Session as Session
     from ez_ptc.toolkit.toolkit import Toolkit as Toolkit
-    from ez_ptc.tools.approval import Approver as Approver
+    from ez_ptc.tools.approvals.approval import Approver as Approver
     from ez_ptc.tools.builtin import create_calculator_tool as create_calculator_tool
     from ez_ptc.tools.builtin import create_datetime_tool as create_datetime_tool
     from ez_ptc.tools.decisions import Approve as Approve

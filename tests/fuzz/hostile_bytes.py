@@ -72,7 +72,7 @@ def _taken(exchange: Exchange, call: CallFrame) -> str:
     refusal = exchange.refusal(call)
     if refusal is None:
         result = ToolResult(success=True, output=call.args)
-        exchange.answer(call, result, exchange.encode(call, result))
+        exchange.answer(call, exchange.encode(call, result))
     else:
         assert call.number > LIMITS.calls
         exchange.refuse(call, refusal)

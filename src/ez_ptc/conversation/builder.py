@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.toolkit.toolkit import Toolkit
-    from ez_ptc.tools.approval import Approver
+    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["LLMPromptBuilder", "llm"]
 

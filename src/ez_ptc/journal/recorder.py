@@ -180,7 +180,7 @@ class RunRecorder:
         if decision is None and request.call.name in self._record.remembered:
             return Approve()
         if isinstance(decision, Approve) and decision.arguments is None:
-            # What was shown is what runs, even if a default is computed anew.
+            # What was shown is what runs, even if a default is computed again.
             return replace(decision, arguments=state.arguments)
         return decision
 

@@ -19,7 +19,7 @@ than that in the lock file has lost commits: its log was damaged, or it was repl
 A connection must not live through a fork: the fork would share SQLite's memory of locks, but not the locks. So the file
 is closed before a fork, and opened again with the next use.
 
-Nobody but SQLite opens the file: closing another descriptor of it would release SQLite's locks.
+Only SQLite opens the file: closing another descriptor of it would release SQLite's locks.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from ez_ptc.sandbox.execution import Limits
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.worker.running.predefined import PROVIDED
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.running import ProgramRunner
-from ez_ptc.toolkit.shared_sandbox import SandboxAccess
+from ez_ptc.toolkit.execution.programs import ProgramRunner
+from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
 from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
-    from ez_ptc.toolkit.prompts import PromptWriter
-    from ez_ptc.tools.approval import Approver
+    from ez_ptc.toolkit.prompting.prompts import PromptWriter
+    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["Toolkit"]
@@ -133,7 +133,7 @@ class Toolkit(ProgramRunner):
 
     @lazy
     def _prompts(self) -> PromptWriter:
-        from ez_ptc.toolkit.prompts import PromptWriter  # not needed to run a program
+        from ez_ptc.toolkit.prompting.prompts import PromptWriter  # not needed to run a program
 
         return PromptWriter(
             tools=tuple(self._registry),
@@ -177,7 +177,7 @@ class Toolkit(ProgramRunner):
 
     def extract_code(self, text: str) -> str | None:
         """Return the program in a model's answer, or None."""
-        from ez_ptc.toolkit.program_extraction import extract_code
+        from ez_ptc.toolkit.prompting.program_extraction import extract_code
 
         return extract_code(text)
 

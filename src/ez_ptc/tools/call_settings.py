@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.tools.approval import Approver
+from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["NO_SETTINGS", "CallSettings"]
 

@@ -25,7 +25,8 @@ from ez_ptc.errors import ToolError, ToolTimeoutError
 from ez_ptc.messages import ToolResult
 from ez_ptc.schema.annotations.context import RUNNING_CALL
 from ez_ptc.schema.arguments.replacement import detach
-from ez_ptc.tools.approval import (
+from ez_ptc.tools.approval_requests import ApprovalRequest
+from ez_ptc.tools.approvals.approval import (
     approval_request,
     ask,
     conclude,
@@ -34,8 +35,7 @@ from ez_ptc.tools.approval import (
     refuse_on_failure,
     require_answerable,
 )
-from ez_ptc.tools.approval_requests import ApprovalRequest
-from ez_ptc.tools.approved_changes import RawCall
+from ez_ptc.tools.approvals.changes import RawCall
 from ez_ptc.tools.call_lifetime import CallLife, run_to_completion
 from ez_ptc.tools.call_settings import NO_SETTINGS, CallSettings
 from ez_ptc.tools.failures import failure, log_text

@@ -7,7 +7,7 @@ from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall, ToolResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools import transforms
-from ez_ptc.tools.approval import Approver
+from ez_ptc.tools.approvals.approval import Approver
 from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import unknown_tool_text

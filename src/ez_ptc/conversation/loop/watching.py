@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ez_ptc.sandbox.events import ProgramEnded
-from ez_ptc.toolkit.observing import sink_to
+from ez_ptc.toolkit.execution.observing import sink_to
 
 if TYPE_CHECKING:
     from ez_ptc._background import EventQueue

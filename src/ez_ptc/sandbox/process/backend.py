@@ -18,13 +18,13 @@ from ez_ptc.sandbox.opening import rejected_result
 from ez_ptc.sandbox.process.boot.host import report_platform
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
-from ez_ptc.sandbox.process.parking import ParkedProgram, ParkedWorkers
 from ez_ptc.sandbox.process.pool import Pool
 from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
 from ez_ptc.sandbox.process.runner import Runner, find_code_problem
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.workers.capacity import Capacity
 from ez_ptc.sandbox.process.workers.gone import ZygoteGoneError
+from ez_ptc.sandbox.process.workers.parking import ParkedProgram, ParkedWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

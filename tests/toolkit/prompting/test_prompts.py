@@ -7,8 +7,8 @@ import docstring_parser
 import pytest
 
 from ez_ptc import ExecutionResult, Tool, ez_tool
-from ez_ptc.toolkit.prompts import PromptWriter
-from ez_ptc.toolkit.worked_example import example_program
+from ez_ptc.toolkit.prompting.prompts import PromptWriter
+from ez_ptc.toolkit.prompting.worked_example import example_program
 
 AnyTool = Tool[..., Any]
 

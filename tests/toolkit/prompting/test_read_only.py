@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import pytest
 
 from ez_ptc import SchemaError, Tool, Toolkit, ez_tool, tool
-from ez_ptc.toolkit.worked_example import example_program
+from ez_ptc.toolkit.prompting.worked_example import example_program
 from ez_ptc.tools.builtin import create_calculator_tool, create_datetime_tool
 
 

@@ -1,7 +1,7 @@
 from typing import Any, Literal, TypedDict
 
 from ez_ptc import Tool, ez_tool
-from ez_ptc.toolkit.worked_example import example_program
+from ez_ptc.toolkit.prompting.worked_example import example_program
 
 AnyTool = Tool[..., Any]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ez_ptc.toolkit.sample_values import sample_arguments
+from ez_ptc.toolkit.prompting.sample_values import sample_arguments
 
 
 @pytest.mark.parametrize(

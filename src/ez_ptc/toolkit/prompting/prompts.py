@@ -15,10 +15,10 @@ from ez_ptc.sandbox.output_text import encodable, shorten
 from ez_ptc.sandbox.worker.feedback.read_only import reads_only
 from ez_ptc.sandbox.worker.quoting import on_one_line
 from ez_ptc.schema.stubs import type_text
-from ez_ptc.toolkit.effects import effect_lines, effects_of
-from ez_ptc.toolkit.empty_output import explain_unmet
-from ez_ptc.toolkit.read_only import seems_to_read
-from ez_ptc.toolkit.worked_example import example_program
+from ez_ptc.toolkit.prompting.effects import effect_lines, effects_of
+from ez_ptc.toolkit.prompting.empty_output import explain_unmet
+from ez_ptc.toolkit.prompting.read_only import seems_to_read
+from ez_ptc.toolkit.prompting.worked_example import example_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

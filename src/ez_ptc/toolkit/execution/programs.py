@@ -13,9 +13,9 @@ from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.channel import ToolChannel
-from ez_ptc.toolkit.effects import effects_of
-from ez_ptc.toolkit.observing import program_events
+from ez_ptc.toolkit.execution.channel import ToolChannel
+from ez_ptc.toolkit.execution.observing import program_events
+from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.tools.call_settings import CallSettings
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import Observer
-    from ez_ptc.toolkit.runs import Runs
-    from ez_ptc.toolkit.session import Session
-    from ez_ptc.toolkit.shared_sandbox import SandboxAccess
-    from ez_ptc.tools.approval import Approver
+    from ez_ptc.toolkit.execution.runs import Runs
+    from ez_ptc.toolkit.execution.session import Session
+    from ez_ptc.toolkit.execution.shared_sandbox import SandboxAccess
+    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.tool import Tool
 
     Repair = Callable[[str, str, list[dict[str, Any]]], "str | Awaitable[str | None] | None"]
@@ -61,7 +61,7 @@ class ProgramRunner:
         return self._runs_of(self.open_journal())
 
     def _runs_of(self, journal: Journal) -> Runs:
-        from ez_ptc.toolkit.runs import Runs
+        from ez_ptc.toolkit.execution.runs import Runs
 
         return Runs(journal, tuple(self.tools), tuple(self.allow_imports))
 
@@ -258,13 +258,13 @@ class ProgramRunner:
         return self._session(id, runs)
 
     def _session(self, id: str | None, runs: Runs | None) -> Session:  # noqa: A002 - as in `session`
-        from ez_ptc.toolkit.session import Session
+        from ez_ptc.toolkit.execution.session import Session
 
         programs = self._access.open().session(recorded=runs is not None)
         recording = None
         try:
             if runs is not None:
-                from ez_ptc.toolkit.recording import Recording  # SQLite is not needed otherwise
+                from ez_ptc.toolkit.execution.recording import Recording  # SQLite is not needed otherwise
 
                 recording = Recording(runs, programs, id)
         except JournalError:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.toolkit.read_only import demonstrable
-from ez_ptc.toolkit.sample_values import is_plain, mapping, resolve, sample_arguments
+from ez_ptc.toolkit.prompting.read_only import demonstrable
+from ez_ptc.toolkit.prompting.sample_values import is_plain, mapping, resolve, sample_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,15 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ez_ptc.errors import JournalError
-from ez_ptc.toolkit.runs import SessionPlace
+from ez_ptc.toolkit.execution.runs import SessionPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
 
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import SandboxSession
-    from ez_ptc.toolkit.channel import ToolChannel
-    from ez_ptc.toolkit.runs import Execution, Replay, Runs
+    from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.toolkit.execution.runs import Execution, Replay, Runs
 
 __all__ = ["Recording", "Step", "Steps"]
 

@@ -12,7 +12,7 @@ from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.observing import program_events
+from ez_ptc.toolkit.execution.observing import program_events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.events import ProgramEvent
     from ez_ptc.sandbox.execution import ExecutionResult, Limits
     from ez_ptc.sandbox.protocols import Observer, SandboxSession
-    from ez_ptc.toolkit.channel import ToolChannel
-    from ez_ptc.toolkit.recording import Recording, Step, Steps
-    from ez_ptc.tools.approval import Approver
+    from ez_ptc.toolkit.execution.channel import ToolChannel
+    from ez_ptc.toolkit.execution.recording import Recording, Step, Steps
+    from ez_ptc.tools.approvals.approval import Approver
 
 __all__ = ["Session"]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import ToolResult
     from ez_ptc.sandbox.protocols import Observer, Recorder
-    from ez_ptc.tools.approval import Approver
+    from ez_ptc.tools.approvals.approval import Approver
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool

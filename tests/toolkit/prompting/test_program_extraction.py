@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ez_ptc.toolkit.program_extraction import extract_code
+from ez_ptc.toolkit.prompting.program_extraction import extract_code
 
 FENCES = ("```", "````", "~~~", "~~~~~")
 TAGS = ("python", "py", "Python", "python3", "python3.11", "ipython", "{.python}", 'python title="shop.py"', "py {1,3}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ez_ptc.journal.recorder import Policy
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.sandbox.execution import ExecutionResult
-    from ez_ptc.toolkit.channel import ToolChannel
+    from ez_ptc.toolkit.execution.channel import ToolChannel
     from ez_ptc.tools.definitions.definition import Definition
     from ez_ptc.tools.tool import Tool
 

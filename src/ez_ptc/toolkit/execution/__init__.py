@@ -1,0 +1,1 @@
+"""Running programs with the tools of a toolkit."""

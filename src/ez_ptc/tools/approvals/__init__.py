@@ -1,0 +1,1 @@
+"""Permission for calls, before they have any effect."""
