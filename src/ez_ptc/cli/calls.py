@@ -14,7 +14,7 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_text", "quoted_lines"]
+__all__ = ["argument_lines", "ascii_name", "call_text", "full_text", "outcome_text", "quote_lines"]
 
 _MAX_ARGUMENTS: Final = 20
 _MIN_ARGUMENTS: Final = 5
@@ -88,7 +88,7 @@ def full_text(arguments: Mapping[str, object]) -> Iterator[str]:
             text = text[len(line) :]
 
 
-def quoted_lines(text: str, most: int | None = None) -> Iterator[str]:
+def quote_lines(text: str, most: int | None = None) -> Iterator[str]:
     """Yield the first `most` lines of foreign text, or all, as lines of the terminal, each with a mark in front."""
     columns = _width() - len(_MARGIN) - 2
     lines = text.splitlines()

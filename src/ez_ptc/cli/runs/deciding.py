@@ -73,7 +73,7 @@ def _decide(journal: Journal, prefix: str, call: str | None, decision: object, s
     run = journal.run(find_run_id(journal, prefix))
     waiting = [pending for pending in run.pending if pending.state in states]
     if call is not None:
-        pending = _named_call(journal, run, call, states)
+        pending = _find_call(journal, run, call, states)
     elif len(waiting) == 1:
         (pending,) = waiting
     else:
@@ -82,7 +82,7 @@ def _decide(journal: Journal, prefix: str, call: str | None, decision: object, s
     return pending
 
 
-def _named_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> PendingCall:
+def _find_call(journal: Journal, run: Run, name: str, states: Sequence[str]) -> PendingCall:
     for pending in run.pending:
         if name in {pending.id, pending.path}:
             if pending.state not in states:

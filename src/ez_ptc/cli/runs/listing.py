@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.cli.calls import call_text, outcome_text, quoted_lines
+from ez_ptc.cli.calls import call_text, outcome_text, quote_lines
 from ez_ptc.cli.pending import RunReference, call_data, pending_data, pending_lines
 from ez_ptc.cli.run import json_text
 from ez_ptc.cli.runs.opening import find_run_id, open_journal, short_id_length
@@ -114,7 +114,7 @@ def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
     if run.session is not None:
         yield f"  of the session {_one_line(run.session)}"
     yield "  Program:"
-    yield from quoted_lines(run.program, most)
+    yield from quote_lines(run.program, most)
     calls = call_records(record)
     if calls:
         yield "  Calls:"
@@ -151,7 +151,7 @@ def _result_lines(result: ExecutionResult, most: int | None) -> Iterator[str]:
     for title, text in texts.items():
         if text:
             yield f"  {title}:"
-            yield from quoted_lines(text, most)
+            yield from quote_lines(text, most)
 
 
 def _run_data(run: Run) -> dict[str, Any]:
