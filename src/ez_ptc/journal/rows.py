@@ -209,6 +209,9 @@ def verify_rest(database: Database, rows: Iterable[RunRow]) -> None:
         for (found,) in database.execute(query).fetchall():
             message = f"a row of the table {problem}: {bytes(found).hex()}"
             raise JournalCorruptError(message)
+    for table, *_ in database.execute("PRAGMA foreign_key_check").fetchall():
+        message = f"a row of the table {table} was added: it belongs to no run"
+        raise JournalCorruptError(message)
     for own_hash, data in database.execute("SELECT hash, data FROM contents"):
         if content_hash(data) != own_hash:
             message = f"a row of the table contents was changed: {bytes(own_hash).hex()}"

@@ -1,0 +1,40 @@
+"""Runs written to a journal without any program, to damage and to compare."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+from ez_ptc import Journal
+from ez_ptc.journal.chain import Event
+from ez_ptc.journal.rows import append, find_run
+
+__all__ = ["exported", "write_run"]
+
+
+def write_run(journal: Journal, chance: random.Random, *, calls: int = 3, ended: bool = True) -> str:
+    """Write a run, one commit for each event, some with large contents; return its id."""
+    row, _ = journal.start("print(1)", {"limits": {}, "clock_ns": None, "tools": {}})
+    for number in range(1, calls + 1):
+        size = chance.choice([10, 300, 6000])
+        intent = Event(
+            "intent", str(number), {"tool": "pay", "arguments": {"n": number}, "repeatable": False}, b"[[],{}]"
+        )
+        reply = {"tool": "pay", "kind": "s", "error": None, "duration_ms": 1.0, "seen": number}
+        result = Event("result", str(number), reply, bytes([number]) * size)
+        for event in (intent, result):
+            journal.store.transact(
+                lambda database, event=event: append(database, find_run(database, row.id), [event], state="running")
+            )
+    if ended:
+        journal.finish(row, Event("end", data={"state": "done"}), "done")
+    journal.release(row)
+    return row.id
+
+
+def exported(journal: Journal) -> dict[str, list[str]]:
+    """Return every run's events as text."""
+    return {run.id: list(journal.export(run.id)) for run in journal.runs()}
+
+
+NOTHING_KEPT = timedelta(0)

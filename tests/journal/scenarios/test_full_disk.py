@@ -1,0 +1,73 @@
+"""On a full disk a program ends with a typed error before its next effect, and goes on once there is space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("apsw", reason="apsw, which simulates the disk, is not installed")
+
+from ez_ptc import Approve, Journal, JournalError, Toolkit  # noqa: E402 - after the check for apsw
+from tests.journal.programs import LIMITS, PROGRAMS, Effects  # noqa: E402
+from tests.journal.simulated_disk import Disk  # noqa: E402
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    """Put the journal's file on a simulated disk."""
+    disk = Disk("full_disk")
+    monkeypatch.setattr("ez_ptc.journal.store.connect", disk.connect)
+    yield disk
+    monkeypatch.undo()
+    disk.close()
+
+
+def _go_on(toolkit: Toolkit, effects: Effects) -> str:
+    """Run the program, or continue it, until it has ended; return its output."""
+    assert isinstance(toolkit.journal, Journal)
+    for _ in range(6):
+        runs = toolkit.journal.runs()
+        if not runs:
+            toolkit.execute(PROGRAMS["parallel"])
+        elif runs[0].state == "done":
+            assert runs[0].result is not None
+            return runs[0].result.output
+        else:
+            pending = runs[0].pending
+            toolkit.resume(
+                runs[0].id,
+                {call.id: effects.settle(call) if call.state == "outcome_unknown" else Approve() for call in pending},
+            )
+    pytest.fail("the run does not end")
+
+
+@pytest.mark.sampled(every=6, first=2)
+@pytest.mark.parametrize("shard", range(1, 7))
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_full_disk_stops_before_the_next_effect(is_async: bool, shard: int, disk: Disk, tmp_path: Path) -> None:
+    effects = Effects(tmp_path / "whole.effects")
+    with Toolkit(effects.tools(is_async=is_async), journal=tmp_path / "whole.db", limits=LIMITS) as toolkit:
+        output = _go_on(toolkit, effects)
+    expected, writes = effects.distinct(), disk.writes
+    assert writes > 30
+
+    for full_from in range(shard, writes + 1, 6):
+        effects = Effects(tmp_path / f"{full_from}.effects")
+        journal = Journal(tmp_path / f"{full_from}.db")
+        with Toolkit(effects.tools(is_async=is_async), journal=journal, limits=LIMITS) as toolkit:
+            disk.writes, disk.full_from = 0, full_from
+            try:
+                with pytest.raises(JournalError, match="space|record|disk"):
+                    _go_on(toolkit, effects)
+                before = effects.lines()
+                with pytest.raises(JournalError):
+                    toolkit.execute(PROGRAMS["sequential"])
+                assert effects.lines() == before
+            finally:
+                disk.full_from = None
+            assert _go_on(toolkit, effects) == output
+            assert effects.distinct() == expected
+            journal.verify()
+        journal.close()
