@@ -40,7 +40,7 @@ class _Connection:
     """What the store uses of a connection of sqlite3."""
 
     def __init__(self, path: Path, disk: str) -> None:
-        self._connection = apsw.Connection(str(path), vfs=disk)
+        self._connection: Any = apsw.Connection(str(path), vfs=disk)
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> _Rows:
         try:
@@ -60,9 +60,9 @@ class _File(apsw.VFSFile):
         self._name = Path(name.filename() if isinstance(name, apsw.URIFilename) else name or "").name
         self._disk = disk
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802, ANN401 - SQLite's name; any buffer
         self._disk.require_space()
-        super().xWrite(data, offset)
+        super().xWrite(data, offset)  # pyright: ignore[reportUnknownMemberType] - apsw does not say what a buffer is
         self._disk.log.append(_Operation(self._name, offset, bytes(data)))
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802 - SQLite's name
@@ -97,8 +97,9 @@ class Disk:
                 if syncdir:
                     disk.log.append(_Operation(Path(filename).name, -1))
 
-            def excepthook(self, *error: object) -> None:
+            def excepthook(self, etype: Any, evalue: Any, etraceback: Any) -> bool:  # noqa: ANN401 - as apsw passes them
                 """Print nothing of what is raised on purpose."""
+                return True
 
         self._vfs = _Disk(self.name, "")
 

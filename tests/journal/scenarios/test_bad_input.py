@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from ez_ptc import (
 )
 from ez_ptc.errors import ArgumentsError
 from tests.journal.programs import LIMITS, Effects
+from tests.journal.rewriting import replace_program
 from tests.sandbox.scripts import run_script
 
 
@@ -119,14 +120,18 @@ for path in (folder / "runs.db", folder / "new.db"):
 
 def test_read_only_journal_and_folder_are_refused(tmp_path: Path) -> None:
     # Of a user whose files these are not, since root may write everywhere.
-    os.chmod(tmp_path, 0o755)
+    tmp_path.chmod(0o755)
     for parent in tmp_path.parents[:2]:
-        os.chmod(parent, 0o755)
+        parent.chmod(0o755)
     assert run_script(_READ_ONLY, str(tmp_path)) == "refused True\nrefused True\n"
 
 
 def test_unknown_run_is_refused_by_every_method(journal: Journal, toolkit: Toolkit) -> None:
-    for use in (journal.run, journal.events, toolkit.resume, toolkit.replay, lambda id: journal.decide(id, {})):
+    def decide(run_id: str) -> None:
+        journal.decide(run_id, {})
+
+    uses: list[Callable[[str], object]] = [journal.run, journal.events, toolkit.resume, toolkit.replay, decide]
+    for use in uses:
         with pytest.raises(JournalError, match=r"no run 'unknown': see Journal\.runs\(\)"):
             use("unknown")
 
@@ -225,8 +230,7 @@ def test_signal_handler_runs_journaled_programs(journal: Journal, toolkit: Toolk
         try:
             outcomes.append(toolkit.execute("effect('handler')").success)
         except JournalError as error:
-            assert "signal handler" in str(error)
-            outcomes.append(error)
+            outcomes.append(str(error))
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
@@ -239,6 +243,7 @@ def test_signal_handler_runs_journaled_programs(journal: Journal, toolkit: Toolk
         signal.signal(signal.SIGALRM, before)
 
     assert outcomes
+    assert all(outcome is True or "signal handler" in str(outcome) for outcome in outcomes)
     lines = effects.lines()
     assert [lines[f"effect {number}"] for number in range(30)] == [1] * 30
     assert journal.verify() == 30 + outcomes.count(True)
@@ -263,8 +268,6 @@ def test_diverging_program_raises_its_own_error(is_async: bool, journal: Journal
     with Toolkit(effects.tools(is_async=is_async), journal=journal, limits=LIMITS) as toolkit:
         result = toolkit.execute("effect('a')\nprint(transfer('b', 1))")
         assert result.run_id is not None
-        from tests.journal.rewriting import replace_program
-
         replace_program(journal, result.run_id, "effect('c')\nprint(transfer('b', 1))")
         with pytest.raises(ReplayDivergedError, match="differs from its record"):
             toolkit.resume(result.run_id, {result.pending[0].id: Approve()})

@@ -112,7 +112,8 @@ _TAMPERING = {
     "UPDATE runs SET epoch = 9, owner = 'me'": "table runs",
     "DELETE FROM runs WHERE number = 3": "row 3 of the table",
     "DELETE FROM runs": "row 2 of the table",
-    "INSERT INTO runs SELECT 9, 'x', session, state, created, changed, epoch, owner, events, head FROM runs LIMIT 1": "run x",
+    "INSERT INTO runs SELECT 9, 'x', session, state, created,"
+    " changed, epoch, owner, events, head FROM runs LIMIT 1": "run x",
     "UPDATE events SET data = CAST('{}' AS BLOB) WHERE position = 3": "event 3 of run",
     "UPDATE events SET time = time + 1 WHERE position = 2": "event 2 of run",
     "UPDATE events SET path = '9' WHERE position = 2": "event 2 of run",
@@ -120,7 +121,8 @@ _TAMPERING = {
     "DELETE FROM events WHERE position = 4": "event 4 of run",
     "DELETE FROM events WHERE position = 8": "event 8 of run",
     "INSERT INTO events SELECT run, 99, kind, path, time, data, payload, content, hash FROM events LIMIT 1": "event 9",
-    "INSERT INTO events SELECT 99, 1, kind, path, time, data, payload, content, hash FROM events LIMIT 1": "table events",
+    "INSERT INTO events SELECT 99, 1, kind,"
+    " path, time, data, payload, content, hash FROM events LIMIT 1": "table events",
     "UPDATE contents SET data = x'00'": "content is missing or was changed",
     "DELETE FROM contents": "content is missing",
     "INSERT INTO contents VALUES (x'00', x'00')": "table contents",

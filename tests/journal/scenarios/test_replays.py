@@ -7,26 +7,73 @@ from pathlib import Path
 
 import pytest
 
-from ez_ptc import Journal, ReplayDivergedError, Toolkit, ez_tool
+from ez_ptc import Journal, JournalError, ReplayDivergedError, Toolkit, ez_tool
 from tests.journal.programs import Effects
 
 _PIECES = [
-    "import random\nprint(random.random(), random.sample(range(100), 5))",
-    "import time, datetime\nprint(time.time(), datetime.datetime.now(), time.monotonic_ns())",
-    "import uuid, os, secrets\nprint(uuid.uuid4(), os.urandom(4), secrets.token_hex(4))",
-    "print({effect(name) for name in 'abcdef'}, {object: 1, int: 2}, set('hello world'))",
-    "print({object() for _ in range(3)} and [hash('x'), hash(str)])",
-    "import threading\nthreads = [threading.Thread(target=effect, args=(f't{n}',)) for n in range(3)]\n"
-    "[thread.start() for thread in threads]\n[thread.join() for thread in threads]\nprint(len(threads))",
-    "import concurrent.futures as c\nwith c.ThreadPoolExecutor(3) as pool:\n    print(list(pool.map(effect, 'xyz')))",
-    "import asyncio\nasync def work(n):\n    await asyncio.sleep(0)\n    return await asyncio.to_thread(effect, n)\n"
-    "async def main():\n    print(await asyncio.gather(*map(work, 'klm')))\nasyncio.run(main())",
-    "try:\n    effect(n=1)\nexcept Exception as error:\n    print(type(error).__name__, error)",
-    "print(parallel((effect, 'p'), (look, 'q'), (charge, 'r')))",
-    "print(effect('é' * 3000)[:3], charge('c'), look('l'))",
-    "print(sorted(vars()), [effect(str(n)) for n in range(20)])",
-    "import sys\nprint('to stderr', file=sys.stderr)\nlook('s')",
-    "effect('last')\nraise ValueError('on purpose')",
+    """
+import random
+print(random.random(), random.sample(range(100), 5))
+""",
+    """
+import time, datetime
+print(time.time(), datetime.datetime.now(), time.monotonic_ns())
+""",
+    """
+import uuid, os, secrets
+print(uuid.uuid4(), os.urandom(4), secrets.token_hex(4))
+""",
+    """
+print({effect(name) for name in 'abcdef'}, {object: 1, int: 2}, set('hello world'))
+""",
+    """
+print({object() for _ in range(3)} and [hash('x'), hash(str)])
+""",
+    """
+import threading
+threads = [threading.Thread(target=effect, args=(f't{n}',)) for n in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(len(threads))
+""",
+    """
+import concurrent.futures as c
+with c.ThreadPoolExecutor(3) as pool:
+    print(list(pool.map(effect, 'xyz')))
+""",
+    """
+import asyncio
+async def work(n):
+    await asyncio.sleep(0)
+    return await asyncio.to_thread(effect, n)
+async def main():
+    print(await asyncio.gather(*map(work, 'klm')))
+asyncio.run(main())
+""",
+    """
+try:
+    effect(n=1)
+except Exception as error:
+    print(type(error).__name__, error)
+""",
+    """
+print(parallel((effect, 'p'), (look, 'q'), (charge, 'r')))
+""",
+    """
+print(effect('é' * 3000)[:3], charge('c'), look('l'))
+""",
+    """
+print(sorted(vars()), [effect(str(n)) for n in range(20)])
+""",
+    """
+import sys
+print('to stderr', file=sys.stderr)
+look('s')
+""",
+    """
+effect('last')
+raise ValueError('on purpose')
+""",
 ]
 
 
@@ -62,8 +109,6 @@ def test_replay_in_a_later_process_time_is_equal(tmp_path: Path) -> None:
 
 
 def test_replay_of_an_unfinished_run_is_refused(tmp_path: Path) -> None:
-    from ez_ptc import JournalError
-
     effects = Effects(tmp_path / "effects")
     with Journal(tmp_path / "runs.db") as journal, Toolkit(effects.tools(), journal=journal) as toolkit:
         result = toolkit.execute("transfer('a', 1)")

@@ -25,6 +25,7 @@ import uuid
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from .. import spinning
 from . import link as wire
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def pin(seed: int, epoch_ns: int | None = None) -> None:
     real = ModuleType("time")
     _put(real, **vars(time))
     _put(wire, time=real)
+    _put(spinning, time=real)
     _put(asyncio.base_events, time=real)
     _pin_clocks(clock)
     _pin_sleeps(clock)
