@@ -141,7 +141,7 @@ def test_decision_about_another_call_is_refused(journal: Journal, toolkit: Toolk
     events = journal.events(run_id)
 
     for decisions in ({"other": Approve()}, {call_id: Approve(), "other": Approve()}, {call_id: Happened(1)}):
-        with pytest.raises(DecisionError, match="pending|waits for an approval"):
+        with pytest.raises(DecisionError, match=r"pending|waits for an approval"):
             journal.decide(run_id, decisions)
         with pytest.raises(DecisionError):
             toolkit.resume(run_id, decisions)
