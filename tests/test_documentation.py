@@ -47,6 +47,12 @@ def own_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let a page write its files into a folder that goes away."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
 def stacks_without_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare `print` what it does not use: the source of each frame, which is looked for in all modules there are."""
     monkeypatch.setattr(inspect, "stack", functools.partial(inspect.stack, 0))
