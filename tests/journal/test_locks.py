@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ez_ptc.journal.locks import FileLocks
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.db-lock"
+
+
+def test_one_of_two_users_owns_a_run(path: Path) -> None:
+    first, second = FileLocks(path), FileLocks(path)
+
+    assert first.own(1)
+    assert not first.own(1)
+    assert not second.own(1)
+    assert second.is_owned(1)
+    assert second.own(2)
+    first.disown(1)
+    assert second.own(1)
+
+
+def test_closing_releases_the_runs_of_one_user(path: Path) -> None:
+    first, second = FileLocks(path), FileLocks(path)
+    first.own(1)
+    second.own(2)
+
+    first.close()
+    assert not second.is_owned(1)
+    assert first.is_owned(2)
+
+
+def test_fork_owns_none_of_its_parents_runs(path: Path) -> None:
+    locks = FileLocks(path)
+    locks.own(1)
+    pid = os.fork()
+    if not pid:
+        os._exit(locks.own(1) or not locks.is_owned(1))
+
+    assert os.waitpid(pid, 0)[1] == 0
+    assert FileLocks(path).is_owned(1)
+
+
+def test_mark_is_kept_unless_it_is_damaged(path: Path) -> None:
+    locks = FileLocks(path)
+    assert locks.mark() == 0
+    locks.set_mark(7)
+    assert FileLocks(path).mark() == 7
+
+    path.write_bytes(bytes([1]) + path.read_bytes()[1:])
+    assert locks.mark() == 0

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ez_ptc import JournalError
+from ez_ptc.journal.store import Database, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = Store(tmp_path / "runs.db")
+    yield store
+    store.close()
+
+
+def _commits(store: Store) -> int:
+    ((number,),) = store.read(lambda database: database.execute("SELECT number FROM commits").fetchall())
+    assert isinstance(number, int)
+    return number
+
+
+def _count(database: Database) -> int:
+    return len(database.execute("SELECT * FROM pruned").fetchall())
+
+
+def test_jobs_that_come_together_share_a_commit(store: Store) -> None:
+    first_runs, others_wait = threading.Event(), threading.Event()
+    errors: list[ValueError] = []
+
+    def first(database: Database) -> None:
+        first_runs.set()
+        assert others_wait.wait(10)
+
+    def fail(database: Database) -> None:
+        message = "refused"
+        raise ValueError(message)
+
+    def transact_and_fail() -> None:
+        try:
+            store.transact(fail)
+        except ValueError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=store.transact, args=(first,))]
+    threads[0].start()
+    assert first_runs.wait(10)
+    threads += [threading.Thread(target=store.transact, args=(_count,)) for _ in range(5)]
+    threads.append(threading.Thread(target=transact_and_fail))
+    for thread in threads[1:]:
+        thread.start()
+    while len(store._jobs) < 6:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - nothing public shows the queue
+        threading.Event().wait(0.001)
+    others_wait.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert _commits(store) == 2
+    assert [str(error) for error in errors] == ["refused"]
+
+
+def test_store_used_within_a_job_is_refused(store: Store) -> None:
+    def nest(database: Database) -> None:
+        store.read(_count)
+
+    with pytest.raises(JournalError, match="signal handler"):
+        store.transact(nest)
+    assert store.transact(_count) == 0
+
+
+def test_file_is_readable_by_its_owner_only(store: Store) -> None:
+    store.transact(_count)
+
+    for path in store.path.parent.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path
