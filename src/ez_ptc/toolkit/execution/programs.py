@@ -148,7 +148,7 @@ class ProgramRunner:
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return await sandbox.aexecute(code, channel, limits)
-        with await to_thread_and_back(partial(self._runs.start, repairs=repairs), code, channel, limits) as run:
+        async with await to_thread_and_back(partial(self._runs.start, repairs=repairs), code, channel, limits) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run.row.id))
@@ -222,7 +222,7 @@ class ProgramRunner:
             async with await to_thread_and_back(self.session, session) as programs:
                 return await programs.aresume(decisions)
         sandbox = self._access.open()
-        with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
+        async with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run_id))

@@ -11,6 +11,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
@@ -81,7 +82,23 @@ class Execution:
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if error is not None:
+            self._wait_for_calls()
         self.journal.release(self.row)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            await to_thread_and_back(self._wait_for_calls)
+        self.journal.release(self.row)
+
+    def _wait_for_calls(self) -> None:
+        # A function that still runs may yet take effect: no one should be asked about it before.
+        self.recorder.wait_for_calls(self.limits.grace)
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Session:
             except StopIteration as end:
                 return end.value
 
-        with closing(steps):
+        try:
             step = await to_thread_and_back(take, None)
             while isinstance(step, tuple):
                 channel = step.channel
@@ -163,6 +163,8 @@ class Session:
                 result = await self._programs.aexecute(step.code, channel, step.limits)
                 step = await to_thread_and_back(take, result)
             return step
+        finally:
+            await to_thread_and_back(steps.close)
 
     def close(self) -> None:
         """End the session's process. If a program is still running, its caller gets a SandboxError.
