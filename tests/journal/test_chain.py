@@ -22,7 +22,7 @@ _EVENTS = st.builds(
 def _hash(event: Event, previous: bytes = chain_start("run")) -> bytes:
     payload_hash = None if event.payload is None else content_hash(event.payload)
     head = (event.position, event.kind, event.path, event.time)
-    return event_hash(previous, head, event.encoded_data(), payload_hash)
+    return event_hash(previous, head, event.data_bytes(), payload_hash)
 
 
 @given(_EVENTS, _EVENTS)

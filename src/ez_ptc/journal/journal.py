@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
 
-from ez_ptc.errors import JournalError
+from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.deciding import decide, require_known_outcomes, to_events
 from ez_ptc.journal.record import Record, RunState
@@ -213,6 +213,8 @@ class Journal:
 
         def write(database: Database) -> None:
             row = find_run(database, id)
+            if row.state in _FINISHED:
+                raise DecisionError(_end_text(row))
             record = Record.of(verify_run(database, row))
             events = to_events(record, decide(id, record, decisions))
             append(database, row, events, state=row.state)

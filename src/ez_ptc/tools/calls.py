@@ -153,7 +153,8 @@ def _approve(
             try:
                 outcome = call_within(seconds, question)
             except TimeoutError:
-                outcome = partial(_decide_late, tool, bound, life)
+                late = _decide_late(tool, bound, life)
+                outcome = _capture(lambda: late)
     with refuse_on_failure(tool.name, settings.reraise):
         request, answer = outcome()
     if _is_awaitable(answer):

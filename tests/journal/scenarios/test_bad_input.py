@@ -265,7 +265,10 @@ def test_damaged_result_is_not_resumed_silently(journal: Journal, toolkit: Toolk
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_diverging_program_raises_its_own_error(is_async: bool, journal: Journal, effects: Effects) -> None:
-    with Toolkit(effects.tools(is_async=is_async), journal=journal, limits=LIMITS) as toolkit:
+    with (
+        ProcessSandbox(ready=1, paused=0) as sandbox,  # a kept worker would not run the program again
+        Toolkit(effects.tools(is_async=is_async), journal=journal, limits=LIMITS, sandbox=sandbox) as toolkit,
+    ):
         result = toolkit.execute("effect('a')\nprint(transfer('b', 1))")
         assert result.run_id is not None
         replace_program(journal, result.run_id, "effect('c')\nprint(transfer('b', 1))")

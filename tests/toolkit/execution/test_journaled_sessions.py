@@ -160,3 +160,15 @@ def test_session_without_a_journal_has_no_id() -> None:
         assert session.id is None
         with pytest.raises(JournalError, match="this session has no journal"):
             session.resume()
+
+
+def test_clock_of_a_session_moves_on_and_is_rebuilt(tmp_path: Path) -> None:
+    with make(tmp_path) as toolkit, toolkit.session() as session:
+        first = session.execute("import time\nfirst = time.time()\nfirst").return_value
+        count = session.execute("sum(range(10**6))").duration_ms
+        second = session.execute("second = time.time()\nsecond").return_value
+        name = session.id
+    assert count > 0
+    assert second - first > count / 1000
+    with make(tmp_path) as toolkit, toolkit.session(name) as session:
+        assert session.execute("first, second").return_value == (first, second)

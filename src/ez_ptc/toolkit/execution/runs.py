@@ -103,7 +103,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class SessionPlace:
-    """Where a program stands: its session, or "", its position there, and the seed and clock of all its programs."""
+    """Where a program stands: its session, or "", its position there, and the seed and first clock of its programs."""
 
     session: str
     position: int
@@ -180,6 +180,8 @@ class Runs:
         """
         place = place or SessionPlace.first("", limits.seed)
         session, clock_ns = place.session, place.clock_ns
+        if place.position and clock_ns is not None:
+            clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
         return self._continue(*self.journal.start(code, data, session=session, position=place.position), channel)

@@ -69,13 +69,20 @@ class _Clock:
         self._now += _STEP_NS
         return start + self._now
 
+    def move_to(self, epoch: int) -> None:
+        """Advance to a time in nanoseconds since 1970, unless the clock is ahead of it."""
+        self._now = max(self._now, epoch - self.epoch)
+
     def slept(self, since: int, seconds: float) -> None:
         """Advance to the end of a sleep, unless other threads' sleeps have advanced the clock further."""
         self._now = max(self._now, since + int(seconds * _SECOND))
 
 
-def pin(seed: int, epoch_ns: int | None = None) -> None:
-    """Make everything the program observes depend on the seed alone, and on the time at which its clock starts."""
+def pin(seed: int, epoch_ns: int | None = None) -> Callable[[int], None]:
+    """Make everything the program observes depend on the seed alone, and on the time at which its clock starts.
+
+    Returns a function that moves the clock on to another time, for the next program of a session.
+    """
     clock = _Clock(_EPOCH_NS if epoch_ns is None else epoch_ns)
     # Code that needs the real time keeps it.
     real = ModuleType("time")
@@ -88,6 +95,7 @@ def pin(seed: int, epoch_ns: int | None = None) -> None:
     _pin_dates()
     _pin_random_numbers(seed)
     _put(os, getpid=lambda: _PID, getppid=lambda: _PID - 1)
+    return clock.move_to
 
 
 def _put(module: ModuleType, **names: object) -> None:

@@ -38,6 +38,7 @@ from .type_names import type_names
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
     from types import FrameType
 
     from ..feedback.mistakes import Mistake
@@ -71,6 +72,7 @@ class Runtime:
         self._programs = 0
         self._limits: dict[str, Any] = {}
         self._last: object = None
+        self._move_clock: Callable[[int], None] | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
         self._tools = Tools(link, self._output.flush)
@@ -121,7 +123,9 @@ class Runtime:
         if limit:
             self._limit(limits, session=frame.get("session", False))
         if limits.get("seed") is not None and self._programs == 1:
-            chance.pin(limits["seed"], limits.get("clock"))
+            self._move_clock = chance.pin(limits["seed"], limits.get("clock"))
+        elif self._move_clock is not None and limits.get("clock") is not None:
+            self._move_clock(limits["clock"])
         done = self._run(frame["code"])
         if limit and not frame.get("session"):
             self._end(frame["code"])
