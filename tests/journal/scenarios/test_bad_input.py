@@ -20,6 +20,7 @@ from ez_ptc import (
     Journal,
     JournalCorruptError,
     JournalError,
+    ProcessSandbox,
     ReplayDivergedError,
     Toolkit,
     ez_tool,
