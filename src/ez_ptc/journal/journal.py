@@ -7,7 +7,7 @@ import json
 import os
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
@@ -307,9 +307,12 @@ class Journal:
             decisions = decide(run_id, record, answers)
             require_known_outcomes(run_id, record, decisions)
             check(record, decisions)
-            claim = Event("claim", data={"owner": _owner()})
-            row = append(database, row, [claim, *to_events(record, decisions)], state="running", owner=_owner())
-            return row, Record.of(read_events(database, row))
+            written = [Event("claim", data={"owner": _owner()}), *to_events(record, decisions)]
+            claimed = append(database, row, written, state="running", owner=_owner())
+            # What was just written need not be read again: a run may have thousands of events.
+            for position, event in enumerate(written, row.events + 1):
+                record.add(replace(event, position=position, time=claimed.changed))
+            return claimed, record
 
         try:
             return self.store.transact(write)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
+
+from pydantic_core import from_json
 
 from ez_ptc.errors import JournalCorruptError, JournalError
 from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
@@ -32,6 +33,7 @@ _MAX_INLINE_BYTES: Final = 4096
 _RUN: Final = "SELECT number, id, session, state, created, changed, epoch, owner, events, head FROM runs"
 _RUN_TYPES: Final = (int, str, str, str, float, float, int, str, int, bytes)
 _EVENT_TYPES: Final = (int, str, str, float, bytes, bytes)
+_BLOB_TYPES: Final = frozenset({bytes, type(None)})
 _SEQUENCE: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'"
 # What each query finds is a hash that should not be there.
 _CONTENT_PROBLEMS: Final = {
@@ -147,9 +149,8 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     ).fetchall():
         if position != len(events) + 1:
             raise _corrupt(row, len(events) + 1, "it is missing")
-        if tuple(map(type, (position, kind, path, seconds, data, own_hash))) != _EVENT_TYPES:
-            raise _corrupt(row, position, "its types are wrong")
-        if not all(isinstance(blob, bytes | None) for blob in (payload, content, stored)):
+        types = (*map(type, (position, kind, path, seconds, data, own_hash)),)
+        if types != _EVENT_TYPES or not {type(payload), type(content), type(stored)} <= _BLOB_TYPES:
             raise _corrupt(row, position, "its types are wrong")
         if content is not None:
             if stored is None or content_hash(stored) != content:
@@ -224,8 +225,7 @@ def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
 
 def _parse(row: RunRow, position: int, data: bytes) -> dict[str, Any]:
     try:
-        # Without the search for another encoding, which takes as long as the parsing.
-        parsed: object = json.loads(data.decode("ascii"))
+        parsed: object = from_json(data)
     except ValueError:
         parsed = None
     if not isinstance(parsed, dict):
