@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,3 +78,20 @@ def test_file_is_readable_by_its_owner_only(store: Store) -> None:
 
     for path in store.path.parent.iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_dropped_store_closes_its_file(tmp_path: Path) -> None:
+    script = (
+        "import gc, sys, warnings\n"
+        "from pathlib import Path\n"
+        "from ez_ptc.journal.store import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "store.transact(lambda database: None)\n"
+        "del store\n"
+        "gc.collect()\n"
+        "print(sorted(path.name for path in Path(sys.argv[1]).parent.iterdir()))\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(tmp_path / "runs.db")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    # SQLite removes its log when the last connection closes.
+    assert (run.stdout, run.stderr) == ("['runs.db', 'runs.db-lock']\n", "")

@@ -166,6 +166,11 @@ class Store:
                 self._commit()
         return job.result()
 
+    def __del__(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
     def _refuse_reentrance(self) -> None:
         if self._user == threading.get_ident():
             message = (
