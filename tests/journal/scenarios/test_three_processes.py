@@ -62,6 +62,55 @@ decisions = {call.id: Approve({"order_id": 1, "amount": 20.0}) for call in resul
 print(toolkit.resume(result.run_id, decisions).output, end="")
 toolkit.close()
 """
+_CONVERSATION = (
+    _SHOP
+    + """
+from ez_ptc import History, ScriptedProvider, ToolCall, llm
+
+history = History(f"{folder}/history.db")
+
+def conversation(*answers):
+    return llm().toolkit(toolkit).provider(ScriptedProvider(*answers))
+
+"""
+)
+_ASK = """
+call = ToolCall("p", "execute_tools", {"code": PROGRAM})
+_, paused = conversation(call, "done").converse("Refund order 1.")
+assert paused.status == "paused", paused.status
+"""
+_ASKED = (
+    _CONVERSATION
+    + _ASK
+    + """
+with open(f"{folder}/id", "w") as file:
+    file.write(history.save(paused))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+)
+_ANSWERED = (
+    _CONVERSATION
+    + """
+with open(f"{folder}/id") as file:
+    name = file.read()
+_, finished = conversation("done").continued(*history.load(name)).resume()
+assert history.save(finished, id=name) == name
+print([message.result for message in finished.messages if hasattr(message, "result")], finished.text)
+history.close()
+toolkit.close()
+"""
+)
+_ANSWERED_AT_ONCE = (
+    _CONVERSATION
+    + _ASK
+    + """
+decisions = {call.id: Approve({"order_id": 1, "amount": 20.0}) for call in paused.pending}
+_, finished = paused.resume(decisions)
+print([message.result for message in finished.messages if hasattr(message, "result")], finished.text)
+history.close()
+toolkit.close()
+"""
+)
 
 
 def test_three_processes_run_one_program_once(tmp_path: Path) -> None:
@@ -75,5 +124,20 @@ def test_three_processes_run_one_program_once(tmp_path: Path) -> None:
 
     assert output == run_script(_SHOP + _UNINTERRUPTED, str(tmp_path / "one"))
     assert output.endswith("refunded 20.0\n")
+    effects = sorted((tmp_path / "three" / "effects").read_text().splitlines())
+    assert effects == ["refund 1 20.0", "reserve a", "reserve b"]
+
+
+def test_three_processes_have_one_conversation(tmp_path: Path) -> None:
+    for name in ("three", "one"):
+        (tmp_path / name).mkdir()
+    command = [sys.executable, "-c", _ASKED, str(tmp_path / "three")]
+    killed = subprocess.run(command, cwd=ROOT, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    run_script(_APPROVE, str(tmp_path / "three"))
+    output = run_script(_ANSWERED, str(tmp_path / "three"))
+
+    assert output == run_script(_ANSWERED_AT_ONCE, str(tmp_path / "one"))
+    assert output.endswith("done\n")
     effects = sorted((tmp_path / "three" / "effects").read_text().splitlines())
     assert effects == ["refund 1 20.0", "reserve a", "reserve b"]
