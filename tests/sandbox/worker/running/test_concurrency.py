@@ -39,6 +39,9 @@ AWAITED: dict[str, str] = {
     "asyncio.run(main())",
     "gather over coroutines": "async def one(n):\n    await asyncio.sleep(0)\n    return await work(n)\n"
     "await asyncio.gather(*[one(n) for n in range(N)])",
+    "tasks": "tasks = [asyncio.create_task(work(n)) for n in range(N)]\n[await task for task in tasks]",
+    "tasks of a group": "async with asyncio.TaskGroup() as group:\n"
+    "    tasks = [group.create_task(work(n)) for n in range(N)]\n[task.result() for task in tasks]",
     "a task group": "async def one(n):\n    return await work(n)\n"
     "async with asyncio.TaskGroup() as group:\n    tasks = [group.create_task(one(n)) for n in range(N)]\n"
     "[task.result() for task in tasks]",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import asyncio
 import concurrent.futures.thread
+import inspect
 import itertools
 import threading
 import weakref
@@ -143,8 +144,17 @@ def _install_in_jobs() -> None:
 def new_task(
     loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, object], **options: Any
 ) -> asyncio.Task[object]:
-    """Create a task (as a task factory) that counts below its creation's step."""
+    """Create a task (as a task factory) that counts below its creation's step.
+
+    Programs make tasks of the calls of tools: a future, since the call is sent at once, or a plain result.
+    """
     call_path = current().fork()
+    if not inspect.iscoroutine(coro):
+        coro = _outcome_of(coro)
     task = asyncio.Task(coro, loop=loop, **options)
     _of_tasks[task] = call_path
     return task
+
+
+async def _outcome_of(call: object) -> object:
+    return await call if inspect.isawaitable(call) else call
