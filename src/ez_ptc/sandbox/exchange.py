@@ -251,7 +251,8 @@ class Exchange:
         """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
         self.unanswered.remove(call)
-        self._report_end(call)
+        if self.observer is not None:
+            self.observer.report_end(call, self._records[call.number])
         return reply(call.number, encoded.kind, encoded.body)
 
     def wait_for_decision(self, call: CallFrame) -> None:
@@ -291,12 +292,9 @@ class Exchange:
         self._records[call.number]["error"] = reason
         self.unanswered.remove(call)
         self._unsent.discard(call.number)
-        self._report_end(call)
-        return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
-
-    def _report_end(self, call: CallFrame) -> None:
         if self.observer is not None:
             self.observer.report_end(call, self._records[call.number])
+        return reply(call.number, b"e", codec.dumps(("RuntimeError", "RuntimeError", reason)))
 
     def stop(self) -> None:
         """Record that the program's time is up; from now on no call runs."""

@@ -27,8 +27,9 @@ class UnansweredCalls:
 
     def remove(self, call: CallFrame) -> None:
         """Remove a call that has its reply."""
-        self._waiting.discard(call.number)
         self.numbers.discard(call.number)
+        if self._waiting:
+            self._waiting.discard(call.number)
 
     def wait(self, call: CallFrame) -> None:
         """Record that a call waits: for a decision, or its recorded reply for its turn."""

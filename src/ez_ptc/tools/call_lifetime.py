@@ -9,11 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from ez_ptc.errors import ToolError
-from ez_ptc.schema.annotations.context import RUNNING_CALL, RunningCall
 
 if TYPE_CHECKING:
-    from contextvars import Token
-
     from ez_ptc.tools.approval_requests import ApprovalRequest
     from ez_ptc.tools.decisions import Decision
 
@@ -81,10 +78,6 @@ class CallLife:
     def abandon(self) -> None:
         """Record that the function is left running in its thread, and its result will be lost."""
         self.give_up()
-
-    def enter(self) -> "Token[RunningCall | None]":
-        """Make this the call whose `Context.idempotency_key` the function reads."""
-        return RUNNING_CALL.set(self)
 
     @property
     def is_wanted(self) -> bool:

@@ -104,26 +104,35 @@ def _invoke(
         bound = _bind(tool, args, kwargs, settings)
     else:
         bound = run_to_completion(_bind, tool, args, kwargs, settings)
-    has_caller, life = life is not None, life or CallLife()
     if tool.requires_approval and needs_approval(tool, bound):
+        life = life or CallLife()
         bound = _approve(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
-    run = partial(tool.function, *bound.args, **bound.kwargs)
-    token = life.enter()
+    if not tool.has_key and RUNNING_CALL.get() is None:
+        return _invoke_bound(tool, bound, settings, life), bound
+    life = life or CallLife()
+    token = RUNNING_CALL.set(life if tool.has_key else None)
     try:
-        if has_caller or tool.timeout is not None:
-            life.begin(partial(approval_request, tool, bound))
-            output = _invoke_with_timeout(tool, run, settings, life)
-        else:
-            output = _call_function(tool.name, settings, run)
-        if type(output) in _PLAIN:
-            return output, bound
-        output = _drain_generator(output)
-        if _is_awaitable(output):
-            # A sync decorator can hide an async function.
-            output = run_coroutine(_await_with_timeout, tool, output)
-        return output, bound
+        return _invoke_bound(tool, bound, settings, life), bound
     finally:
         RUNNING_CALL.reset(token)
+
+
+def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings, life: CallLife | None) -> object:
+    run = partial(tool.function, *bound.args, **bound.kwargs)
+    if life is None and tool.timeout is None:
+        output = _call_function(tool.name, settings, run)
+    else:
+        life = life or CallLife()
+        if life.is_recorded:
+            life.begin(partial(approval_request, tool, bound))
+        output = _invoke_with_timeout(tool, run, settings, life)
+    if type(output) in _PLAIN:
+        return output
+    output = _drain_generator(output)
+    if _is_awaitable(output):
+        # A sync decorator can hide an async function.
+        output = run_coroutine(_await_with_timeout, tool, output)
+    return output
 
 
 def _invoke_with_timeout(
@@ -211,7 +220,7 @@ async def _ainvoke(
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
     if tool.requires_approval and await _aneeds_approval(tool, bound):
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
-    life.enter()  # in this task only, or in that of a caller who calls a tool himself
+    RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:
         record = partial(_capture, partial(life.begin, partial(approval_request, tool, bound)))
         (await to_thread(record))()

@@ -195,10 +195,7 @@ class BlockingDriver:
         if refusal is not None:
             self._send(self._exchange.refuse(call, refusal))
             return
-        must_run, replies = self._exchange.replay(call)
-        for answered, frame in replies:
-            self._send(frame, answered)
-        if not must_run:
+        if self._channel.recorder is not None and not self._must_run(call):
             self._watch_for_pause(call, over)
         elif call.alone:
             self._in_tool = True
@@ -206,6 +203,13 @@ class BlockingDriver:
             self._in_tool = False
         else:
             self._aside(call, over, self._run)
+
+    def _must_run(self, call: CallFrame) -> bool:
+        """Send the recorded replies that are due; return whether this call has none."""
+        must_run, replies = self._exchange.replay(call)
+        for answered, frame in replies:
+            self._send(frame, answered)
+        return must_run
 
     def _aside(self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]) -> None:
         context = contextvars.copy_context()

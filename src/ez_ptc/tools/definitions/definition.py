@@ -95,6 +95,9 @@ class Definition:
     is_open: bool = False
     """Whether the function takes its handwritten parameters as `**kwargs`."""
 
+    has_key: bool = False
+    """Whether the function may read `Context.idempotency_key`: it may be repeated, or has `Context` parameters."""
+
     running: RunningCalls = field(default_factory=RunningCalls)
 
     @property
@@ -280,6 +283,7 @@ def _definition(
         strict=_true_false_or_none(name, "strict", options.strict),
         timeout=_timeout(name, options.timeout),
         is_annotated=False,
+        has_key=options.idempotent or bool(schema.binder.contexts),
         binder=schema.binder,
         read_signature=signature,
         spellings=spellings,
