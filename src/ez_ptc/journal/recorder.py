@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy", "RunRecorder", "call_bytes"]
 
+# Longer than a write may wait for those of other processes.
+_MAX_WRITING_SECONDS: Final = 60.0
+
 Policy = Literal["once", "idempotent", "reader"]
 """Whether a call may be repeated: never without a person's word, with the same key, or freely."""
 
@@ -66,6 +69,8 @@ class RunRecorder:
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
         self._in_flight: set[str] = set()
+        self._writers = 0
+        self._is_closed = False
         self._arrived: dict[str, CallFrame] = {}
         self._held: dict[int, CallFrame] = {}
         self._orders = sorted(call.reply.order for call in record.calls.values() if call.reply is not None)
@@ -215,14 +220,29 @@ class RunRecorder:
         return decision
 
     def begin(self, call: CallFrame, request: Callable[[], ApprovalRequest]) -> None:
-        """Record that a call's function is about to run. Raises CallInterrupted if it cannot be recorded."""
+        """Record that a call's function is about to run.
+
+        Raises CallInterrupted if it cannot be recorded, or if the execution has ended.
+        """
         policy = self._policies[call.name]
         state = self._record.calls[call.path]
         state.arguments = request().original
-        if policy != "reader" and not state.is_open:
-            self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
         with self._lock:
+            if self._is_closed:
+                message = f"{call.name} was not run: this execution of run {self._row.id} has ended"
+                raise CallInterrupted(JournalError(message))
             self._in_flight.add(call.path)
+            self._writers += 1
+        try:
+            if policy != "reader" and not state.is_open:
+                self._write_events(self._intent(call, state, is_repeatable=policy == "idempotent"))
+        except BaseException:
+            self._leave(call)
+            raise
+        finally:
+            with self._lock:
+                self._writers -= 1
+                self._ended.notify_all()
 
     def end(self, call: CallFrame, encoded: EncodedResult) -> None:
         """Record a call's reply. Raises CallInterrupted if it cannot be recorded."""
@@ -256,9 +276,14 @@ class RunRecorder:
             self._in_flight.discard(call.path)
             self._ended.notify_all()
 
-    def wait_for_calls(self, seconds: float) -> None:
-        """Wait until no function is running, `seconds` at most."""
+    def close(self, seconds: float) -> None:
+        """Let no further call begin, and wait until no function is running, `seconds` at most.
+
+        An intent that is being written is waited for: it must not appear once the run has no owner.
+        """
         with self._lock:
+            self._is_closed = True
+            self._ended.wait_for(lambda: not self._writers, _MAX_WRITING_SECONDS)
             self._ended.wait_for(lambda: not self._in_flight, seconds)
 
     @staticmethod

@@ -59,7 +59,7 @@ class Execution:
         `is_lost` says that what the program left in its session is lost. Raises ReplayDivergedError if the program has
         left out a call of its record.
         """
-        self.recorder.wait_for_calls(self.limits.grace)
+        self._close()
         if result.status == "done":
             self.recorder.check_complete()
         result.run_id = self.row.id
@@ -83,7 +83,7 @@ class Execution:
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            self._wait_for_calls()
+            self._close()
         self.journal.release(self.row)
 
     async def __aenter__(self) -> Self:
@@ -93,12 +93,12 @@ class Execution:
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if error is not None:
-            await to_thread_and_back(self._wait_for_calls)
+            await to_thread_and_back(self._close)
         self.journal.release(self.row)
 
-    def _wait_for_calls(self) -> None:
+    def _close(self) -> None:
         # A function that still runs may yet take effect: no one should be asked about it before.
-        self.recorder.wait_for_calls(self.limits.grace)
+        self.recorder.close(self.limits.grace)
 
 
 @dataclass(frozen=True)
