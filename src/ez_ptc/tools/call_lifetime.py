@@ -41,7 +41,7 @@ class CallLife:
     """The caller's side of one call: whether it still wants the result, and what is decided and recorded about it.
 
     `can_wait` says whether the call may wait for a decision that comes later. Subclasses of callers that keep records
-    override `recall`, `keep`, `begin` and `abandon`; each may block and may raise CallInterrupted.
+    override `recall`, `keep`, `begin`, `require_wanted` and `abandon`; each may block and may raise CallInterrupted.
     """
 
     __slots__ = ("_idempotency_key", "is_given_up")
@@ -84,6 +84,12 @@ class CallLife:
         """Whether the caller waits for the result."""
         return not self.is_given_up
 
+    def require_wanted(self, tool: str) -> None:
+        """Raise ToolError if the caller no longer waits; subclasses may raise CallInterrupted."""
+        if not self.is_wanted:
+            message = f"{tool} was not run: its caller no longer waits for the result"
+            raise ToolError(message)
+
     @property
     def approval_seconds(self) -> float | None:
         """Seconds the approver has to answer, or None for no limit."""
@@ -108,11 +114,9 @@ class RunningCalls:
     def begin(self, tool: str, life: CallLife) -> None:
         """Add a call.
 
-        Raises ToolError if its caller no longer waits, or if too many abandoned calls are still running.
+        Raises what `require_wanted` raises, and ToolError if too many abandoned calls are still running.
         """
-        if not life.is_wanted:
-            message = f"{tool} was not run: its caller no longer waits for the result"
-            raise ToolError(message)
+        life.require_wanted(tool)
         self.check(tool)
         self._lives.add(life)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ez_ptc.tools.call_lifetime import CallLife
+from ez_ptc.tools.call_lifetime import CallInterrupted, CallLife
 from ez_ptc.tools.decisions import Approve
 
 if TYPE_CHECKING:
@@ -95,8 +95,18 @@ class RecordedCall(ProgramCall):
         return self._recorder.keep(self._call, request, decision)
 
     def begin(self, request: Callable[[], ApprovalRequest]) -> None:
-        """Record that the function is about to run."""
+        """Record that the function is about to run. Raises CallInterrupted if the caller has left."""
+        if self._exchange.closed:
+            raise CallInterrupted
         self._recorder.begin(self._call, request)
+
+    def require_wanted(self, tool: str) -> None:
+        """Raise ToolError if the program has ended, and CallInterrupted if the caller has left it."""
+        if self._exchange.closed:
+            # The run can be resumed, and that the call was not run this time must not become its reply.
+            self._recorder.abandon(self._call)
+            raise CallInterrupted
+        super().require_wanted(tool)
 
     def abandon(self) -> None:
         """Record that the function is left behind; the program may have to wait for a word about it."""

@@ -223,8 +223,9 @@ class BlockingDriver:
         except CallInterrupted as interruption:
             if interruption.error is not None:
                 raise interruption.error from None
-            exchange.wait_for_decision(call)
-            self._watch_for_pause(call, over)
+            if not exchange.closed:
+                exchange.wait_for_decision(call)
+                self._watch_for_pause(call, over)
             return
         with self._turn:
             if self._reader or exchange.is_over or exchange.closed:
