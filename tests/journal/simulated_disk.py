@@ -51,7 +51,10 @@ class _Connection:
             raise raised from error
 
     def close(self) -> None:
-        self._connection.close()
+        try:
+            self._connection.close()
+        except apsw.Error as error:
+            raise sqlite3.OperationalError(str(error)) from error
 
 
 class _File(apsw.VFSFile):

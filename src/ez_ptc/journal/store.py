@@ -169,7 +169,9 @@ class Store:
     def __del__(self) -> None:
         database, self._database = self._database, None
         if database is not None:
-            database.close()
+            # If its log cannot be copied into the file now, the next one to open the file does that.
+            with contextlib.suppress(sqlite3.Error):
+                database.close()
 
     def _refuse_reentrance(self) -> None:
         if self._user == threading.get_ident():
