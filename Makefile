@@ -15,6 +15,7 @@ ATHERIS_VERSION := 3.0.0
 TY_VERSION := 0.0.105
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
   opentelemetry-instrumentation-openai==0.62.4
+JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
@@ -34,7 +35,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +90,12 @@ bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-ca
 bench-bfcl-documents: $(STAMPS)/bfcl-documents  ## Import, export and call the leaderboard's 9,144 function documents
 	$(BIN)/python -m benchmarks.bfcl --documents $(ARGS)
 
+bench-journal: $(STAMPS)/test $(STAMPS)/journal-peers  ## Kill journaled runs beside DBOS and LangGraph, and measure what a journal costs
+	EZ_PTC_JOURNAL_PEERS_PYTHON=$(VENV)/journal/bin/python $(BIN)/python -m benchmarks.journal $(ARGS)
+
+bench-journal-off: $(STAMPS)/test $(VENV)/before  ## Measure what toolkits without a journal pay for its existence
+	$(BIN)/python -m benchmarks.journal --only off --before $(VENV)/before $(ARGS)
+
 bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small model writes programs from our prompts and the peers' (1.1 GB once)
 	$(BIN)/python -m benchmarks.model.sizes --environments $(VENV)/model
 	$(BIN)/python -m benchmarks.model --environments $(VENV)/model $(ARGS)
@@ -141,6 +148,18 @@ $(STAMPS)/peer: | $(BIN)/uv
 $(STAMPS)/peers: | $(BIN)/uv
 	-$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/peers
 	-$(BIN)/uv pip install --quiet --python $(VENV)/peers/bin/python $(PEERS)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# The library before it had a journal.
+$(VENV)/before:
+	git worktree prune
+	git worktree add --quiet --detach $@ c22d3fd
+
+# As the peers above: nothing of them is locked.
+$(STAMPS)/journal-peers: | $(BIN)/uv
+	-$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/journal
+	-$(BIN)/uv pip install --quiet --python $(VENV)/journal/bin/python $(JOURNAL_PEERS)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

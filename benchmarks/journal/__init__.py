@@ -1,0 +1,1 @@
+"""Durable runs beside DBOS and LangGraph: kill points and costs; ``python -m benchmarks.journal``."""
