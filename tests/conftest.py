@@ -21,6 +21,7 @@ gc.disable()
 def pytest_configure(config: pytest.Config) -> None:
     """Know our marks; let each process that is started find bytecode, and write what is missing, once."""
     config.addinivalue_line("markers", "security: takes long; run with -m security")
+    config.addinivalue_line("markers", "lengthy: all its variants take many minutes; .ci/run leaves them out")
     config.addinivalue_line(
         "markers", "sampled(every, first=0): a plain run takes one variant in so many, from the first on"
     )

@@ -15,6 +15,7 @@ _SHARDS = 80
 _RUN = "import json, sys\nfrom tests.journal.crashing import main\nprint(json.dumps(main(*sys.argv[1:])))"
 
 
+@pytest.mark.lengthy
 @pytest.mark.sampled(every=200, first=30)
 @pytest.mark.parametrize("shard", range(1, _SHARDS + 1))
 @pytest.mark.parametrize("kind", ["sync", "async"])

@@ -34,6 +34,7 @@ def _usage(path: Path) -> dict[str, list[str]] | None:
         return None
 
 
+@pytest.mark.lengthy
 @pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("suffix", ["", "-wal"])

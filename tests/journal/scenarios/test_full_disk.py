@@ -44,6 +44,7 @@ def _go_on(toolkit: Toolkit, effects: Effects) -> str:
     pytest.fail("the run does not end")
 
 
+@pytest.mark.lengthy
 @pytest.mark.sampled(every=6, first=2)
 @pytest.mark.parametrize("shard", range(1, 7))
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])

@@ -40,6 +40,7 @@ def _record(disk: Disk, folder: Path, chance: random.Random) -> list[tuple[int, 
     return acknowledged
 
 
+@pytest.mark.lengthy
 @pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("seed", range(8))
 def test_power_loss_keeps_every_acknowledged_record(

@@ -81,6 +81,7 @@ def _program(chance: random.Random) -> str:
     return "\n".join(chance.sample(_PIECES[:-1], 3) + chance.choice([[], [], [_PIECES[-1]]]))
 
 
+@pytest.mark.lengthy
 @pytest.mark.sampled(every=20)
 @pytest.mark.parametrize("shard", range(20))
 def test_recorded_runs_replay_to_equal_output(shard: int, tmp_path: Path) -> None:
