@@ -146,7 +146,10 @@ class FileLocks:
                 try:
                     fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
                 except OSError as error:
-                    message = f"cannot open the journal's lock file {self._path}: {error.strerror}"
+                    message = (
+                        f"cannot open the journal's lock file {self._path}: {error.strerror}; give the journal a "
+                        f"folder that exists and that you may write to"
+                    )
                     raise JournalError(message) from error
                 if self._fd < 0:
                     self._fd = fd
