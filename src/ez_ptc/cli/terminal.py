@@ -69,6 +69,12 @@ def show_progress() -> Generator[None]:
 def discard_pending_input() -> None:
     """Discard input typed before now: it cannot be the answer to the next question."""
     with suppress(ImportError, OSError, ValueError):
+        if sys.platform == "win32":
+            import msvcrt
+
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+            return
         import termios
 
         with suppress(termios.error):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import platform
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -364,7 +365,7 @@ class Journal:
 
 
 def _owner() -> str:
-    return f"process {os.getpid()} on {os.uname().nodename}"
+    return f"process {os.getpid()} on {platform.node()}"
 
 
 def _end_text(row: RunRow) -> str:

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import struct
+import sys
 import threading
 import time
 import zlib
@@ -109,7 +110,8 @@ class FileLocks:
 
     def mark(self) -> int:
         """Return the number of the last commit; 0 if it is not known."""
-        data = os.pread(self._open(), struct.calcsize(_MARK), 0)
+        fd = self._open()
+        data = os.pread(fd, struct.calcsize(_MARK), 0)
         if len(data) < struct.calcsize(_MARK):
             return 0
         number, checksum = struct.unpack(_MARK, data)
@@ -117,9 +119,10 @@ class FileLocks:
 
     def set_mark(self, number: int) -> None:
         """Keep the number of the last commit; call it while writing. It may get lost, if the power fails."""
+        fd = self._open()
         data = struct.pack(">Q", number)
         with contextlib.suppress(OSError):  # the disk is full: an earlier number tells less, and nothing wrong
-            os.pwrite(self._open(), data + struct.pack(">I", zlib.crc32(data)), 0)
+            os.pwrite(fd, data + struct.pack(">I", zlib.crc32(data)), 0)
 
     def _take(self, position: int) -> bool:
         import fcntl
@@ -143,8 +146,9 @@ class FileLocks:
     def _open(self) -> int:
         with self._opening:
             if self._fd < 0:
+                _require_locks()
                 try:
-                    fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
+                    fd = os.open(self._path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY)
                 except OSError as error:
                     message = (
                         f"cannot open the journal's lock file {self._path}: {error.strerror}; give the journal a "
@@ -161,3 +165,18 @@ class FileLocks:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+def _require_locks() -> None:
+    """Raise JournalError on a system without open-file-description locks, which nothing here replaces."""
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        # Other systems lay out the structure in another way.
+        if sys.platform == "linux" and hasattr(fcntl, "F_OFD_SETLK"):
+            return
+    message = (
+        f"expected Linux, whose file locks a journal needs, got {sys.platform}: execute programs without a journal "
+        f"here, or run this in Linux, for example in a container"
+    )
+    raise JournalError(message)

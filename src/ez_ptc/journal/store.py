@@ -275,7 +275,7 @@ class Store:
         try:
             if not self.path.exists():
                 self.locks.set_mark(0)
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER_ONLY)
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
         except FileExistsError:
             size = self.path.stat().st_size
             if 0 < size < len(_MAGIC):

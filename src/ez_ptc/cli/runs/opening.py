@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from typing import TYPE_CHECKING, Final
 
 from ez_ptc.cli.run import CommandError
@@ -59,6 +58,10 @@ def short_id_length(ids: Iterable[str]) -> int:
 
 def login_name() -> str:
     """Return the name of the user of this process, for the journal; from the system, since a variable may lie."""
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return os.getlogin()
     user = os.getuid()
     try:
         return pwd.getpwuid(user).pw_name

