@@ -7,6 +7,7 @@ required, by what actually holds instead of by return values.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
@@ -23,6 +24,12 @@ __all__ = ["Lockdown", "LockdownError"]
 
 _NOBODY = 65534
 _HOST_NAME = b"sandbox"
+# The names in `ps`, of at most 15 bytes, and what it shows as the command of all of them.
+_ZYGOTE_NAME = b"ez-ptc zygote"
+_WORKER_NAME = b"ez-ptc worker"
+_COMMAND = b"ez-ptc sandbox"
+# The fields of `/proc/self/stat` after the name, in which anything may stand: where the arguments begin and end.
+_ARGUMENT_FIELDS = slice(45, 47)
 
 _CLONE = {"mount": 0x00020000, "pid": 0x20000000, "network": 0x40000000, "ipc": 0x08000000, "uts": 0x04000000}
 _NAMESPACE_FILES = {
@@ -37,7 +44,7 @@ _CLONE_NEWUSER = 0x10000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _MNT_DETACH = 2
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 15, 24, 38
 _SECCOMP_SET_MODE_FILTER = 1
 _SIGKILL = 9
 _LAST_CAPABILITY = 63
@@ -102,7 +109,10 @@ class Lockdown:
             descriptors = _DESCRIPTORS
         else:
             descriptors = min(_DESCRIPTORS, most)
+        self._worker_name = ctypes.create_string_buffer(_WORKER_NAME)
         self.confining = (
+            # Before the filter, which forbids it.
+            functools.partial(direct.prctl, *map(_whole, (_PR_SET_NAME, ctypes.addressof(self._worker_name), 0, 0, 0))),
             functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (descriptors, descriptors)),
             functools.partial(direct.prctl, _PR_SET_PDEATHSIG, *map(_whole, (_SIGKILL, 0, 0, 0))),
             functools.partial(
@@ -143,6 +153,16 @@ class Lockdown:
             ctypes.memset(address, 0, len(ctypes.string_at(address)))
             position += 1
         self._libc.clearenv()
+
+    def take_name(self) -> None:
+        """Name this process and its forks for `ps`, which overwrites its arguments: they have paths of the host."""
+        self._check(self._libc.prctl(_PR_SET_NAME, _ZYGOTE_NAME, *map(_whole, (0, 0, 0))))
+        with contextlib.suppress(OSError):  # without /proc, there is no `ps` either
+            fields = _read("/proc/self/stat").rpartition(b")")[2].split()[_ARGUMENT_FIELDS]
+            start, end = map(int, fields)
+            command = _COMMAND[: max(end - start - 1, 0)]
+            ctypes.memset(start, 0, end - start)
+            ctypes.memmove(start, command, len(command))
 
     def enter_namespaces(self) -> None:
         """Leave the host's namespaces and its uid 0, as far as the kernel permits."""

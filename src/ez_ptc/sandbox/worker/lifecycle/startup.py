@@ -163,6 +163,7 @@ def _lock_files_away(locks: Lockdown, folder: str) -> bool:
     """Leave the host's namespaces and files; return whether the files are really inaccessible."""
     known = [os.__file__, f"{folder}/lifecycle/startup.py", sys.executable]
     locks.forget_environment()
+    locks.take_name()
     preload.forget_places(folder, *_read_packages()[:2])
     locks.enter_namespaces()
     locks.give_up_privileges()
