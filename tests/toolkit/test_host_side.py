@@ -1,7 +1,8 @@
 """What the host adds to the calls of a program: the context, and a person's yes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import anyio
 import pytest
 
 from ez_ptc import Context, DuplicateToolError, Tool, ToolCall, Toolkit, ToolRegistry, ez_tool
@@ -120,3 +121,51 @@ def test_tool_with_non_identifier_name_gets_callable_name(name: str, written: st
     assert toolkit.execute(f"print({written}(2))").output == "3\n"
     with pytest.raises(DuplicateToolError, match=written):
         Toolkit([tea, pay.changed(name=written)])
+
+
+# The values of one request --------------------------------------------------------------------------------------------
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture(params=["execute", "session", "as_tool", "as_async_tool"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Run a program with values of its own, in each way there is, and return what a model reads."""
+
+    def run(toolkit: Toolkit, code: str, **values: object) -> str:
+        if request.param == "execute":
+            return toolkit.answer(code, toolkit.execute(code, **values))  # pyright: ignore[reportArgumentType] - any values
+        if request.param == "session":
+            with toolkit.session() as session:
+                return toolkit.answer(code, session.execute(code, **values))  # pyright: ignore[reportArgumentType] - any values
+        if request.param == "as_tool":
+            return toolkit.as_tool(**values)(code)  # pyright: ignore[reportArgumentType] - any values
+        return anyio.run(toolkit.as_async_tool(**values), code)  # pyright: ignore[reportArgumentType] - any values
+
+    return run
+
+
+@pytest.mark.parametrize("more", [[], [whoami_later]], ids=["blocking", "awaited"])
+def test_context_of_a_request_replaces_the_toolkits(ask: Ask, more: list[Tool]) -> None:
+    with Toolkit([whoami, *more], context={"name": "Ada"}) as toolkit:
+        assert ask(toolkit, "print(whoami('Hello'))", context={"name": "Bob"}) == "Hello Bob\n"
+        assert ask(toolkit, "print(whoami('Hello'))") == "Hello Ada\n"
+
+
+def test_approver_of_a_request_replaces_the_toolkits(ask: Ask) -> None:
+    def approve(_: ToolCall) -> bool:
+        return True
+
+    with Toolkit([pay], approve=lambda _: "not by this one") as toolkit:
+        assert ask(toolkit, "print(pay('Ann'))", approve=approve) == "Ann got 1\n"
+        assert "not by this one" in ask(toolkit, "print(pay('Ann'))")
+
+
+def test_listener_of_a_request_is_called_in_addition() -> None:
+    always: list[object] = []
+    once: list[object] = []
+    with Toolkit([whoami], context={"name": "Ada"}, on_tool_call=always.append) as toolkit:
+        toolkit.execute("whoami('Hello')", on_tool_call=once.append)
+        with toolkit.session() as session:
+            session.execute("whoami('Hello')", on_tool_call=once.append)
+    assert (len(always), len(once)) == (2, 2)

@@ -156,7 +156,7 @@ def test_code_is_extracted_from_answer_and_run() -> None:
 # As one tool ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["as_tool", "aas_tool"])
+@pytest.fixture(params=["as_tool", "as_async_tool"])
 def one_tool(request: pytest.FixtureRequest) -> Callable[..., str]:
     """Make the one tool of a toolkit in either way, and call it."""
 
@@ -165,19 +165,19 @@ def one_tool(request: pytest.FixtureRequest) -> Callable[..., str]:
             return toolkit.as_tool()(code)
 
         async def main() -> str:
-            return await toolkit.aas_tool()(code)
+            return await toolkit.as_async_tool()(code)
 
         return asyncio.run(main())
 
     return call
 
 
-@pytest.mark.parametrize("make", [Toolkit.as_tool, Toolkit.aas_tool])
+@pytest.mark.parametrize("make", [Toolkit.as_tool, Toolkit.as_async_tool])
 def test_the_one_tool_is_described_as_frameworks_read_it(make: Callable[[Toolkit], Callable[..., object]]) -> None:
     tool = make(Toolkit([add]))
     assert (tool.__name__, tool.__qualname__) == ("execute_tools", "execute_tools")
     assert inspect.signature(tool, eval_str=True).parameters["code"].annotation is str
-    assert inspect.iscoroutinefunction(tool) == (make is Toolkit.aas_tool)
+    assert inspect.iscoroutinefunction(tool) == (make is Toolkit.as_async_tool)
     assert (tool.__doc__ or "").rstrip().endswith("Args:\n    code: The Python program to run.")
 
 

@@ -188,23 +188,29 @@ class Toolkit(ProgramRunner):
         """
         return self._prompts.answer(code, result)
 
-    def as_tool(self) -> Callable[[str], str]:
+    def as_tool(self, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> Callable[[str], str]:
         """Return a function `execute_tools(code: str) -> str` to register with a framework.
 
         It returns the program's output, or its error and a hint. Its docstring lists the tools. For a framework that
-        awaits its tools, use `aas_tool`.
+        awaits its tools, use `as_async_tool`.
+
+        Args:
+            context: The value of the tools' `Context` parameters, instead of the toolkit's: that of one request.
+            approve: The approver, instead of the toolkit's.
         """
 
         def execute_tools(code: str) -> str:
-            return self.answer(code, self.execute(code))
+            return self.answer(code, self.execute(code, context=context, approve=approve))
 
         return self._as_tool(execute_tools)
 
-    def aas_tool(self) -> Callable[[str], Awaitable[str]]:
+    def as_async_tool(
+        self, *, context: object = NO_CONTEXT, approve: Approver | None = None
+    ) -> Callable[[str], Awaitable[str]]:
         """Same as `as_tool`, but an asynchronous function."""
 
         async def execute_tools(code: str) -> str:
-            return self.answer(code, await self.aexecute(code))
+            return self.answer(code, await self.aexecute(code, context=context, approve=approve))
 
         return self._as_tool(execute_tools)
 

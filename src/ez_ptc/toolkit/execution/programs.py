@@ -72,14 +72,25 @@ class ProgramRunner:
             raise JournalError(message)
         return cast("Journal", self.journal)
 
-    def execute(
-        self, code: str, timeout: float | None = None, *, repair: Repair | None = None, max_attempts: int = 3
+    def execute(  # noqa: PLR0913 - users type them
+        self,
+        code: str,
+        timeout: float | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+        repair: Repair | None = None,
+        max_attempts: int = 3,
     ) -> ExecutionResult:
         """Run a program and return its result. The program's errors are in the result, never raised.
 
         Args:
             code: The program.
             timeout: The maximum seconds it may run; by default, the toolkit's.
+            context: The value of the tools' `Context` parameters, instead of the toolkit's.
+            approve: The approver, instead of the toolkit's.
+            on_tool_call: Called with the record of each finished call, in addition to the toolkit's.
             repair: Corrects a program that has failed: `repair(code, error, done)` returns another, or None to give up.
                 `done` are the records of the calls that have succeeded and may have had an effect.
             max_attempts: The maximum number of programs to run, the first included.
@@ -90,12 +101,16 @@ class ProgramRunner:
             JournalError: The run cannot be recorded; no further call was made.
         """
         if self._channel.grants.has_async_tools or repair is not None:
-            return run_coroutine(partial(self.aexecute, repair=repair, max_attempts=max_attempts), code, timeout)
+            settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
+            return run_coroutine(
+                partial(self.aexecute, **settings, repair=repair, max_attempts=max_attempts), code, timeout
+            )
+        channel = self._channel.with_settings(context, approve, on_tool_call)
         sandbox = self._access.sandbox or self._access.open()
         limits = self.limits.with_timeout(timeout)
         if self.journal is None or find_code_problem(code, limits):
-            return sandbox.execute(code, self._channel, limits)
-        with self._runs.start(code, self._channel, limits) as run:
+            return sandbox.execute(code, channel, limits)
+        with self._runs.start(code, channel, limits) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
 
     async def aexecute(  # noqa: PLR0913 - users type them
@@ -112,8 +127,7 @@ class ProgramRunner:
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
-        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's. `observe`
-        returns the receiver of a program's events, given its id.
+        `observe` returns the receiver of a program's events, given its id.
         """
         channel = self._channel.with_settings(context, approve, on_tool_call)
         limits = self.limits.with_timeout(timeout)

@@ -66,8 +66,16 @@ class Session:
         """The id of the session in the journal, or None without one."""
         return None if self._recording is None else self._recording.id
 
-    def execute(self, code: str, timeout: float | None = None) -> ExecutionResult:
-        """Run a program and return its result, as `Toolkit.execute` does.
+    def execute(
+        self,
+        code: str,
+        timeout: float | None = None,
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
+        on_tool_call: Callable[[dict[str, Any]], None] | None = None,
+    ) -> ExecutionResult:
+        """Run a program and return its result, as `Toolkit.execute` does, with the same arguments.
 
         Raises:
             IsolationUnavailableError: The kernel lacks a required isolation feature.
@@ -77,11 +85,13 @@ class Session:
         """
         # Asynchronous tools need an event loop, which `aexecute` runs on.
         if self._channel.grants.has_async_tools:
-            return run_coroutine(self.aexecute, code, timeout)
+            settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
+            return run_coroutine(partial(self.aexecute, **settings), code, timeout)
+        channel = self._channel.with_settings(context, approve, on_tool_call)
         limits = self._limits.with_timeout(timeout)
         if self._recording is None or find_code_problem(code, limits):
-            return self._programs.execute(code, self._channel, limits)
-        return self._drive(self._recording.steps(code, self._channel, limits))
+            return self._programs.execute(code, channel, limits)
+        return self._drive(self._recording.steps(code, channel, limits))
 
     async def aexecute(
         self,
@@ -92,10 +102,7 @@ class Session:
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
     ) -> ExecutionResult:
-        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables.
-
-        `context` and `approve` replace the toolkit's; `on_tool_call` is called in addition to the toolkit's.
-        """
+        """Same as `execute`, but awaits; cancelling it ends the program and drops the variables."""
         channel = self._channel.with_settings(context, approve, on_tool_call)
         return await self._aexecute(code, channel, self._limits.with_timeout(timeout))
 
