@@ -6,11 +6,15 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.environment import compile_worker, isolate_process
 from tests.property_tests import load_profile
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 isolate_process()
 load_profile()
@@ -113,3 +117,28 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     backend = request.param
     assert isinstance(backend, str)
     return backend
+
+
+@pytest.fixture(scope="session")
+def _span_exporter() -> "InMemorySpanExporter":
+    """Receive the spans of this process, whose provider can be set only once."""
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):  # a page of the documentation may have set it
+        trace.set_tracer_provider(TracerProvider())
+    provider = trace.get_tracer_provider()
+    assert isinstance(provider, TracerProvider)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return exporter
+
+
+@pytest.fixture
+def spans(_span_exporter: "InMemorySpanExporter") -> "Iterator[InMemorySpanExporter]":
+    """The spans of one test."""
+    _span_exporter.clear()
+    yield _span_exporter
+    _span_exporter.clear()

@@ -3,13 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
@@ -19,23 +17,6 @@ from ez_ptc.messages import Answer, MessageRole, TextMessage, Usage
 from ez_ptc.tracing import CAPTURE_CONTENT
 
 SECRET = "the orchid is in bloom"
-
-
-@pytest.fixture(scope="session")
-def exporter() -> InMemorySpanExporter:
-    """Take the spans of this process: OpenTelemetry has one provider for good, and a second one would get none."""
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
-    return exporter
-
-
-@pytest.fixture
-def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
-    exporter.clear()
-    yield exporter
-    exporter.clear()
 
 
 def attributes(span: ReadableSpan) -> dict[str, object]:

@@ -1,20 +1,23 @@
-"""OpenTelemetry spans for requests to models and for tool calls; without OpenTelemetry, they do nothing.
+"""OpenTelemetry spans for requests to models, programs and tool calls.
 
 Names and attributes follow OpenTelemetry's semantic conventions for generative AI. Message contents are recorded only
-if the environment variable `CAPTURE_CONTENT` asks for them.
+if the environment variable `CAPTURE_CONTENT` asks for them. If the application has not configured OpenTelemetry,
+nothing is recorded, and OpenTelemetry is not even imported.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Generator, Mapping
+    from types import ModuleType
 
-__all__ = ["CAPTURE_CONTENT", "Attributes", "Notes", "span"]
+__all__ = ["CAPTURE_CONTENT", "Attributes", "Notes", "current_call", "is_tracing", "span"]
 
 Attributes = dict[str, str | int | float | bool | list[str]]
 
@@ -22,12 +25,14 @@ Attributes = dict[str, str | int | float | bool | list[str]]
 CAPTURE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 _ON_SPANS: Final = frozenset({"true", "span_only", "span_and_event"})
+# With it, the first use of OpenTelemetry configures it.
+_AUTOMATIC: Final = "OTEL_PYTHON_TRACER_PROVIDER"
 
 
 class _Span(Protocol):
     def is_recording(self) -> bool: ...
     def set_attributes(self, attributes: Mapping[str, Any]) -> None: ...
-    def set_attribute(self, key: str, value: Any) -> None: ...  # noqa: ANN401 - as OpenTelemetry has it
+    def set_status(self, status: Any) -> None: ...  # noqa: ANN401 - OpenTelemetry may not be installed
     def end(self) -> None: ...
 
 
@@ -44,37 +49,73 @@ class Notes:
         if self._span is not None:
             self._span.set_attributes(attributes)
 
+    def fail(self, error_type: str) -> None:
+        """Record that what the span stands for has failed, with the type of its error."""
+        if self._span is not None:
+            from opentelemetry.trace import StatusCode
+
+            self._span.set_attributes({"error.type": error_type})
+            self._span.set_status(StatusCode.ERROR)
+
+
+def is_tracing() -> bool:
+    """Return whether the application has configured OpenTelemetry."""
+    return _configured_trace() is not None
+
 
 @contextmanager
-def span(name: str, attributes: Attributes, *, is_client: bool = False) -> Generator[Notes]:
+def span(name: str, attributes: Attributes, *, is_client: bool = False, is_current: bool = False) -> Generator[Notes]:
     """Record a span for the duration of the context, and yield its `Notes`.
 
-    It does not become the current span: an abandoned generator could not restore the previous one.
+    With `is_current`, spans that begin meanwhile become its children. A generator must not use it: an abandoned one
+    could not restore the previous span.
     """
-    start = _span_starter()
-    if start is None:
+    trace = _configured_trace()
+    if trace is None:
         yield Notes()
         return
-    recorded = start(name, attributes=attributes, is_client=is_client)
+    span_kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
+    recorded = trace.get_tracer("ez_ptc").start_span(name, kind=span_kind, attributes=attributes)
+    notes = Notes(recorded)
+    surroundings: Any = nullcontext()
+    if is_current:
+        surroundings = trace.use_span(recorded, record_exception=False, set_status_on_exception=False)
     try:
-        yield Notes(recorded)
+        with surroundings:
+            yield notes
     except BaseException as error:  # cancellation included
-        recorded.set_attribute("error.type", type(error).__name__)
+        notes.fail(type(error).__name__)
         raise
     finally:
         recorded.end()
 
 
+def current_call(tool: str) -> Notes | None:
+    """Return the notes of the current span if it stands for a call of `tool`, also of another library; else None."""
+    trace = _configured_trace()
+    if trace is None:
+        return None
+    current: Any = trace.get_current_span()
+    attributes: Mapping[str, object] = getattr(current, "attributes", None) or {}  # only recorded spans have any
+    if (attributes.get("gen_ai.operation.name"), attributes.get("gen_ai.tool.name")) != ("execute_tool", tool):
+        return None
+    return Notes(current)
+
+
+def _configured_trace() -> ModuleType | None:
+    """Return the module `opentelemetry.trace`, or None if the application has not configured it."""
+    trace: Any = sys.modules.get("opentelemetry.trace")
+    if trace is None and _AUTOMATIC in os.environ:
+        trace = _import_trace()
+    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return None
+    return trace
+
+
 @functools.cache
-def _span_starter() -> Callable[..., _Span] | None:
+def _import_trace() -> ModuleType | None:
     try:
         from opentelemetry import trace
     except ImportError:
         return None
-    tracer = trace.get_tracer("ez_ptc")
-
-    def start(name: str, *, attributes: Attributes, is_client: bool) -> _Span:
-        span_kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
-        return tracer.start_span(name, kind=span_kind, attributes=attributes)
-
-    return start
+    return trace

@@ -24,7 +24,7 @@ as itself, not in an exception group.
 
 from __future__ import annotations
 
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -43,17 +43,17 @@ from ez_ptc.formats.prompt import TextDelta
 from ez_ptc.messages import Answer, TextMessage, ToolCall, ToolCallMessage, ToolResult, ToolResultMessage
 from ez_ptc.sandbox.events import ProgramEvent
 from ez_ptc.schema.arguments.value_sizes import MAX_WRITTEN, is_little
+from ez_ptc.tools.call_spans import add_result, call_span
 from ez_ptc.tracing import span
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from ez_ptc._background import EventQueue
     from ez_ptc.conversation.fallback import FailoverConnection
     from ez_ptc.conversation.loop.conversation import Conversation
     from ez_ptc.formats.prompt import Prompt
     from ez_ptc.messages import Entry
-    from ez_ptc.tracing import Notes
 
 __all__ = ["StreamEvent", "collect_entries", "run_turns"]
 
@@ -241,19 +241,10 @@ async def _run_program(conversation: Conversation, program: str, watch: Watch | 
     """Run a program from an answer's text, traced like a call of `execute_tools`."""
     call = ToolCall(PROGRAM_ID, "execute_tools", {"code": program})
     conversation.started.add(call.id)
-    with _call_span(call) as notes:
+    with call_span(call) as notes:
         report = await conversation.run_program(program, watch)
-        if notes.wants_content:
-            notes.add(spans.result_content(ToolResult(success=True, output=report.text)))
+        add_result(notes, ToolResult(success=True, output=report.text))
     return report
-
-
-@contextmanager
-def _call_span(call: ToolCall) -> Generator[Notes]:
-    with span(spans.call_span_name(call), spans.call_attributes(call)) as notes:
-        if notes.wants_content:
-            notes.add(spans.call_content(call))
-        yield notes
 
 
 async def _run_side_by_side(
@@ -283,7 +274,7 @@ async def _run_call(conversation: Conversation, call: ToolCall, watch: Watch | N
     start = perf_counter()
     listener = conversation.listener
     conversation.started.add(call.id)
-    with _call_span(call) as notes:
+    with call_span(call) as notes:
         try:
             result = await conversation.run_call(call, watch)
         except BaseException:  # above all a cancellation: the call has started, and may go on in its thread
@@ -302,9 +293,6 @@ async def _run_call(conversation: Conversation, call: ToolCall, watch: Watch | N
         else:
             sent = await to_thread(encode)
         conversation.results[call.id] = sent
-        if notes.wants_content:
-            notes.add(spans.result_content(sent))
-        if sent.exception is not None:
-            notes.add({"error.type": type(sent.exception).__name__})
+        add_result(notes, sent)
     listener.call_ended(call, result if sent.success else sent)
     return sent

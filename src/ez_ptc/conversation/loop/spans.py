@@ -1,32 +1,22 @@
-"""Attributes of OpenTelemetry spans, after its semantic conventions for generative AI."""
+"""Attributes of the spans of requests to models, after its semantic conventions for generative AI."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
-from ez_ptc.formats.content import as_json, error_text
-from ez_ptc.formats.lowering.sentences import without_surrogates
+from ez_ptc.formats.content import as_json
 from ez_ptc.messages import Answer, MediaMessage, Message, MessageRole, TextMessage, ToolCallMessage, ToolResultMessage
+from ez_ptc.tools.call_spans import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ez_ptc.formats.prompt import Prompt
-    from ez_ptc.messages import Entry, ToolCall, ToolResult
+    from ez_ptc.messages import Entry
     from ez_ptc.providers.provider import LLMProvider
     from ez_ptc.tracing import Attributes
 
-__all__ = [
-    "answer_attributes",
-    "answer_content",
-    "call_attributes",
-    "call_content",
-    "call_span_name",
-    "provider_attributes",
-    "request_content",
-    "result_content",
-]
+__all__ = ["answer_attributes", "answer_content", "provider_attributes", "request_content"]
 
 _Json = dict[str, Any]
 
@@ -49,31 +39,14 @@ def provider_attributes(provider: LLMProvider, prompt: Prompt) -> Attributes:
 def answer_attributes(answer: Answer) -> Attributes:
     """Return the attributes of an answer, without its content."""
     return {
-        "gen_ai.response.id": _text(answer.id),
-        "gen_ai.response.model": _text(answer.model),
-        "gen_ai.response.finish_reasons": [_text(_REASONS.get(answer.stop_reason, answer.stop_reason))],
+        "gen_ai.response.id": span_text(answer.id),
+        "gen_ai.response.model": span_text(answer.model),
+        "gen_ai.response.finish_reasons": [span_text(_REASONS.get(answer.stop_reason, answer.stop_reason))],
         "gen_ai.usage.input_tokens": answer.usage.input_tokens,
         "gen_ai.usage.output_tokens": answer.usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": answer.usage.cached_tokens,
         "gen_ai.usage.reasoning.output_tokens": answer.usage.reasoning_tokens,
     }
-
-
-def call_span_name(call: ToolCall) -> str:
-    """Return the name of a call's span."""
-    return f"execute_tool {_text(call.name)}"
-
-
-def call_attributes(call: ToolCall) -> Attributes:
-    """Return the attributes of a call, without its arguments."""
-    attributes: Attributes = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": _text(call.name),
-        "gen_ai.tool.type": "function",
-    }
-    if call.id:
-        attributes["gen_ai.tool.call.id"] = _text(call.id)
-    return attributes
 
 
 # Content, which is recorded only on request -------------------------------------------------------------------------
@@ -83,28 +56,16 @@ def request_content(prompt: Prompt) -> Attributes:
     """Return the whole conversation so far; of an image, its media type and size."""
     instructions = [entry for entry in prompt.entries if _is_system(entry)]
     messages = [_message(entry) for entry in prompt.entries if not _is_system(entry)]
-    attributes: Attributes = {"gen_ai.input.messages": _text(messages)}
+    attributes: Attributes = {"gen_ai.input.messages": span_text(messages)}
     if instructions:
-        attributes["gen_ai.system_instructions"] = _text(_parts(instructions))
+        attributes["gen_ai.system_instructions"] = span_text(_parts(instructions))
     return attributes
 
 
 def answer_content(answer: Answer) -> Attributes:
     """Return the content of an answer."""
     reason = _REASONS.get(answer.stop_reason, answer.stop_reason)
-    return {"gen_ai.output.messages": _text([{**_message(answer), "finish_reason": reason}])}
-
-
-def call_content(call: ToolCall) -> Attributes:
-    """Return the arguments of a call as the model sent them."""
-    return {"gen_ai.tool.call.arguments": _text(as_json(call.arguments))}
-
-
-def result_content(result: ToolResult) -> Attributes:
-    """Return the output of a call, or the error message for the model."""
-    if result.success:
-        return {"gen_ai.tool.call.result": _text(as_json(result.output))}
-    return {"gen_ai.tool.call.result": _text(error_text(result))}
+    return {"gen_ai.output.messages": span_text([{**_message(answer), "finish_reason": reason}])}
 
 
 def _is_system(entry: Entry) -> bool:
@@ -135,10 +96,3 @@ def _part(message: Message) -> _Json:
     if message.data is None:
         return {"type": "uri", "modality": message.KIND, "uri": message.url or ""}
     return {"type": message.KIND, "mime_type": message.media_type, "size": len(message.data)}
-
-
-def _text(value: object) -> str:
-    # Models do write lone surrogates, and no exporter can encode them.
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False)
-    return without_surrogates(value)

@@ -83,6 +83,11 @@ class ToolChannel:
         """Return the value of a tool's `Context` parameters."""
         return self._tools[name][1].context
 
+    def named_arguments(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
+        """Return a call's arguments by name, as far as the tool has one for each."""
+        names = self._tools[name][0].parameters.get("properties", {})
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+
     @lazy
     def _tools(self) -> dict[str, tuple[Definition, CallSettings, dict[str, str]]]:
         """What a call needs, by the tool's name; the dict maps the spellings of arguments to their real names."""

@@ -15,6 +15,7 @@ from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
 from ez_ptc.toolkit.execution.observing import program_events
+from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.tools.call_settings import CallSettings
 
@@ -106,7 +107,7 @@ class ProgramRunner:
                 partial(self.aexecute, **settings, repair=repair, max_attempts=max_attempts), code, timeout
             )
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        sandbox = self._access.sandbox or self._access.open()
+        sandbox = watched(self._access.sandbox or self._access.open())
         limits = self.limits.with_timeout(timeout)
         if self.journal is None or find_code_problem(code, limits):
             return sandbox.execute(code, channel, limits)
@@ -157,7 +158,7 @@ class ProgramRunner:
         observe: Callable[[str], Observer] | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
-        sandbox = self._access.open()
+        sandbox = watched(self._access.open())
         if self.journal is None or find_code_problem(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
@@ -215,7 +216,7 @@ class ProgramRunner:
         if session is not None:
             with self.session(session) as programs:
                 return programs.resume(decisions)
-        sandbox = self._access.open()
+        sandbox = watched(self._access.open())
         with self._runs.resume(run_id, decisions or {}, self._channel) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
 
@@ -235,7 +236,7 @@ class ProgramRunner:
         if session is not None:
             async with await to_thread_and_back(self.session, session) as programs:
                 return await programs.aresume(decisions)
-        sandbox = self._access.open()
+        sandbox = watched(self._access.open())
         async with await to_thread_and_back(self._runs.resume, run_id, decisions or {}, channel) as run:
             channel = run.channel
             if observe is not None:
@@ -253,7 +254,7 @@ class ProgramRunner:
             with self._session(session, runs) as programs:
                 return programs.replay(run_id)
         replay = runs.replay(run_id, self._channel, runs.journal)
-        return replay.compare(self._access.open().execute(replay.code, replay.channel, replay.limits))
+        return replay.compare(watched(self._access.open()).execute(replay.code, replay.channel, replay.limits))
 
     # Sessions ---------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.observing import program_events
+from ez_ptc.toolkit.execution.telemetry import watched
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -90,7 +91,7 @@ class Session:
         channel = self._channel.with_settings(context, approve, on_tool_call)
         limits = self._limits.with_timeout(timeout)
         if self._recording is None or find_code_problem(code, limits):
-            return self._programs.execute(code, channel, limits)
+            return watched(self._programs).execute(code, channel, limits)
         return self._drive(self._recording.steps(code, channel, limits))
 
     async def aexecute(
@@ -112,7 +113,7 @@ class Session:
         if self._recording is None or find_code_problem(code, limits):
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
-            return await self._programs.aexecute(code, channel, limits)
+            return await watched(self._programs).aexecute(code, channel, limits)
         return await self._adrive(self._recording.steps(code, channel, limits), observe)
 
     def stream(self, code: str, timeout: float | None = None) -> BlockingEvents[ProgramEvent]:
@@ -148,7 +149,7 @@ class Session:
             try:
                 step = next(steps)
                 while True:
-                    step = steps.send(self._programs.execute(step.code, step.channel, step.limits))
+                    step = steps.send(watched(self._programs).execute(step.code, step.channel, step.limits))
             except StopIteration as end:
                 return end.value
 
@@ -167,7 +168,7 @@ class Session:
                 channel = step.channel
                 if observe is not None and step.run_id is not None:
                     channel = replace(channel, observer=observe(step.run_id))
-                result = await self._programs.aexecute(step.code, channel, step.limits)
+                result = await watched(self._programs).aexecute(step.code, channel, step.limits)
                 step = await to_thread_and_back(take, result)
             return step
         finally:
