@@ -85,7 +85,8 @@ def answered(talk: Exchange, asked: CallFrame, result: ToolResult) -> bytes:
 def test_first_frame_has_program_tools_and_limits() -> None:
     frame = unpacked(exchange(timeout=2, memory=1 << 20, output=10, calls=7, outstanding=3, frame=4096).opening())
     assert (frame["t"], frame["code"]) == ("run", CODE)
-    assert frame["tools"] == [["add", "add(a, b)", "Add.", True, "", False], ["ok", "", "", False, "", False]]
+    types = "[[[`a`,``,true],[`b`,``,true]],[0,2],[false,false],``,[]]"
+    assert frame["tools"] == [["add", "add(a, b)", "Add.", True, types, False], ["ok", "", "", False, "", False]]
     numbers = {"memory": 1 << 20, "output": 10, "frame": 4096, "outstanding": 3}
     assert frame["limits"] == frame["limits"] | numbers
 

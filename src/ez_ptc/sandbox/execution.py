@@ -219,10 +219,20 @@ class Grants:
     def encoded(self) -> bytes:
         """The tools' part of a run frame, the same for every program that may call them."""
         rows = [
-            [grant.name, grant.signature, grant.docstring, grant.is_async, grant.return_type, grant.read_only]
+            [grant.name, grant.signature, grant.docstring, grant.is_async, self.types[grant.name], grant.read_only]
             for grant in self.by_name.values()
         ]
         return values.dumps(rows)
+
+    @lazy
+    def types(self) -> Mapping[str, str]:
+        """What each tool takes and returns, by its name, as `tool_types.py` writes it."""
+        from ez_ptc.sandbox.tool_types import describe_types
+
+        return {
+            grant.name: describe_types(grant.name, grant.signature, grant.return_type)
+            for grant in self.by_name.values()
+        }
 
     def cached_run_head(self, limits: Limits, encode: Callable[[Limits, bytes], bytes]) -> bytes:
         """Return `encode(limits, encoded)`, computed again only when the limits change."""

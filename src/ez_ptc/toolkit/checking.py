@@ -15,9 +15,8 @@ from ez_ptc.sandbox.worker.source_repair import repair_source
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Mapping
 
-    from ez_ptc.sandbox.execution import Grant
+    from ez_ptc.sandbox.execution import Grants
 
 __all__ = ["Mistake", "check_program"]
 
@@ -49,7 +48,7 @@ class Mistake:
         return f"line {self.line}: {self.message}{suggested} [{self.rule}]"
 
 
-def check_program(code: str, grants: Mapping[str, Grant]) -> list[Mistake]:
+def check_program(code: str, grants: Grants) -> list[Mistake]:
     """Return the mistakes of a program that may call the granted tools, by line."""
     if len(code) > _MAX_PROGRAM:
         return []
@@ -59,8 +58,8 @@ def check_program(code: str, grants: Mapping[str, Grant]) -> list[Mistake]:
         return [Mistake(error.lineno or 1, "syntax", f"SyntaxError: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:  # raised by the parser
         return [Mistake(1, "syntax", f"{type(error).__name__}: {error}")]
-    described = {name: (grant.signature, grant.return_type, grant.read_only) for name, grant in grants.items()}
-    texts = [text for signature, returned, _ in described.values() for text in (signature, returned)]
+    described = {name: (grant.signature, grants.types[name], grant.read_only) for name, grant in grants.by_name.items()}
+    texts = [text for signature, types, _ in described.values() for text in (signature, types)]
     is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
     known = {*_PROVIDED, *type_names(tree, code, lambda: texts, is_known)}
     mistakes = find_mistakes(tree, Shapes(described), known)

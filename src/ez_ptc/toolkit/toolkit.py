@@ -230,7 +230,7 @@ class Toolkit(ProgramRunner):
         """
         from ez_ptc.toolkit.checking import check_program
 
-        return check_program(code, self._channel.grants.by_name)
+        return check_program(code, self._channel.grants)
 
     def stubs(self) -> str:
         """Return the text of a `.pyi` file with the tools, for type checkers and editors.

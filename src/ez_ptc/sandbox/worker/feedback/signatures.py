@@ -1,18 +1,17 @@
-"""The parameters and return types of tools, parsed from their signatures, for checking a program before it runs."""
+"""The parameters and return types of tools, which the host has read, for checking a program before it runs."""
 
 from __future__ import annotations
 
-import ast
-import re
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from ..quoting import MAX_QUOTED
-from .types import NONE, SCALARS, UNKNOWN, Type, join
+from .types import UNKNOWN, Type
 
-__all__ = ["Described", "Parameter", "Shape", "Shapes", "read_shape", "singular"]
+__all__ = ["Described", "Parameter", "Shape", "Shapes", "singular"]
 
 # Names too common to mean the same value in two tools.
 _COMMON = frozenset(
@@ -20,27 +19,14 @@ _COMMON = frozenset(
     | {"month", "name", "note", "number", "page", "price", "query", "quantity", "size", "status", "subject", "text"}
     | {"time", "title", "type", "unit", "value", "year"}
 )
-_KINDS = {
-    **{
-        name: name
-        for name in ("str", "int", "float", "bool", "date", "datetime", "time", "timedelta", "Decimal", "bytes")
-    },
-    **dict.fromkeys(("list", "Sequence", "Iterable", "Iterator", "Generator"), "list"),
-    **dict.fromkeys(("set", "frozenset"), "set"),
-    **dict.fromkeys(("dict", "Mapping"), "dict"),
-    "tuple": "tuple",
-}
-_ANY_ITERABLE = frozenset({"Generator", "Iterable", "Iterator"})
-_OPTIONAL_KEY = re.compile(r"(?<=[\w'\"])\?: ")
 _MAX_SIGNATURE = 1_000
-# The maximum tools to look through for a key: each takes 0.1 ms to parse.
+# The maximum tools to look through for a key.
 _MAX_MENTIONING = 30
+_NO_FIELDS: tuple[Any, ...] = ("", 0, 0, {}, (), (), "")
+_WITHOUT_TOOL = frozenset({"NoneType", "union"})
 
 Described = tuple[str, str, bool]
-"""A tool's signature and return type, as a model reads them, and whether it is declared read-only.
-
-The return type is "" if the signature says all.
-"""
+"""A tool's signature for models, its types as the host's `tool_types.py` writes them, and whether it only reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +74,7 @@ class Shapes(Mapping[str, Shape]):
 
     def __getitem__(self, name: str) -> Shape:
         if name not in self._read:
-            self._read[name] = read_shape(name, self._described[name])
+            self._read[name] = _read_shape(name, self._described[name])
         shape = self._read[name]
         if shape is None:
             raise KeyError(name)
@@ -105,12 +91,8 @@ class Shapes(Mapping[str, Shape]):
         return (self[name] for name in self._described if is_wanted(name) and name in self)
 
     def mentioning(self, *words: str) -> Iterator[Shape]:
-        """Yield the first tools whose signature or return type has one of some words: no others are parsed."""
-        names = (
-            name
-            for name, (signature, returned, _) in self._described.items()
-            if any(word in signature or word in returned for word in words)
-        )
+        """Yield the first tools whose types have one of some words in their names: no others are parsed."""
+        names = (name for name, (_, types, _) in self._described.items() if any(word in types for word in words))
         return (self[name] for name in islice(names, _MAX_MENTIONING) if name in self)
 
     def returning(self, key: str) -> Iterator[tuple[Shape, str]]:
@@ -147,111 +129,41 @@ def singular(noun: str) -> str | None:
     return None
 
 
-def read_shape(tool: str, described: Described) -> Shape | None:
-    """Return the shape of a tool, or None if its signature is not one line of Python."""
-    signature, returned, read_only = described
-    try:
-        head = ast.parse(f"def {signature}: ...").body[0]
-        result = None
-        if returned:
-            result = ast.parse(_OPTIONAL_KEY.sub(": ", returned), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+def _read_shape(tool: str, described: Described) -> Shape | None:
+    """Return the shape of a tool, or None if the host could not read its signature."""
+    signature, types, read_only = described
+    if not types:
         return None
-    if not isinstance(head, ast.FunctionDef) or head.name != tool or not signature.isprintable():
-        return None
-    arguments, parameters = head.args, _Reader("")
-    positional = [*arguments.posonlyargs, *arguments.args]
-    first_default = len(positional) - len(arguments.defaults)
-    ordered = tuple(
-        Parameter(argument.arg, parameters.type(argument.annotation), number < first_default)
-        for number, argument in enumerate(positional)
+    described_parameters, (unnamed, ordered), takes_more, returns, _ = json.loads(types.replace("`", '"'))
+    parameters = tuple(
+        Parameter(name, _decode(fields, ""), is_required) for name, fields, is_required in described_parameters
     )
-    keywords = [
-        Parameter(kwonlyarg.arg, parameters.type(kwonlyarg.annotation), default is None)
-        for kwonlyarg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
-    by_name = (*ordered[len(arguments.posonlyargs) :], *keywords)
     return Shape(
         tool=tool,
         signature=signature[:_MAX_SIGNATURE],
-        positional=ordered,
-        named={parameter.name: parameter for parameter in by_name},
-        takes_more=arguments.vararg is not None,
-        takes_any_name=arguments.kwarg is not None,
-        returns=_return_type(tool, result, head.returns),
+        positional=parameters[:ordered],
+        named={parameter.name: parameter for parameter in parameters[unnamed:]},
+        takes_more=takes_more[0],
+        takes_any_name=takes_more[1],
+        returns=_decode(returns, tool),
         read_only=read_only,
     )
 
 
-def _return_type(tool: str, notation: ast.expr | None, annotation: ast.expr | None) -> Type:
-    annotated = _Reader(tool).type(annotation)
-    if notation is None:
-        return annotated
-    return _Reader(tool, is_notation=True).type(notation)._replace(key=annotated.key)
-
-
-class _Reader:
-    """Reads the types of one tool; each container in them has a site of its own."""
-
-    def __init__(self, tool: str, *, is_notation: bool = False) -> None:
-        self._tool = tool
-        self._is_notation = is_notation  # in which the keys of every dict are texts
-        self._count = 0
-
-    def type(self, node: ast.expr | None) -> Type:
-        """Return the type of an annotation, or of a return type's notation."""
-        result = UNKNOWN
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            result = self._union(node)
-        elif isinstance(node, ast.Name):
-            result = self._made(self._kind(node.id))
-        elif isinstance(node, ast.Dict):
-            keys = {
-                key.id if isinstance(key, ast.Name) else str(key.value): self.type(value)
-                for key, value in zip(node.keys, node.values, strict=True)
-                if isinstance(key, (ast.Name, ast.Constant))
-            }
-            result = self._made("record", keys=keys)
-        elif isinstance(node, ast.Constant) and node.value is None:
-            result = NONE
-        elif isinstance(node, ast.Constant) and type(node.value) in {str, int}:
-            result = self._made(type(node.value).__name__, choices=(node.value,))
-        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            if inside:  # there is none in tuple[()]
-                result = self._generic(node.value.id, inside)
-        return result
-
-    def _kind(self, name: str) -> str:
-        if not self._tool and name in _ANY_ITERABLE:
-            return ""  # text is one, too
-        return _KINDS.get(name, "")
-
-    def _made(self, kind: str, **details: Any) -> Type:
-        if not kind:
-            return UNKNOWN
-        self._count += 1
-        site = None if kind in SCALARS or not self._tool else (self._tool, self._count)
-        return Type(kind, tool=self._tool, site=site, **details)
-
-    def _generic(self, name: str, inside: Sequence[ast.expr]) -> Type:
-        kind = self._kind(name)
-        if name == "Literal":
-            values = [item.value for item in inside if isinstance(item, ast.Constant)]
-            return join(self._made(type(value).__name__, choices=(value,)) for value in values)
-        if kind == "dict":
-            key = "" if self._is_notation else self.type(inside[0]).kind
-            return self._made(kind, item=self.type(inside[-1]), key=key)
-        if kind == "tuple" and not (isinstance(inside[-1], ast.Constant) and inside[-1].value is ...):
-            return self._made(kind, parts=tuple(map(self.type, inside)))
-        return self._made(kind, item=self.type(inside[0]))
-
-    def _union(self, node: ast.expr) -> Type:
-        pending, members = [node], list[Type]()
-        while pending:
-            member = pending.pop()
-            if isinstance(member, ast.BinOp) and isinstance(member.op, ast.BitOr):
-                pending += [member.right, member.left]
-            else:
-                members.append(self.type(member))
-        return join(members)
+def _decode(fields: str | Sequence[Any], tool: str) -> Type:
+    """Return the type that the host describes by its first fields, or by its kind alone."""
+    if not fields:
+        return UNKNOWN
+    if isinstance(fields, str):
+        return Type(fields, tool="" if fields in _WITHOUT_TOOL else tool)
+    kind, site, item, keys, choices, parts, key = (*fields, *_NO_FIELDS[len(fields) :])
+    return Type(
+        kind,
+        item=None if item == 0 else _decode(item, tool),
+        key=key,
+        keys={name: _decode(value, tool) for name, value in keys.items()},
+        parts=tuple(_decode(part, tool) for part in parts),
+        choices=tuple(choices),
+        tool="" if kind in _WITHOUT_TOOL else tool,
+        site=(tool, site) if site else None,
+    )

@@ -40,7 +40,8 @@ _NOWHERE_FD = 1
 # How often a dummy program runs before the first fork: CPython specializes code that has run often.
 _WARM_UP_RUNS = 12
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
-_TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, "list[{n: int}]", False)
+_TYPES = "[[[`x`,`str`,true],[`n`,`int`,true]],[0,2],[false,false],[`list`,3,[`record`,2,0,{`n`:`int`}]],[]]"
+_TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, _TYPES, False)
 _MAX_ORDER_BYTES = 256
 _MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20

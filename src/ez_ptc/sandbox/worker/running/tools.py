@@ -93,7 +93,7 @@ class Tools:
 
     def type_texts(self) -> list[str]:
         """Return the host's texts about the tools' types."""
-        return [text for signature, returned, _ in self.described.values() for text in (signature, returned)]
+        return [text for signature, types, _ in self.described.values() for text in (signature, types)]
 
     def forget(self) -> None:
         """Remove all tools."""
@@ -104,11 +104,11 @@ class Tools:
         """Return the functions for the program's namespace, by name.
 
         Args:
-            grants: One ``[name, signature, documentation, is_async, returned, read_only]`` per tool.
+            grants: One ``[name, signature, documentation, is_async, types, read_only]`` per tool.
         """
         by_name: dict[str, object] = {}
-        for name, signature, documentation, is_async, returned, read_only in grants:
-            self.described[name] = signature, returned, read_only
+        for name, signature, documentation, is_async, types, read_only in grants:
+            self.described[name] = signature, types, read_only
             tool = self._async_function(name) if is_async else self._function(name)
             self._tools[tool] = name
             tool.__name__ = tool.__qualname__ = name
