@@ -130,7 +130,7 @@ $(BIN)/uv:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 $(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
-$(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra openai --group test
+$(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra mcp --extra openai --group test
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test

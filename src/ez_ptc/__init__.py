@@ -31,6 +31,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.errors import IsolationUnavailableError as IsolationUnavailableError
     from ez_ptc.errors import JournalCorruptError as JournalCorruptError
     from ez_ptc.errors import JournalError as JournalError
+    from ez_ptc.errors import McpServerError as McpServerError
     from ez_ptc.errors import MissingExtraError as MissingExtraError
     from ez_ptc.errors import OutcomeUnknownError as OutcomeUnknownError
     from ez_ptc.errors import Overloaded as Overloaded
@@ -50,6 +51,14 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.formats.prompt import TextDelta as TextDelta
     from ez_ptc.journal.journal import Journal as Journal
     from ez_ptc.journal.journal import Run as Run
+    from ez_ptc.mcp.client.connect import amcp_tools as amcp_tools
+    from ez_ptc.mcp.client.connect import mcp_tools as mcp_tools
+    from ez_ptc.mcp.client.settings import Elicitation as Elicitation
+    from ez_ptc.mcp.client.settings import McpChange as McpChange
+    from ez_ptc.mcp.client.settings import McpLog as McpLog
+    from ez_ptc.mcp.client.settings import McpProgress as McpProgress
+    from ez_ptc.mcp.client.tools import McpPrompt as McpPrompt
+    from ez_ptc.mcp.client.tools import McpTools as McpTools
     from ez_ptc.messages import Answer as Answer
     from ez_ptc.messages import AudioMessage as AudioMessage
     from ez_ptc.messages import DocumentMessage as DocumentMessage

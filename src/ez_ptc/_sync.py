@@ -23,6 +23,7 @@ __all__ = [
     "Threads",
     "around_fork",
     "call_within",
+    "forget_outer_loop",
     "from_other_threads",
     "on_fork",
     "run_coroutine",
@@ -156,7 +157,7 @@ def _start_in_thread(
         if not outcome.set_running_or_notify_cancel():
             return
         try:
-            context.run(_forget_the_outer_loop, None)
+            context.run(forget_outer_loop, None)
             outcome.set_result(context.run(function, *arguments))
         except BaseException as error:  # noqa: BLE001 - it is raised again for the future's caller
             outcome.set_exception(error)
@@ -209,7 +210,7 @@ class _LoopThread(Generic[R]):
         import asyncio
 
         context = contextvars.copy_context()
-        context.run(_forget_the_outer_loop, "asyncio")
+        context.run(forget_outer_loop, "asyncio")
         self._loop: Final = asyncio.new_event_loop()
         self._task: Final = self._loop.create_task(coroutine, context=context)
         self._interruption: BaseException | None = None
@@ -387,7 +388,8 @@ def _is_loop_running() -> bool:
     return True
 
 
-def _forget_the_outer_loop(library: str | None) -> None:
+def forget_outer_loop(library: str | None) -> None:
+    """Have the current context name another library for its event loop, or none."""
     # If sniffio is installed, anyio asks it for the running library, which it keeps in a context variable.
     if (sniffio := sys.modules.get("sniffio")) is not None:
         sniffio.current_async_library_cvar.set(library)

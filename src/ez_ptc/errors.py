@@ -6,7 +6,8 @@
     ├── ToolNotFoundError (LookupError)      no tool has that name
     ├── ArgumentsError (ValueError)          a model's arguments do not fit the tool's parameters
     ├── ToolError                            raise it in a tool to send the model an error message
-    │   └── ToolTimeoutError (TimeoutError)  a tool took longer than its `timeout`
+    │   ├── ToolTimeoutError (TimeoutError)  a tool took longer than its `timeout`
+    │   └── McpServerError                   an MCP server cannot be started, reached or understood
     ├── CodeError                            the model's program failed
     ├── SandboxError
     │   ├── WorkerDiedError                  the worker process died
@@ -44,6 +45,7 @@ __all__ = [
     "IsolationUnavailableError",
     "JournalCorruptError",
     "JournalError",
+    "McpServerError",
     "MissingExtraError",
     "OutcomeUnknownError",
     "Overloaded",
@@ -105,6 +107,10 @@ class ToolError(EzPtcError):
 
 class ToolTimeoutError(ToolError, TimeoutError):
     """A tool took longer than its `timeout`."""
+
+
+class McpServerError(ToolError):
+    """An MCP server cannot be started, reached or understood; the message says which, and why."""
 
 
 class CodeError(EzPtcError):

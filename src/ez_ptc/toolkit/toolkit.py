@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ez_ptc.journal.journal import Journal
+    from ez_ptc.mcp.client.tools import McpTools
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
@@ -84,6 +85,7 @@ class Toolkit(ProgramRunner):
     journal: Journal | str | Path | None = None
     _registry: ToolRegistry = field(init=False)
     _access: SandboxAccess = field(init=False)
+    _owned: list[McpTools] = field(init=False, default_factory=list["McpTools"])
 
     def __post_init__(self) -> None:
         """Check the tools.
@@ -114,6 +116,40 @@ class Toolkit(ProgramRunner):
             _registry=registry,
             _access=SandboxAccess(self.sandbox, packages),
         )
+
+    @classmethod
+    def from_mcp(cls, server: Any, *, tools: Iterable[Tool[..., Any]] = (), **options: Any) -> Self:  # noqa: ANN401 - as `mcp_tools` takes them
+        """Connect to MCP servers and return a toolkit of their tools, which owns the connections: closing ends them.
+
+        Args:
+            server: A command, a URL, the `mcpServers` JSON or its file, or a list of these, as for `mcp_tools`.
+            tools: Further tools.
+            options: Options of `mcp_tools`, such as `prefix`, and of the toolkit, such as `timeout`.
+
+        Raises as `mcp_tools` and the constructor do.
+        """
+        from ez_ptc.mcp.client.connect import mcp_tools, split_options
+
+        connection, rest = split_options(options)
+        return cls._owning(mcp_tools(server, **connection), tools, rest)
+
+    @classmethod
+    async def afrom_mcp(cls, server: Any, *, tools: Iterable[Tool[..., Any]] = (), **options: Any) -> Self:  # noqa: ANN401 - as `mcp_tools` takes them
+        """Same as `from_mcp`, but awaits; `server` may also be an open `ClientSession`, which stays open."""
+        from ez_ptc.mcp.client.connect import amcp_tools, split_options
+
+        connection, rest = split_options(options)
+        return cls._owning(await amcp_tools(server, **connection), tools, rest)
+
+    @classmethod
+    def _owning(cls, connection: McpTools, tools: Iterable[Tool[..., Any]], options: dict[str, Any]) -> Self:
+        try:
+            toolkit = cls([*connection, *tools], **options)
+        except BaseException:
+            connection.close()
+            raise
+        toolkit._owned.append(connection)
+        return toolkit
 
     def __repr__(self) -> str:
         # Only names: the context, approver and listener may hold secrets.
@@ -248,6 +284,8 @@ class Toolkit(ProgramRunner):
         handler too.
         """
         self._access.close()
+        for connection in self._owned:
+            connection.close()
 
     def __enter__(self) -> Self:
         return self

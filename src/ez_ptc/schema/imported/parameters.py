@@ -19,7 +19,7 @@ from ez_ptc.schema.imported.failures import Compiler, Failures
 from ez_ptc.schema.safe_repr import safe_line, safe_repr
 from ez_ptc.schema.stubs import type_text
 
-__all__ = ["ImportedSchema", "import_schema"]
+__all__ = ["ImportedSchema", "check_result_schema", "import_schema"]
 
 # Keywords whose checks may take long for a small value.
 _SLOW: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "pattern", "patternProperties", "format"})
@@ -75,7 +75,7 @@ def import_schema(
     }
     texts = {name: type_text({**definitions, **schema}) for name, schema in schemas.items()}
     defaults = {name: schema.get("default") for name, schema in schemas.items() if name not in required}
-    validator, failures = _compile(tool, parameters)
+    validator, failures = _compile(tool, parameters, "its parameters are")
     checks = checks_per_value(parameters)
     # Arguments that the schema does not name are allowed only if it says so, or names none at all.
     additional = parameters.get("additionalProperties")
@@ -96,6 +96,27 @@ def import_schema(
         failures=failures,
     )
     return ImportedSchema(parameters, Signature(described, EMPTY, {}), binder, is_open=takes.names is None)
+
+
+def check_result_schema(tool: str, schema: Mapping[str, Any]) -> Callable[[object], str | None]:
+    """Check a JSON Schema of results; return a function that says what is wrong with a result, or None.
+
+    Raises SchemaError for an invalid schema, as `import_schema` does.
+    """
+    if is_too_deep(schema):
+        message = f"{tool}: the schema of its results is nested more than {MAX_DEPTH} levels deep, or contains itself"
+        raise SchemaError(message)
+    validator, _ = _compile(tool, schema, "the schema of its results is")
+
+    def find_problem(result: object) -> str | None:
+        try:
+            validator.validate(result)
+        except jsonschema_rs.ValidationError as error:
+            path = ".".join(str(step) for step in error.instance_path)
+            return safe_line(safe_line(f"{error.message} (at {safe_repr(path)})" if path else error.message))
+        return None
+
+    return find_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +182,8 @@ def _object(tool: str, schema: object) -> dict[str, Any]:
     return parameters
 
 
-def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Validator, Failures]:
-    """Return the validator of a schema, and the search for its failures."""
+def _compile(tool: str, parameters: Mapping[str, Any], subject: str) -> tuple[jsonschema_rs.Validator, Failures]:
+    """Return the validator of a schema, and the search for its failures; `subject` begins the error's sentence."""
     schema = _without_nullable(parameters)
     drafts = _DRAFTS
     if "$schema" in schema:
@@ -180,7 +201,7 @@ def _compile(tool: str, parameters: dict[str, Any]) -> tuple[jsonschema_rs.Valid
         path = ".".join(str(step) for step in refusal.instance_path)
         reason = f"{refusal.message} (at {safe_repr(path)})" if path else refusal.message
     # Written out, invisible characters make a line longer again.
-    message = f"{tool}: its parameters are not a valid JSON Schema: {safe_line(safe_line(reason))}"
+    message = f"{tool}: {subject} not a valid JSON Schema: {safe_line(safe_line(reason))}"
     raise SchemaError(message) from refusal
 
 

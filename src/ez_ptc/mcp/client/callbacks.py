@@ -1,0 +1,168 @@
+"""What a server asks of us and tells us: elicitation, roots, logging, progress, changed listings."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.client import Client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+from ez_ptc._sync import to_thread
+from ez_ptc.mcp.client.settings import Elicitation, McpLog, McpProgress
+from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
+from ez_ptc.schema.safe_repr import safe_repr
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from typing import Self
+
+    from mcp.client import ClientRequestContext, IncomingMessage
+
+    from ez_ptc.mcp.client.settings import McpSettings
+
+__all__ = ["Callbacks"]
+
+_log = logging.getLogger("ez_ptc.mcp")
+_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+
+
+class Callbacks:
+    """The client's side of one server's requests and notifications."""
+
+    def __init__(self, server: str, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]) -> None:
+        self._server = server
+        self._settings = settings
+        self._on_list_changed = on_list_changed
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def client(self, target: Any) -> Client:  # noqa: ANN401 - any of the SDK's kinds of servers
+        """Return the SDK's client of a server, which is not connected yet."""
+        settings = self._settings
+        return _Client(
+            target,
+            client_info=types.Implementation(name="ez-ptc", version=version("ez-ptc")),
+            elicitation_callback=None if settings.elicit is None else self._elicit,
+            list_roots_callback=self._list_roots if settings.roots else None,
+            logging_callback=self._take_log,
+            log_level=None if settings.on_log is None else "debug",
+            message_handler=self._take_message,
+            cache=None,
+        )
+
+    @asynccontextmanager
+    async def listening(self, client: Client) -> AsyncGenerator[None]:
+        """Listen for changed listings while the context lasts, where the protocol's version needs it."""
+        tools = client.server_capabilities.tools
+        task: asyncio.Task[None] | None = None
+        if tools is not None and tools.list_changed and client.session.discover_result is not None:
+            task = asyncio.get_running_loop().create_task(self._listen(client))
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
+
+    async def _listen(self, client: Client) -> None:
+        try:
+            async with client.listen(tools_list_changed=True) as events:
+                async for _ in events:
+                    await self._on_list_changed()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError) as error:
+            _log.debug("%s: no news of changed tools: %s", self._server, error_line(str(error)))
+
+    async def take_progress(self, tool: str, progress: float, total: float | None, message: str | None) -> None:
+        """Pass progress of a call on."""
+        if self._settings.on_progress is not None:
+            text = None if message is None else clean_text(message)
+            await self.notify(self._settings.on_progress, McpProgress(self._server, tool, progress, total, text))
+
+    async def _take_message(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            # In a task, because the listing waits for the reader of messages, which waits for this function.
+            task = asyncio.get_running_loop().create_task(_awaited(self._on_list_changed))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _take_log(self, params: types.LoggingMessageNotificationParams) -> None:
+        data: object = params.data
+        if isinstance(data, str):
+            data = clean_text(data)
+        if self._settings.on_log is None:
+            level = _LEVELS.get(params.level, logging.ERROR)
+            text = error_line(data) if isinstance(data, str) else safe_repr(data)
+            _log.log(level, "%s: %s", self._server, text)
+            return
+        logger = None if params.logger is None else clean_text(params.logger)
+        await self.notify(self._settings.on_log, McpLog(self._server, params.level, logger, data))
+
+    async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
+        del context
+        uris = [root if isinstance(root, str) and "://" in root else _uri(root) for root in self._settings.roots]
+        return types.ListRootsResult(roots=[types.Root.model_validate({"uri": uri}) for uri in uris])
+
+    async def _elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        del context
+        elicit = self._settings.elicit
+        if elicit is None:
+            return types.ElicitResult(action="decline")
+        if isinstance(params, types.ElicitRequestURLParams):
+            question = Elicitation(self._server, clean_text(params.message), url=error_line(params.url))
+        else:
+            schema = clean_schema(dict(params.requested_schema))
+            question = Elicitation(self._server, clean_text(params.message), schema)
+        answer = await _ask(elicit, question)
+        if answer is None or answer is False:
+            return types.ElicitResult(action="decline")
+        if isinstance(answer, dict):
+            return types.ElicitResult(action="accept", content=cast("dict[str, Any]", answer))
+        return types.ElicitResult(action="accept")
+
+    async def notify(self, callback: Callable[[Any], object], event: object) -> None:
+        """Call a user's function with an event; its failure is logged."""
+        try:
+            await _ask(callback, event)
+        except Exception:  # noqa: BLE001 - foreign code, whose failure must not end the session; it is logged
+            _log.exception("a callback for messages of the MCP server %s failed", self._server)
+
+
+class _Client(Client):
+    """The SDK's client without its check of results: ours takes linear time for any schema a server may send."""
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        setattr(self.session, "validate_tool_result", _accept)  # noqa: B010 - a method of this instance
+        return self
+
+
+async def _accept(name: str, result: types.CallToolResult) -> None:
+    del name, result
+
+
+async def _ask(callback: Callable[[Any], object], question: object) -> object:
+    """Call a user's function, which may be asynchronous; a blocking one runs in a thread, since people are slow."""
+    if inspect.iscoroutinefunction(callback):
+        answer = callback(question)
+    else:
+        answer = await to_thread(callback, question)
+    if inspect.isawaitable(answer):
+        return await answer
+    return answer
+
+
+async def _awaited(function: Callable[[], Awaitable[None]]) -> None:
+    await function()
+
+
+def _uri(root: str | Path) -> str:
+    return Path(root).expanduser().resolve().as_uri()

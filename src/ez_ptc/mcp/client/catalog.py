@@ -1,0 +1,198 @@
+"""What one server offers now: its tools, resources and prompts; and how that has changed since it was taken."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from ez_ptc.errors import ToolError
+from ez_ptc.mcp.client.connection import Connection
+from ez_ptc.mcp.client.definitions import ListedTool, listed_tools, warn
+from ez_ptc.mcp.client.results import value_of_result
+from ez_ptc.mcp.client.sessions import OpenSession, is_open_session
+from ez_ptc.mcp.client.settings import McpChange
+from ez_ptc.schema.safe_repr import safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import mcp_types as types
+    from mcp.client import Client
+    from mcp.shared.dispatcher import ProgressFnT
+
+    from ez_ptc.mcp.client.servers import ServerAddress
+    from ez_ptc.mcp.client.settings import McpSettings
+
+__all__ = ["Catalog"]
+
+# A thousand tools are a page or four.
+_MAX_PAGES: Final = 200
+_MAX_LISTED: Final = 20_000
+
+
+class _Page(Protocol):
+    next_cursor: str | None
+
+
+P = TypeVar("P", bound=_Page)
+T = TypeVar("T")
+
+
+class Catalog:
+    """One server's offers; all methods but `accept` are called on the background loop.
+
+    `tools` are those listed last. A call passes the fingerprint of the tool that its caller knows, and is refused if
+    the server's tool is another by now: a description that was approved must not become a different one ("rug pull").
+    """
+
+    def __init__(self, address: ServerAddress, settings: McpSettings) -> None:
+        self.name = address.name
+        self.tools: dict[str, ListedTool] = {}
+        self.resource_templates: list[types.ResourceTemplate] = []
+        self.has_resources = False
+        self.has_prompts = False
+        self._settings = settings
+        connection = OpenSession if is_open_session(address.target) else Connection
+        self._connection = connection(address, settings, self._relist)
+        self._generation = 0
+        self._listing = asyncio.Lock()
+
+    async def load(self) -> None:
+        """Connect and list everything. Raises McpServerError if the server cannot be reached or does not list."""
+        client = await self._connection.client()
+        self._generation = self._connection.generation
+        capabilities = client.server_capabilities
+        self.has_prompts = capabilities.prompts is not None
+        if capabilities.tools is not None:
+            self.tools = await self._list_tools()
+        if capabilities.resources is not None and self._settings.resources:
+            self.has_resources = bool(await self.list_resources())
+            self.resource_templates = await self._list(
+                "its resource templates",
+                lambda client, cursor: client.list_resource_templates(cursor=cursor),
+                lambda page: page.resource_templates,
+            )
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._connection.close()
+
+    # Requests ---------------------------------------------------------------------------------------------------------
+
+    async def call(self, tool: ListedTool, arguments: Mapping[str, object]) -> object:
+        """Call a tool and return its value. Raises ToolError, also if the tool is not the one that the caller knows."""
+        name = safe_name(tool.name)
+        # Before the check, because connecting again may bring other tools.
+        await self._connection.client()
+        if self._connection.generation != self._generation:  # another process may offer other tools
+            await self._relist()
+        current = self.tools.get(tool.name)
+        if current is None or current.fingerprint != tool.fingerprint:
+            change = "no longer offers it" if current is None else "has changed its description or schema"
+            message = (
+                f"{name} was not run: the MCP server {self.name} {change} since its tools were taken; take its tools "
+                "again, and look at them"
+            )
+            raise ToolError(message)
+        timeout = self._settings.call_timeout
+        progress = None if self._settings.on_progress is None else self._progress_of(tool.name)
+
+        def send(client: Client) -> Awaitable[types.CallToolResult]:
+            return client.call_tool(tool.name, dict(arguments), timeout, progress)
+
+        result = await self._connection.request(send, subject=name, seconds=timeout)
+        self._connection.confirm()
+        return value_of_result(name, result, find_problem=tool.find_problem, is_wrapped=tool.is_wrapped)
+
+    async def read_resource(self, uri: str) -> types.ReadResourceResult:
+        """Read a resource. Raises ToolError."""
+        return await self._request(f"reading {safe_name(uri)}", lambda client: client.read_resource(uri))
+
+    async def list_resources(self) -> list[types.Resource]:
+        """Return the server's resources. Raises ToolError."""
+        return await self._list(
+            "its resources", lambda client, cursor: client.list_resources(cursor=cursor), lambda page: page.resources
+        )
+
+    async def list_prompts(self) -> list[types.Prompt]:
+        """Return the server's prompts. Raises ToolError."""
+        if not self.has_prompts:
+            return []
+        return await self._list(
+            "its prompts", lambda client, cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts
+        )
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+        """Return a prompt with its arguments filled in. Raises ToolError."""
+        return await self._request(
+            f"the prompt {safe_name(name)}", lambda client: client.get_prompt(name, dict(arguments))
+        )
+
+    async def _request(self, subject: str, send: Callable[[Client], Awaitable[T]]) -> T:
+        timeout = self._settings.call_timeout
+
+        async def send_in_time(client: Client) -> T:
+            async with asyncio.timeout(timeout):
+                return await send(client)
+
+        try:
+            return await self._connection.request(send_in_time, subject=subject, seconds=timeout)
+        except TimeoutError as error:
+            if isinstance(error, ToolError):
+                raise
+            message = f"{subject} took longer than {timeout:g} s"
+            raise ToolError(message) from None
+
+    def _progress_of(self, tool: str) -> ProgressFnT:
+        async def take(progress: float, total: float | None, message: str | None) -> None:
+            await self._connection.callbacks.take_progress(tool, progress, total, message)
+
+        return take
+
+    # Listings ---------------------------------------------------------------------------------------------------------
+
+    async def _list_tools(self) -> dict[str, ListedTool]:
+        tools = await self._list(
+            "its tools", lambda client, cursor: client.list_tools(cursor=cursor), lambda page: page.tools
+        )
+        return await asyncio.to_thread(listed_tools, self.name, tools)
+
+    async def _list(
+        self, subject: str, fetch: Callable[[Client, str | None], Awaitable[P]], items_of: Callable[[P], list[T]]
+    ) -> list[T]:
+        """Return all pages of a listing, up to a limit: a server could send pages without end."""
+        items: list[T] = []
+        cursors: set[str | None] = {None}
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            page = await self._request(f"listing {subject}", lambda client, at=cursor: fetch(client, at))
+            items += items_of(page)
+            cursor = page.next_cursor
+            if not cursor or cursor in cursors or len(items) > _MAX_LISTED:
+                break
+            cursors.add(cursor)
+        return items[:_MAX_LISTED]
+
+    async def _relist(self) -> None:
+        """List the tools again after the server has said that they changed, and report what did."""
+        async with self._listing:
+            self._generation = self._connection.generation
+            try:
+                tools = await self._list_tools()
+            except ToolError as error:
+                warn(self.name, "*", f"its tools could not be listed again: {error}", is_kept=True)
+                return
+            before, self.tools = self.tools, tools
+        for name in [*before, *(name for name in tools if name not in before)]:
+            if name not in tools:
+                await self._report(McpChange(self.name, name, "removed"))
+            elif name not in before:
+                await self._report(McpChange(self.name, name, "added"))
+            elif before[name].fingerprint != tools[name].fingerprint:
+                await self._report(McpChange(self.name, name, "changed"))
+
+    async def _report(self, change: McpChange) -> None:
+        if change.kind != "added":
+            warn(change.server, change.tool, f"the server has {change.kind} it; calls of it are refused", is_kept=True)
+        if self._settings.on_change is not None:
+            await self._connection.callbacks.notify(self._settings.on_change, change)

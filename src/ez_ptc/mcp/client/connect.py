@@ -1,0 +1,87 @@
+"""The functions that users call; the SDK is imported when they do."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, cast
+
+from ez_ptc._extras import import_extra
+from ez_ptc.mcp.client.settings import McpSettings
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ez_ptc.mcp.client.settings import McpOptions
+    from ez_ptc.mcp.client.tools import McpTools
+
+__all__ = ["amcp_tools", "mcp_tools", "split_options"]
+
+
+def mcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  # noqa: ANN401 - of many kinds, listed below
+    """Connect to MCP servers and return their tools, with the connections: close it, or use it as a context manager.
+
+    Args:
+        server: A command ("uvx mcp-server-time", or a list of words), a URL of a server over streamable HTTP, the
+            `mcpServers` JSON of desktop clients as a dict or its file, an object of the SDK's (`StdioServerParameters`,
+            a transport, a server of this process), or a list of these. An open `ClientSession` needs `amcp_tools`.
+        options: The connections' options:
+
+            prefix: Text before each tool's name; True for the server's name, the default if there are several servers.
+            only: The names of the tools to take; others are left out.
+            exclude: The names of tools to leave out.
+            tool_options: Options of tools by name, as of `Tool.from_schema`: they replace those that a server's hints
+                set, such as `{"delete": {"requires_approval": False}}`.
+            pins: `fingerprints` of an earlier connection: a tool without one, or that has changed, is left out.
+            resources: Also make tools of resources and resource templates (default: True).
+            call_timeout: The maximum seconds of a call (default: 60), or None.
+            connect_timeout: The maximum seconds to start and to list (default: 30).
+            headers: HTTP headers, such as `{"Authorization": "Bearer ..."}`.
+            auth: The authentication of HTTP requests, such as the SDK's `OAuthClientProvider`.
+            roots: Folders or URIs that servers may ask for.
+            elicit: Answers a server's question, an `Elicitation`, with a dict, True for a page that was visited, or
+                None to decline; it may be asynchronous. Without it, servers cannot ask.
+            on_progress: Called with the `McpProgress` of calls.
+            on_log: Called with each `McpLog` message; without it, they go to the logger "ez_ptc.mcp".
+            on_change: Called with each `McpChange` of a server's tools.
+
+    A server's annotations are hints: `readOnlyHint` makes a tool read-only, `destructiveHint` lets it require approval,
+    `idempotentHint` makes it idempotent.
+
+    Raises:
+        McpServerError: A server cannot be started, reached or understood.
+        MissingExtraError: The extra `mcp` is not installed.
+        TypeError: `server` is of no known kind, or an option is unknown.
+        ValueError: A URL, command or file of servers is invalid.
+    """
+    settings = _settings(options)
+    from ez_ptc.mcp.client.tools import connect_and_wait
+
+    return connect_and_wait(server, settings)
+
+
+async def amcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  # noqa: ANN401 - as for `mcp_tools`
+    """Same as `mcp_tools`, but awaits; `server` may also be an open `ClientSession`, which stays open.
+
+    The tools of an open session run on its event loop.
+    """
+    settings = _settings(options)
+    from ez_ptc.mcp.client.tools import connect
+
+    return await connect(server, settings)
+
+
+def split_options(options: dict[str, Any]) -> tuple[McpOptions, dict[str, Any]]:
+    """Return the options of `mcp_tools` among others, and the others."""
+    names = {field.name for field in fields(McpSettings)}
+    ours = {name: value for name, value in options.items() if name in names}
+    return cast("McpOptions", ours), {name: value for name, value in options.items() if name not in names}
+
+
+def _settings(options: McpOptions) -> McpSettings:
+    import_extra("mcp.client", extra="mcp")
+    _, unknown = split_options({**options})
+    if unknown:
+        expected = ", ".join(field.name for field in fields(McpSettings))
+        message = f"unknown option {next(iter(unknown))!r}; expected one of {expected}"
+        raise TypeError(message)
+    return McpSettings(**options)

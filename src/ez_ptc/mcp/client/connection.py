@@ -1,0 +1,236 @@
+"""One server: its session, and its end.
+
+Theory of operation. Everything here runs on the background loop, so there are no locks but the one for connecting. A
+task of its own holds the SDK's client open (`_hold`), because its scopes must be left by the task that entered them;
+calls use the client from other tasks. A connection is opened by the first request, and again by the first request after
+its end. There are three ways to end: the transport ends (`watch.is_ended`), a request finds it closed, or `close` is
+called. A request that was under way when the server ended fails, and is not repeated: it may have taken effect. Deaths
+in a row without a successful request delay the next attempt, twice as long each time; requests in between fail at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import mcp_types as types
+from mcp import MCPError
+
+from ez_ptc.errors import McpServerError, ToolError, ToolTimeoutError
+from ez_ptc.mcp.client.callbacks import Callbacks
+from ez_ptc.mcp.client.texts import error_line
+from ez_ptc.mcp.client.transport import Watch, open_transport
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.client import Client
+
+    from ez_ptc.mcp.client.servers import ServerAddress
+    from ez_ptc.mcp.client.settings import McpSettings
+
+__all__ = ["Connection"]
+
+R = TypeVar("R")
+
+# A program should not wait longer than a person would.
+_MAX_DELAY_SECONDS: Final = 30.0
+_SESSION_ENDED: Final = "Session terminated"
+_log = logging.getLogger("ez_ptc.mcp")
+
+
+class _Live:
+    """An open session: its client, what is known of its server, and the event that ends it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.closing = asyncio.Event()
+        self.opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def client(self) -> Client:
+        return self.opened.result()
+
+
+class Connection:
+    """The connection to one server; all methods are called on the background loop."""
+
+    def __init__(
+        self, address: ServerAddress, settings: McpSettings, on_list_changed: Callable[[], Awaitable[None]]
+    ) -> None:
+        self.name = address.name
+        self._address = address
+        self._settings = settings
+        self.callbacks = Callbacks(address.name, settings, on_list_changed)
+        self.generation = 0
+        """How many sessions there have been."""
+        self._live: _Live | None = None
+        self._connecting = asyncio.Lock()
+        self._is_closed = False
+        self._deaths = 0
+        self._retry_at = 0.0
+
+    async def client(self) -> Client:
+        """Return the client of the open session, connecting if there is none. Raises McpServerError."""
+        live = self._live
+        if live is not None and not live.watch.is_ended:
+            return live.client
+        async with self._connecting:
+            live = self._live
+            if live is not None and not live.watch.is_ended:
+                return live.client
+            if self._is_closed:
+                message = f"the connection to the MCP server {self.name} is closed: connect again"
+                raise McpServerError(message)
+            # The end was noticed between two requests: nothing was under way, so the next session can take this one.
+            if live is not None:
+                self._count_death(live)
+                await self._end(live)
+            seconds = self._retry_at - time.monotonic()
+            if seconds > 0:
+                message = (
+                    f"the MCP server {self.name} is not available: it ended {self._deaths} times in a row; the next "
+                    f"attempt is in {math.ceil(seconds)} s"
+                )
+                raise McpServerError(message)
+            return await self._connect()
+
+    async def request(self, send: Callable[[Client], Awaitable[R]], *, subject: str, seconds: float | None) -> R:
+        """Send a request, connecting if necessary, and return its result.
+
+        Raises:
+            McpServerError: The server cannot be reached.
+            ToolError: The server ended, answered with an error, or took too long; `subject` says in what.
+        """
+        for is_last in (False, True):
+            client = await self.client()
+            live = self._live
+            try:
+                result = await send(client)
+            except MCPError as error:
+                is_session_lost = error.code == types.INVALID_REQUEST and error.message == _SESSION_ENDED
+                if live is not None and (error.code == types.CONNECTION_CLOSED or is_session_lost):
+                    live.watch.is_ended = True
+                if is_session_lost and not is_last:  # nothing was done
+                    continue
+                raise self._error_of(error, live, subject, seconds) from error
+            except ValueError as error:  # pydantic's, of an answer that the protocol does not allow
+                message = f"{subject}: the MCP server {self.name} sent an invalid answer: {error_line(str(error))}"
+                raise ToolError(message) from error
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+                if live is not None:
+                    live.watch.is_ended = True
+                raise self._death(live, subject) from error
+            return result
+        raise AssertionError  # the loop returns or raises
+
+    def confirm(self) -> None:
+        """Take note of a request that the server has answered: it is alive and well."""
+        self._deaths = 0
+
+    async def close(self) -> None:
+        """End the session. Requests under way fail."""
+        self._is_closed = True
+        async with self._connecting:
+            if self._live is not None:
+                await self._end(self._live)
+
+    # Opening and ending -----------------------------------------------------------------------------------------------
+
+    async def _connect(self) -> Client:
+        live = _Live(Watch(self.name))
+        live.task = asyncio.get_running_loop().create_task(self._hold(live))
+        try:
+            client = await asyncio.shield(live.opened)
+        except BaseException as error:
+            await self._end(live)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            self._live = None
+            self._count_death(live)
+            raise self._connect_error(error, live.watch) from error
+        self._live = live
+        self.generation += 1
+        return client
+
+    async def _hold(self, live: _Live) -> None:
+        seconds = self._settings.connect_timeout
+        try:
+            with anyio.CancelScope(deadline=anyio.current_time() + seconds) as scope:
+                async with self.callbacks.client(self._target(live.watch)) as client:
+                    scope.deadline = math.inf
+                    live.opened.set_result(client)
+                    async with self.callbacks.listening(client):
+                        await live.closing.wait()
+        except BaseException as error:  # noqa: BLE001 - of a foreign server and library; the first request raises it
+            if not live.opened.done():
+                live.opened.set_exception(_leaf(error))
+        finally:
+            live.watch.is_ended = True
+            if not live.opened.done():
+                live.opened.set_exception(TimeoutError(f"it did not answer within {seconds:g} s"))
+
+    def _target(self, watch: Watch) -> Any:  # noqa: ANN401 - any of the SDK's kinds of servers
+        if self._address.target is not None:
+            return self._address.target
+        return open_transport(self._address, watch, self._settings.headers, self._settings.auth)
+
+    async def _end(self, live: _Live) -> None:
+        live.closing.set()
+        if live.task is not None:
+            if not live.opened.done():
+                live.task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(asyncio.wait([live.task]))
+        if live.opened.done() and not live.opened.cancelled():
+            live.opened.exception()  # otherwise, asyncio would log that no one has asked for it
+
+    # Errors -----------------------------------------------------------------------------------------------------------
+
+    def _count_death(self, live: _Live) -> None:
+        del live
+        self._live = None
+        self._deaths += 1
+        # A first death costs no time: servers are restarted, and laptops sleep.
+        delay = 0.0 if self._deaths == 1 else min(0.5 * 2 ** (self._deaths - 2), _MAX_DELAY_SECONDS)
+        self._retry_at = time.monotonic() + delay
+
+    def _connect_error(self, error: BaseException, watch: Watch) -> McpServerError:
+        if isinstance(error, FileNotFoundError):
+            reason = f"there is no command {self._address.command[0]!r}"
+        elif isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED:
+            reason = "it ended before it answered" if self._address.command else "the connection was closed"
+        else:
+            reason = error_line(str(error) or type(error).__name__)
+        verb = "start" if self._address.command else "connect to"
+        return McpServerError(f"cannot {verb} the MCP server {self.name}: {reason}{watch.explain()}")
+
+    def _error_of(self, error: MCPError, live: _Live | None, subject: str, seconds: float | None) -> ToolError:
+        if error.code == types.CONNECTION_CLOSED:
+            return self._death(live, subject)
+        if error.code == types.REQUEST_TIMEOUT and seconds is not None:
+            message = (
+                f"{subject} took longer than {seconds:g} s and was cancelled: ask for less, or continue without it"
+            )
+            return ToolTimeoutError(message)
+        return ToolError(f"{subject}: {error_line(error.message)}")
+
+    def _death(self, live: _Live | None, subject: str) -> ToolError:
+        explanation = live.watch.explain() if live is not None else ""
+        return ToolError(
+            f"{subject} failed: the MCP server {self.name} ended during the call, which may have taken effect"
+            f"{explanation}; a further call starts the server again"
+        )
+
+
+def _leaf(error: BaseException) -> BaseException:
+    """Return the first exception in groups, which task groups make of one failure."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any type
+    return error  # pyright: ignore[reportUnknownVariableType] - of any type

@@ -1,0 +1,145 @@
+"""A server's tools as our tools: their names, schemas, hints and fingerprints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.errors import EzPtcError, SchemaError
+from ez_ptc.mcp.client.results import unwrapped_schema
+from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
+from ez_ptc.schema.imported.parameters import check_result_schema
+from ez_ptc.schema.safe_repr import safe_name
+from ez_ptc.tools.definitions.names import parameter_spellings, tool_spellings
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import mcp_types as types
+
+    from ez_ptc.tools.definitions.options import HandmadeOptions
+
+__all__ = ["ListedTool", "distinct_names", "fingerprint", "listed_tools", "make_tool", "warn"]
+
+_MAX_NAME: Final = 100
+_log = logging.getLogger("ez_ptc.mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as its server lists it.
+
+    `find_problem` checks its structured results, which are wrapped if `is_wrapped`; both depend on `output_schema`.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+    find_problem: Callable[[object], str | None] | None
+    is_wrapped: bool
+    options: HandmadeOptions
+    fingerprint: str
+
+
+def listed_tools(server: str, tools: Iterable[types.Tool]) -> dict[str, ListedTool]:
+    """Return a server's tools by name. A warning names each that is left out, as one that is listed twice."""
+    listed: dict[str, ListedTool] = {}
+    for tool in tools:
+        if tool.name in listed:
+            warn(server, tool.name, "it is listed twice; the first is kept")
+            continue
+        listed[tool.name] = _listed(server, tool)
+    return listed
+
+
+def _listed(server: str, tool: types.Tool) -> ListedTool:
+    output, find_problem = tool.output_schema, None
+    if output is not None:
+        try:
+            find_problem = check_result_schema(safe_name(tool.name), output)
+        except SchemaError as error:
+            warn(server, tool.name, f"its results are not checked: {error}", is_kept=True)
+            output = None
+    value_schema = unwrapped_schema(output)
+    shown = output if value_schema is None else value_schema
+    options: HandmadeOptions = {"return_schema": clean_schema(shown), **_hints(tool)}
+    return ListedTool(
+        name=tool.name,
+        description=clean_text(tool.description or tool.title),
+        input_schema=clean_schema(tool.input_schema),
+        output_schema=output,
+        find_problem=find_problem,
+        is_wrapped=value_schema is not None,
+        options=options,
+        fingerprint=fingerprint(tool),
+    )
+
+
+def _hints(tool: types.Tool) -> HandmadeOptions:
+    """Return what a tool's annotations say of it, as options."""
+    hints = tool.annotations
+    if hints is None:
+        return {}
+    # The protocol ignores the other hints of a tool that only reads.
+    if hints.read_only_hint:
+        return {"read_only": True, "idempotent": True}
+    options: HandmadeOptions = {"idempotent": hints.idempotent_hint is True}
+    if hints.read_only_hint is False:
+        options["read_only"] = False
+    if hints.destructive_hint:
+        options["requires_approval"] = True
+    return options
+
+
+def fingerprint(tool: types.Tool) -> str:
+    """Return a digest of all that a server says of a tool: it changes with the description, schemas and hints."""
+    # Icons and metadata change without a change of meaning.
+    content = tool.model_dump(mode="json", by_alias=True, exclude={"meta", "icons"}, exclude_none=True)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def make_tool(
+    server: str,
+    name: str,
+    listed: ListedTool,
+    function: Callable[..., object],
+    overrides: Mapping[str, HandmadeOptions],
+) -> Tool[..., Any] | None:
+    """Return a server's tool under the name `name`, or None with a warning if it cannot be one."""
+    options: HandmadeOptions = {**listed.options, **overrides.get(listed.name, {}), **overrides.get(name, {})}
+    try:
+        return Tool.from_schema(name, listed.description or f"Tool: {name}", listed.input_schema, function, **options)
+    except EzPtcError as error:
+        warn(server, listed.name, error_line(str(error)))
+        return None
+
+
+def warn(server: str, tool: str, reason: str, *, is_kept: bool = False) -> None:
+    """Log a warning that names a tool."""
+    outcome = "" if is_kept else " is left out"
+    _log.warning("the tool %s of the MCP server %s%s: %s", safe_name(tool), server, outcome, reason)
+
+
+def distinct_names(names: Sequence[str], prefixes: Sequence[str]) -> list[str]:
+    """Return each name as a Python identifier after its prefix; names that become equal are numbered.
+
+    A name that hides a name of Python's gets an underscore.
+    """
+    distinct: list[str] = []
+    used: set[str] = set()
+    for name, prefix in zip(names, prefixes, strict=True):
+        full = f"{prefix}{name}"[:_MAX_NAME]
+        (spelling,) = tool_spellings([parameter_spellings([full]).get(full, full)], ()).values()
+        candidate, number = spelling, 1
+        # A toolkit may add an underscore to a name, which must not make it equal to another.
+        while candidate.rstrip("_") in used:
+            number += 1
+            candidate = f"{spelling.rstrip('_')}_{number}"
+        used.add(candidate.rstrip("_"))
+        distinct.append(candidate)
+    return distinct

@@ -1,0 +1,94 @@
+"""A server's resources and resource templates as tools."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+
+from ez_ptc.mcp.client.definitions import ListedTool, warn
+from ez_ptc.mcp.client.results import resource_value
+from ez_ptc.mcp.client.texts import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    import mcp_types as types
+
+    from ez_ptc.mcp.client.catalog import Catalog
+
+    _Function = Callable[[dict[str, object]], Coroutine[Any, Any, object]]
+
+__all__ = ["resource_tools"]
+
+_TEXT: Final = {"type": "string"}
+
+
+def resource_tools(catalog: Catalog) -> Iterator[tuple[ListedTool, _Function]]:
+    """Yield tools that list and read a server's resources, and one for each template."""
+
+    async def list_resources(arguments: dict[str, object]) -> object:
+        del arguments
+        return [_description_of(resource) for resource in await catalog.list_resources()]
+
+    async def read_resource(arguments: dict[str, object]) -> object:
+        return _contents(await catalog.read_resource(str(arguments["uri"])))
+
+    listing = f"List the resources of the server {catalog.name}: uri, name, description and mime_type of each."
+    yield _reader("list_resources", listing, []), list_resources
+    reading = f"Read a resource of the server {catalog.name}: text, data if it is JSON, or bytes."
+    yield _reader("read_resource", reading, ["uri"]), read_resource
+    for template in catalog.resource_templates:
+        tool = _template_tool(catalog, template)
+        if tool is not None:
+            yield tool
+
+
+def _template_tool(catalog: Catalog, template: types.ResourceTemplate) -> tuple[ListedTool, _Function] | None:
+    try:
+        address = UriTemplate.parse(template.uri_template)
+    except InvalidUriTemplate as error:
+        warn(catalog.name, template.name, f"its template is invalid: {clean_text(str(error))}")
+        return None
+
+    async def read_template(arguments: dict[str, object]) -> object:
+        uri = address.expand({name: str(value) for name, value in arguments.items()})
+        return _contents(await catalog.read_resource(uri))
+
+    names = list(dict.fromkeys(address.variable_names))
+    description = clean_text(template.description or template.title) or "Read a resource."
+    text = f"{description}\n\nReads {clean_text(template.uri_template)}"
+    return _reader(template.name, text, names), read_template
+
+
+def _reader(name: str, description: str, parameters: list[str]) -> ListedTool:
+    """Return a tool that reads, with text parameters."""
+    schema = {"type": "object", "properties": dict.fromkeys(parameters, _TEXT), "required": parameters}
+    content = f"{name}\0{description}\0{parameters}"
+    return ListedTool(
+        name=name,
+        description=description,
+        input_schema=schema,
+        output_schema=None,
+        find_problem=None,
+        is_wrapped=False,
+        options={"read_only": True, "idempotent": True},
+        fingerprint=hashlib.sha256(content.encode(errors="replace")).hexdigest(),
+    )
+
+
+def _description_of(resource: types.Resource) -> dict[str, object]:
+    fields = {
+        "uri": resource.uri,
+        "name": resource.name,
+        "description": resource.description,
+        "mime_type": resource.mime_type,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _contents(result: types.ReadResourceResult) -> object:
+    if len(result.contents) == 1:
+        return resource_value(result.contents[0])
+    return [{"uri": part.uri, "mime_type": part.mime_type, "content": resource_value(part)} for part in result.contents]

@@ -1,0 +1,140 @@
+"""A server's answers as values: structured data, text, media and resources."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import mcp_types as types
+
+from ez_ptc.errors import ToolError
+from ez_ptc.mcp.client.texts import clean_text, error_line
+from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, MessageRole, TextMessage
+from ez_ptc.schema.arguments.json_text import parse_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ez_ptc.messages import Message
+
+__all__ = ["content_value", "prompt_messages", "resource_value", "unwrapped_schema", "value_of_result"]
+
+_WRAPPED: Final = "result"
+_MAX_ERROR: Final = 4_000
+
+
+def unwrapped_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the schema of the value in a `{"result": value}` wrapper, or None if the schema declares no such wrapper.
+
+    Servers wrap what is no object, because the protocol's results are objects.
+    """
+    if schema is None:
+        return None
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or set(cast("dict[str, Any]", properties)) != {_WRAPPED}:
+        return None
+    inner = cast("dict[str, Any]", properties)[_WRAPPED]
+    if not isinstance(inner, dict) or _WRAPPED not in schema.get("required", ()):
+        return None
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    return {**definitions, **cast("dict[str, Any]", inner)}
+
+
+def value_of_result(
+    tool: str,
+    result: types.CallToolResult,
+    *,
+    find_problem: Callable[[object], str | None] | None = None,
+    is_wrapped: bool = False,
+) -> object:
+    """Return the value of a call's result.
+
+    With a declared output schema, whose `find_problem` is given, that is the structured content. Otherwise it is the
+    structured content if there is any, or the text or JSON, the media and the resources of the content: one of them,
+    or a list.
+
+    Raises ToolError if the server says that the call failed, or its result does not fit the schema.
+    """
+    if result.is_error:
+        raise ToolError(_error_text(tool, result))
+    structured: object = result.structured_content
+    if find_problem is not None:
+        problem = "there is none" if structured is None else find_problem(structured)
+        if problem is not None:
+            message = (
+                f"{tool} has run, but its structured result does not fit the schema that its server declares: "
+                f"{problem}; do not call it again for the result"
+            )
+            raise ToolError(message)
+        return cast("dict[str, object]", structured)[_WRAPPED] if is_wrapped else structured
+    if structured is not None:
+        # The text repeats the structured content, as the protocol asks of servers.
+        media = [block for block in result.content if not isinstance(block, types.TextContent)]
+        return [structured, *map(content_value, media)] if media else structured
+    values = [content_value(block) for block in result.content]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else values
+
+
+def content_value(block: types.ContentBlock) -> object:
+    """Return the value of one content block: text, the data in JSON text, a media message, or a resource as a dict."""
+    if isinstance(block, types.TextContent):
+        return _text_or_data(block.text)
+    if isinstance(block, types.ImageContent):
+        return ImageMessage(_bytes(block.data), media_type=block.mime_type)
+    if isinstance(block, types.AudioContent):
+        return AudioMessage(_bytes(block.data), media_type=block.mime_type)
+    if isinstance(block, types.ResourceLink):
+        link = {"uri": block.uri, "name": block.name, "description": block.description, "mime_type": block.mime_type}
+        return {key: value for key, value in link.items() if value is not None}
+    return {"uri": block.resource.uri, "mime_type": block.resource.mime_type, "content": resource_value(block.resource)}
+
+
+def resource_value(contents: types.TextResourceContents | types.BlobResourceContents) -> object:
+    """Return the contents of a resource: text, the data in JSON text, or bytes."""
+    if isinstance(contents, types.BlobResourceContents):
+        return _bytes(contents.blob)
+    return _text_or_data(contents.text)
+
+
+def prompt_messages(messages: Sequence[types.PromptMessage]) -> list[Message]:
+    """Return a prompt's messages. A resource in them becomes its text."""
+    converted: list[Message] = []
+    for message in messages:
+        role = MessageRole(message.role)
+        value: object = message.content.text if isinstance(message.content, types.TextContent) else None
+        if value is None:
+            value = content_value(message.content)
+        if isinstance(value, MediaMessage):
+            converted.append(type(value)(value.data, media_type=value.media_type, role=role))
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            converted.append(TextMessage(text, role=role))
+    return converted
+
+
+def _text_or_data(text: str) -> object:
+    """Return the data of JSON text, if it is an object or an array, or else the text."""
+    # A number or a word may be text that happens to be JSON, as a postcode is; objects and arrays are data.
+    stripped = text.strip()
+    if not (stripped.startswith(("{", "[")) and stripped.endswith(("}", "]"))):
+        return text
+    data = parse_value(stripped)
+    return text if data is None else data
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        message = f"the server sent media that is not base64: {error}"
+        raise ToolError(message) from error
+
+
+def _error_text(tool: str, result: types.CallToolResult) -> str:
+    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    text = clean_text("\n".join(texts).strip(), _MAX_ERROR)
+    return text or error_line(f"{tool} failed and did not say why")

@@ -1,0 +1,275 @@
+"""The tools of MCP servers, and who owns their connections."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import ToolNotFoundError
+from ez_ptc.mcp.client.background import BackgroundLoop
+from ez_ptc.mcp.client.catalog import Catalog
+from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool, warn
+from ez_ptc.mcp.client.resources import resource_tools
+from ez_ptc.mcp.client.results import prompt_messages
+from ez_ptc.mcp.client.servers import read_servers
+from ez_ptc.mcp.client.sessions import SessionLoop, is_open_session
+from ez_ptc.mcp.client.texts import clean_text
+from ez_ptc.tools.definitions.names import unknown_tool_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from ez_ptc.mcp.client.settings import McpSettings
+    from ez_ptc.messages import Message
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["McpPrompt", "McpTools", "connect", "connect_and_wait"]
+
+
+class _Loop(Protocol):
+    async def arun(self, function: Callable[..., Coroutine[Any, Any, Any]], *arguments: object) -> Any: ...  # noqa: ANN401 - whatever the function returns
+
+
+@dataclass(frozen=True, slots=True)
+class McpPrompt:
+    """A prompt of a server: its name, description, and parameters by name, with whether each is required."""
+
+    server: str
+    name: str
+    description: str
+    parameters: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A tool before it has its name: `function` takes the arguments as a dict."""
+
+    catalog: Catalog
+    listed: ListedTool
+    function: Callable[[dict[str, object]], Coroutine[Any, Any, object]]
+
+
+class McpTools:
+    """The tools of one or more MCP servers, and their connections.
+
+    Iterating yields the tools as the servers list them now, for `Toolkit([*tools, ...])`. Close it, or use it as a
+    context manager; else the connections end with its last tool, or with the process. A connection that breaks is
+    opened again by the next call.
+    """
+
+    def __init__(self, server: object, settings: McpSettings) -> None:
+        addresses = read_servers(server)
+        self._settings = settings
+        self._background: BackgroundLoop | None = None
+        self._loop: _Loop
+        if any(is_open_session(address.target) for address in addresses):
+            self._loop = SessionLoop()
+        else:
+            self._loop = self._background = BackgroundLoop()
+        self._catalogs = [Catalog(address, settings) for address in addresses]
+        self._made: dict[tuple[str, str], Tool[..., Any]] = {}
+
+    @property
+    def tools(self) -> tuple[Tool[..., Any], ...]:
+        """The tools as the servers list them now."""
+        return tuple(self._current().values())
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """A digest of each tool's description, schemas and hints, by name; `pins` compares them in later processes."""
+        names = self._names(offers := self._offers())
+        return {name: offer.listed.fingerprint for name, offer in zip(names, offers, strict=True)}
+
+    def __iter__(self) -> Iterator[Tool[..., Any]]:
+        return iter(self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __getitem__(self, name: str) -> Tool[..., Any]:
+        tools = self._current()
+        if name not in tools:
+            raise ToolNotFoundError(unknown_tool_text(name, tools))
+        return tools[name]
+
+    def __repr__(self) -> str:
+        return f"McpTools({', '.join(catalog.name for catalog in self._catalogs)})"
+
+    # Prompts ----------------------------------------------------------------------------------------------------------
+
+    def prompts(self) -> list[McpPrompt]:
+        """Return the prompts of the servers. Raises ToolError."""
+        return self._require_background().run(self._prompts)
+
+    async def aprompts(self) -> list[McpPrompt]:
+        """Same as `prompts`, but awaits."""
+        return await self._loop.arun(self._prompts)
+
+    def prompt(self, name: str, /, **arguments: str) -> list[Message]:
+        """Return the messages of a prompt, with its arguments filled in. Raises ToolError."""
+        return self._require_background().run(self._prompt, name, arguments)
+
+    async def aprompt(self, name: str, /, **arguments: str) -> list[Message]:
+        """Same as `prompt`, but awaits."""
+        return await self._loop.arun(self._prompt, name, arguments)
+
+    async def _prompts(self) -> list[McpPrompt]:
+        prompts: list[McpPrompt] = []
+        for catalog in self._catalogs:
+            for prompt in await catalog.list_prompts():
+                parameters = {argument.name: argument.required is True for argument in prompt.arguments or ()}
+                prompts.append(McpPrompt(catalog.name, prompt.name, clean_text(prompt.description), parameters))
+        return prompts
+
+    async def _prompt(self, name: str, arguments: Mapping[str, str]) -> list[Message]:
+        prompts = await self._prompts()
+        for prompt, catalog in [(prompt, catalog) for prompt in prompts for catalog in self._catalogs]:
+            if prompt.name == name and prompt.server == catalog.name:
+                return prompt_messages((await catalog.get_prompt(name, arguments)).messages)
+        names = [prompt.name for prompt in prompts]
+        raise ToolNotFoundError(unknown_tool_text(name, names).replace("unknown tool", "unknown prompt", 1))
+
+    # Connections ------------------------------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        """Connect to all servers at once, and close all connections if one fails."""
+        tasks = [asyncio.ensure_future(catalog.load()) for catalog in self._catalogs]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*(catalog.close() for catalog in self._catalogs))
+            raise
+
+    def close(self) -> None:
+        """End the connections, and the processes of servers; closing twice is harmless. Open sessions stay open."""
+        if self._background is not None:
+            self._background.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await to_thread(self.close)
+
+    def _require_background(self) -> BackgroundLoop:
+        if self._background is None:
+            message = "an open session belongs to a running event loop: await the method with the a, as in aprompts()"
+            raise TypeError(message)
+        return self._background
+
+    async def aopen(self) -> None:
+        """Same as `open`, but awaits."""
+        if self._background is not None:
+            for catalog in self._catalogs:
+                self._background.on_close(catalog.close)
+        await self._loop.arun(self._load)
+
+    def open(self) -> None:
+        """Connect and list the tools; `mcp_tools` has done it. Raises McpServerError."""
+        background = self._require_background()
+        for catalog in self._catalogs:
+            background.on_close(catalog.close)
+        try:
+            background.run(self._load)
+        except BaseException:
+            self.close()
+            raise
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    def _current(self) -> dict[str, Tool[..., Any]]:
+        """Return the tools by name. One whose definition has not changed is the same object each time."""
+        offers = self._offers()
+        tools: dict[str, Tool[..., Any]] = {}
+        for name, offer in zip(self._names(offers), offers, strict=True):
+            if not self._is_wanted(name, offer):
+                continue
+            key = (name, offer.listed.fingerprint)
+            tool = self._made.get(key)
+            if tool is None:
+                function = _as_function(self._loop, offer.function)
+                tool = make_tool(offer.catalog.name, name, offer.listed, function, self._settings.tool_options)
+                if tool is None:
+                    continue
+                self._made[key] = tool
+            tools[name] = tool
+        return tools
+
+    def _offers(self) -> list[_Offer]:
+        offers: list[_Offer] = []
+        for catalog in self._catalogs:
+            offers += [_Offer(catalog, tool, partial(catalog.call, tool)) for tool in catalog.tools.values()]
+            if catalog.has_resources:
+                offers += [_Offer(catalog, listed, function) for listed, function in resource_tools(catalog)]
+        return offers
+
+    def _names(self, offers: list[_Offer]) -> list[str]:
+        return distinct_names(
+            [offer.listed.name for offer in offers], [self._prefix_of(offer.catalog) for offer in offers]
+        )
+
+    def _prefix_of(self, catalog: Catalog) -> str:
+        prefix = self._settings.prefix
+        if isinstance(prefix, str):
+            return prefix
+        if prefix is True or (prefix is None and len(self._catalogs) > 1):
+            return f"{catalog.name}_"
+        return ""
+
+    def _is_wanted(self, name: str, offer: _Offer) -> bool:
+        both = {name, offer.listed.name}
+        settings = self._settings
+        if settings.only is not None and both.isdisjoint(settings.only):
+            return False
+        if not both.isdisjoint(settings.exclude):
+            return False
+        if settings.pins is None or settings.pins.get(name) == offer.listed.fingerprint:
+            return True
+        reason = "it has no pin" if name not in settings.pins else "its description or schema is not the pinned one"
+        warn(offer.catalog.name, offer.listed.name, reason)
+        return False
+
+
+def connect_and_wait(server: object, settings: McpSettings) -> McpTools:
+    """Connect to servers, list their tools, and return them."""
+    tools = McpTools(server, settings)
+    tools.open()
+    return tools
+
+
+async def connect(server: object, settings: McpSettings) -> McpTools:
+    """Same as `connect_and_wait`, but awaits."""
+    tools = McpTools(server, settings)
+    try:
+        await tools.aopen()
+    except BaseException:
+        tools.close()
+        raise
+    return tools
+
+
+def _as_function(
+    loop: _Loop, call: Callable[[dict[str, object]], Coroutine[Any, Any, object]]
+) -> Callable[..., Coroutine[Any, Any, object]]:
+    async def call_tool(**arguments: object) -> object:
+        return await loop.arun(call, arguments)
+
+    return call_tool
