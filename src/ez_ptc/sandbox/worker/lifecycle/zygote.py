@@ -23,9 +23,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..control import AskExitCode, ExitCode, ForkRefused, ForkWorkers, NewWorker, decode, encode
+from ..kernel.pipe import NOWHERE_FD, DescriptorPipe
 from ..running import determinism
-from ..running.link import HostGoneError, reply_body
-from ..running.runtime import Runtime, new_link
+from ..running.link import HostGoneError, Link, reply_body
+from ..running.runtime import Runtime
 from ..values import codec as values
 from .packages import MAX_OPEN
 
@@ -36,7 +37,6 @@ __all__ = ["Zygote"]
 
 _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
-_NOWHERE_FD = 1
 # How often a dummy program runs before the first fork: CPython specializes code that has run often.
 _WARM_UP_RUNS = 12
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
@@ -84,8 +84,8 @@ class Zygote:
         # Not os.fork, whose work in the child is needed only by processes with threads.
         self._raw_fork = ctypes.PyDLL(None).fork
         streams = {name: vars(sys)[name] for name in _STREAMS}
-        self._link = new_link(_WORKER_FD, _WORKER_FD)
-        self._runtime = Runtime(self._link, base_memory)
+        self._pipe = DescriptorPipe(_WORKER_FD, _WORKER_FD)
+        self._runtime = Runtime(Link(self._pipe), base_memory)
         self._warm_up_run = _run("1", _TOOL)
         _warm_up(base_memory)
         for name, stream in streams.items():
@@ -189,7 +189,7 @@ class Zygote:
             # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory
             # and CPU time that this program may not need.
             runtime.warm_up(self._warm_up_run)
-        self._link.open()
+        self._pipe.open()
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
             while True:
@@ -216,7 +216,7 @@ def _warm_up(base_memory: int) -> None:
     for _ in range(_WARM_UP_RUNS):
         receive, send = os.pipe()
         os.write(send, len(reply).to_bytes(4, "big") + reply)
-        runtime = Runtime(new_link(receive, _NOWHERE_FD), base_memory)
+        runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), base_memory)
         runtime.enter()
         runtime.warm_up(run)
         os.close(receive)

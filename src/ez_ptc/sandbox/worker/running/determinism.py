@@ -26,7 +26,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import spinning
-from . import link as wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +86,6 @@ def pin(seed: int, epoch_ns: int | None = None) -> Callable[[int], None]:
     # Code that needs the real time keeps it.
     real = ModuleType("time")
     _put(real, **vars(time))
-    _put(wire, time=real)
     _put(spinning, time=real)
     _put(asyncio.base_events, time=real)
     _pin_clocks(clock)

@@ -1,26 +1,22 @@
-"""The worker's end of the connection: length-prefixed frames over one inherited socket.
+"""The worker's end of the connection: length-prefixed frames over a pipe.
 
 A frame is four bytes of length, big-endian, and a JSON object. A reply, which only the host sends, has its kind and its
 call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
 reader thread, so a program without threads has none.
-
-If the host allows it, a waiting thread polls for the reply before it sleeps; see the module `spinning`.
 """
 
 from __future__ import annotations
 
-import _socket
 import json
-import os
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
-from ..spinning import Spinner
 from ..values import codec as values
-from .call_paths import count_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .pipe import Pipe
 
 __all__ = ["HostGoneError", "Link", "Pending", "TooLargeError", "read_frame", "reply_body"]
 
@@ -60,16 +56,14 @@ class Pending:
 
 
 class Link:
-    """Frames over two descriptors: one socket, or a private pair during warm-up."""
+    """Frames over a pipe."""
 
-    def __init__(self, receive_fd: int, send_fd: int) -> None:
-        """Wrap two descriptors, unused until :meth:`open`."""
-        self._receive_fd = receive_fd
-        self.send_fd = send_fd
+    def __init__(self, pipe: Pipe) -> None:
+        """Wrap a pipe."""
+        self.pipe = pipe
         self.outstanding = 0  # the number of unanswered calls
         self.room = 1  # the maximum of that
         self.most = 1 << 20  # the maximum bytes of a frame
-        self.spin_seconds = 0.0  # how many seconds to poll for a reply before sleeping
         self._buffer = bytearray()
         self._lock = threading.Lock()
         self._turn = threading.Condition(self._lock)
@@ -78,13 +72,6 @@ class Link:
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
         self._calls = 0
-        self._spinner = Spinner()
-        self._look: Callable[[int, int], bytes] | None = None
-
-    def open(self) -> None:
-        """Prepare polling for replies; the descriptor itself still blocks, as programs expect."""
-        if self._look is None:
-            self._look = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, self._receive_fd).recv
 
     @property
     def mid_frame(self) -> bool:
@@ -103,21 +90,13 @@ class Link:
                 body = bytes(memoryview(buffer)[_HEADER:end])
                 del buffer[:end]
                 return body
-            data = self._read(max(_CHUNK, min(end - len(buffer), 1 << 20)))
+            data = self.pipe.read(max(_CHUNK, min(end - len(buffer), 1 << 20)))
+            if not data:
+                raise HostGoneError
             if not buffer and len(data) == _HEADER + int.from_bytes(data[:_HEADER], "big"):
                 # The usual case: one whole frame.
                 return data[_HEADER:]
             buffer += data
-
-    def _read(self, size: int) -> bytes:
-        data: bytes | None = None
-        if self._look is not None and self.spin_seconds and not count_threads():
-            data = self._spinner.poll(self.spin_seconds, self._look, size, _socket.MSG_DONTWAIT)
-        if data is None:
-            data = os.read(self._receive_fd, size)
-        if not data:
-            raise HostGoneError
-        return data
 
     def send(self, frame: dict[str, object]) -> None:
         """Write one frame, whose values are encoded already."""
@@ -126,15 +105,7 @@ class Link:
     def send_body(self, body: bytes) -> None:
         """Write one frame with an encoded body."""
         with self._writing:
-            self._write(body)
-
-    def _write(self, body: bytes) -> None:
-        data = len(body).to_bytes(_HEADER, "big") + body
-        sent = os.write(self.send_fd, data)
-        if sent < len(data):
-            rest = memoryview(data)[sent:]
-            while rest:
-                rest = rest[os.write(self.send_fd, rest) :]
+            self.pipe.write(_framed(body))
 
     def start(self, call: str) -> Pending:
         """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.
@@ -154,7 +125,7 @@ class Link:
             # Numbered when written: the host expects the calls of all threads in one sequence.
             self._calls += 1
             self._waiting[self._calls] = pending
-            self._write(b'{"id":%d,%b' % (self._calls, body))
+            self.pipe.write(_framed(b'{"id":%d,%b' % (self._calls, body)))
         return pending
 
     def _admit(self) -> bool:
@@ -195,6 +166,10 @@ class Link:
             self._turn.wait()
         finally:
             self._sleepers -= 1
+
+
+def _framed(body: bytes) -> bytes:
+    return len(body).to_bytes(_HEADER, "big") + body
 
 
 def read_frame(body: bytes) -> dict[str, Any]:

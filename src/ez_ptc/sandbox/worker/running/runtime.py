@@ -29,7 +29,7 @@ from . import determinism as chance
 from . import recursion as depth
 from .async_support import settle
 from .ending import drop_module, finish, may_have_finalizers, wait_for_threads
-from .link import Link, read_frame
+from .link import read_frame
 from .pictures import PICTURES
 from .predefined import MODULES
 from .streams import Output
@@ -42,19 +42,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from ..feedback.mistakes import Mistake
+    from .link import Link
 
-__all__ = ["Runtime", "new_link", "replace_builtins"]
+__all__ = ["Runtime", "replace_builtins"]
 
 # The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
 _MAX_CHECKED = 12_000
-_NOWHERE_FD = 1
 # Memory kept in reserve, so that running out of memory can be reported.
 _REPORT_MEMORY = 48 << 20
-
-
-def new_link(receive_fd: int, send_fd: int) -> Link:
-    """Return a link over two descriptors."""
-    return Link(receive_fd, send_fd)
 
 
 class Runtime:
@@ -102,11 +97,11 @@ class Runtime:
 
     def warm_up(self, body: bytes) -> None:
         """Run a dummy program to warm caches; its output is discarded, and no limit is set."""
-        link = self._link
-        send_fd, limits, messages = link.send_fd, self._limits, self._messages
-        link.send_fd = _NOWHERE_FD
+        pipe, limits, messages = self._link.pipe, self._limits, self._messages
+        pipe.mute()
         self._answer(read_frame(body), limit=False)
-        link.send_fd, self._limits, self._messages = send_fd, limits, messages
+        pipe.unmute()
+        self._limits, self._messages = limits, messages
         self._programs = 0
         self._tools.forget()
 
@@ -141,13 +136,13 @@ class Runtime:
         done["dropped"] = self._output.dropped
         if not frame.get("session"):
             # No more replies come, and the next worker needs the core.
-            self._link.spin_seconds = 0.0
+            self._link.pipe.spin_seconds = 0.0
         self._finish(done, limits["frame"])
 
     def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
         link = self._link
         self._messages = frame.get("messages", self._messages)
-        link.spin_seconds = frame["spin"]
+        link.pipe.spin_seconds = frame["spin"]
         link.room = limits["outstanding"]
         link.most = limits["frame"]
         self._programs += 1

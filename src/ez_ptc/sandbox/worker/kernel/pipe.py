@@ -1,0 +1,62 @@
+"""The pipe of a worker process: one inherited socket, or a private pair of descriptors during warm-up."""
+
+from __future__ import annotations
+
+import _socket
+import _thread
+import os
+from typing import TYPE_CHECKING
+
+from ..spinning import Spinner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NOWHERE_FD", "DescriptorPipe"]
+
+NOWHERE_FD = 1
+_count_threads: Callable[[], int] = vars(_thread)["_count"]
+
+
+class DescriptorPipe:
+    """Reads one descriptor and writes another.
+
+    If the host allows it, a reader polls for bytes before it sleeps; see the module `spinning`.
+    """
+
+    def __init__(self, receive_fd: int, send_fd: int) -> None:
+        """Wrap two descriptors, unused until the first read or write."""
+        self.spin_seconds = 0.0
+        self._receive_fd = receive_fd
+        self._send_fd = self._far_fd = send_fd
+        self._spinner = Spinner()
+        self._look: Callable[[int, int], bytes] | None = None
+
+    def open(self) -> None:
+        """Prepare polling of a socket; the descriptor itself still blocks, as programs expect."""
+        if self._look is None:
+            self._look = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, self._receive_fd).recv
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size`; none if the other end is closed."""
+        if self._look is not None and self.spin_seconds and not _count_threads():
+            data = self._spinner.poll(self.spin_seconds, self._look, size, _socket.MSG_DONTWAIT)
+            if data is not None:
+                return data
+        return os.read(self._receive_fd, size)
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data`."""
+        sent = os.write(self._send_fd, data)
+        if sent < len(data):
+            rest = memoryview(data)[sent:]
+            while rest:
+                rest = rest[os.write(self._send_fd, rest) :]
+
+    def mute(self) -> None:
+        """Discard what is written, until `unmute`."""
+        self._send_fd = NOWHERE_FD
+
+    def unmute(self) -> None:
+        """Write to the other end again."""
+        self._send_fd = self._far_fd
