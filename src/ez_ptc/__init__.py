@@ -111,6 +111,6 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.tools.decorators import tool as tool
     from ez_ptc.tools.definitions.parameters import ParameterType as ParameterType
     from ez_ptc.tools.definitions.parameters import ToolParameter as ToolParameter
-    from ez_ptc.tools.objects import tools_from as tools_from
     from ez_ptc.tools.registry import ToolRegistry as ToolRegistry
+    from ez_ptc.tools.sources.objects import tools_from as tools_from
     from ez_ptc.tools.tool import Tool as Tool

@@ -67,14 +67,14 @@ def plain(x: int) -> int:
     return x
 
 
-@pytest.mark.parametrize(
-    ("thing", "name"), [(plain, "plain"), ("add", "str"), (None, "NoneType"), (len, "len"), (Tool, "Tool")]
-)
+def test_functions_become_tools_as_if_decorated() -> None:
+    assert list(Toolkit([add, plain]).tools)[1].signature == ez_tool(plain).signature
+
+
+@pytest.mark.parametrize(("thing", "name"), [("add", "str"), (None, "None"), (Tool, "the class Tool"), (7, "int")])
 def test_non_tool_error_names_it_with_advice(thing: object, name: str) -> None:
-    with pytest.raises(
-        TypeError, match=rf"expected a Tool, got {name}: decorate it with @ez_tool, or ez_tool\({name}\)"
-    ):
-        Toolkit([add, thing])  # pyright: ignore[reportArgumentType] - what is refused
+    with pytest.raises(TypeError, match=f"expected a function or a tool, got {name}: pass "):
+        Toolkit([add, thing])
 
 
 def test_two_tools_of_one_name_are_refused() -> None:

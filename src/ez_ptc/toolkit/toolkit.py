@@ -44,9 +44,10 @@ class Toolkit(ProgramRunner):
     is immutable, and may be used from any thread and event loop.
 
     Attributes:
-        tools: The functions programs may call, made by `@ez_tool`, or a registry of them. A name that is not an
-            identifier is changed to one, `get_weather` for `get-weather`; a name that would hide a Python built-in or
-            a name provided to programs gets an underscore, `print_`.
+        tools: The functions programs may call: functions, tools made by `@ez_tool`, tools of agent frameworks, and
+            lists or registries of them. A name that is not an identifier is changed to one, `get_weather` for
+            `get-weather`; a name that would hide a Python built-in or a name provided to programs gets an underscore,
+            `print_`.
         preamble: Replaces the introduction of `prompt()`.
         postamble: Replaces the instructions at the end of `prompt()`.
         tool_preamble: Replaces the introduction of `tool_prompt()` and of the description of `execute_tools`.
@@ -67,7 +68,7 @@ class Toolkit(ProgramRunner):
             call no one can approve now pauses, and `resume` continues it, in any process.
     """
 
-    tools: Iterable[Tool[..., Any]]
+    tools: Iterable[Tool[..., Any] | Any]
     preamble: str | None = None
     _: KW_ONLY
     postamble: str | None = None
@@ -91,7 +92,8 @@ class Toolkit(ProgramRunner):
         """Check the tools.
 
         Raises:
-            TypeError: An element is not a tool.
+            TypeError: An element is neither a function nor a tool.
+            SchemaError: A function cannot be a tool.
             DuplicateToolError: Two tools have the same name, or get the same name in programs.
             MissingExtraError: A package in `allow_imports` is not installed.
             ValueError: Both `sandbox` and `allow_imports` are given.

@@ -1,7 +1,7 @@
 """A registry of tools, by name and category."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from ez_ptc.errors import DuplicateToolError, ToolNotFoundError
 from ez_ptc.messages import ToolCall, ToolResult
@@ -12,6 +12,7 @@ from ez_ptc.tools.call_lifetime import CallLife
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.definitions.names import unknown_tool_text
 from ez_ptc.tools.failures import failure, logs_refusal
+from ez_ptc.tools.sources.conversion import to_tools
 from ez_ptc.tools.tool import Tool
 
 __all__ = ["ToolRegistry"]
@@ -24,20 +25,25 @@ class ToolRegistry:
     both apply wherever the registry's tools are called from. Iterating yields the tools; `name in registry`,
     `len(registry)` and `registry[name]`, which raises ToolNotFoundError, work as in a dict.
 
-    Raises TypeError if an element is not a tool, and DuplicateToolError if two tools have the same name.
+    An element is a tool, a function, a list or registry of them, or an agent framework's tool or set of tools. Raises
+    TypeError for anything else, SchemaError if it cannot be a tool, and DuplicateToolError if two tools have the same
+    name.
     """
 
     def __init__(
-        self, tools: Iterable[Tool[..., Any]] = (), *, context: object = NO_CONTEXT, approve: Approver | None = None
+        self,
+        tools: Iterable[Tool[..., Any] | Any] = (),
+        *,
+        context: object = NO_CONTEXT,
+        approve: Approver | None = None,
     ) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
         self._settings = CallSettings(context, approve)
-        if isinstance(tools, Tool):
-            name = cast("Tool[..., Any]", tools).name
-            message = f"expected a list of tools, got the tool {name}: write [{name}]"
-            raise TypeError(message)
-        for tool in tools:
-            self.register(tool)
+        if callable(tools) or isinstance(tools, str) or not hasattr(tools, "__iter__"):
+            raise TypeError(_no_list_text(tools))
+        for thing in tools:
+            for tool in thing if isinstance(thing, ToolRegistry) else to_tools(thing):
+                self.register(tool)
 
     def __iter__(self) -> Iterator[Tool[..., Any]]:
         return iter(tuple(self._tools.values()))
@@ -57,16 +63,17 @@ class ToolRegistry:
         return f"ToolRegistry({', '.join(self._tools)})"
 
     @logs_refusal
-    def register(self, tool: Tool[..., Any]) -> Tool[..., Any]:
-        """Add a tool, and return it with this registry's context and approver. Adding it again has no effect.
+    def register(self, tool: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
+        """Add a tool or function; return the tool with this registry's context and approver.
 
-        Raises TypeError if it is not a tool, and DuplicateToolError if another tool has its name.
+        Adding a tool again has no effect. Raises TypeError if it is neither, and DuplicateToolError if another tool has
+        its name.
         """
-        if not isinstance(tool, Tool):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-            name = getattr(tool, "__name__", None) or type(tool).__name__
-            message = f"expected a Tool, got {name}: decorate it with @ez_tool, or ez_tool({name})"
+        tools = to_tools(tool)
+        if len(tools) != 1:
+            message = f"expected one tool, got {len(tools)}: write ToolRegistry([...])"
             raise TypeError(message)
-        registered = tool
+        registered = tool = tools[0]
         if not self._settings.is_empty:
             registered = tool.changed(settings=self._settings.over(tool.settings))
         # One atomic step, so two threads cannot register different tools under one name.
@@ -178,3 +185,12 @@ def _to_call(tool_name: tuple[str, ...], arguments: dict[str, object]) -> ToolCa
         message = f"execute() takes one tool name and the tool's arguments by keyword; got {len(names)} names"
         raise TypeError(message)
     return ToolCall("", str(names[0]), arguments)
+
+
+def _no_list_text(thing: object) -> str:
+    name = getattr(thing, "__name__", None)
+    if name is None or not callable(thing):
+        return f"expected a list of tools, got {type(thing).__name__}: write [find, book] with your functions"
+    if isinstance(thing, Tool):
+        return f"expected a list of tools, got the tool {name}: write [{name}]"
+    return f"expected a list of tools, got {name}: write [{name}]"

@@ -5,7 +5,7 @@ from functools import cached_property
 import pytest
 
 from ez_ptc.errors import SchemaError
-from ez_ptc.tools.objects import tools_from
+from ez_ptc.tools.sources.objects import tools_from
 
 
 class Account:

@@ -1,0 +1,75 @@
+"""Tools from what developers have: functions, lists of them, and the tools of agent frameworks.
+
+A framework's objects are converted by a module that is imported when one of them arrives, so that no framework is
+imported for the sake of another.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any, Final, cast
+
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.safe_repr import safe_line
+from ez_ptc.tools.decorators import ez_tool
+from ez_ptc.tools.tool import Tool
+
+__all__ = ["to_tools"]
+
+_Tools = list[Tool[..., Any]]
+
+# The modules with `import_tools(thing)`, by the package that defines the thing's class or a base of it.
+_CONVERTERS: Final[Mapping[str, str]] = {"pydantic_ai": "ez_ptc.integrations.pydantic_ai"}
+_MAX_NAME_LENGTH: Final = 100
+
+
+def to_tools(thing: object) -> _Tools:
+    """Return the tools in a tool, a function, a list of them, or an agent framework's tool or set of tools.
+
+    Raises:
+        TypeError: It is none of these; the message says what to pass instead.
+        SchemaError: A function or its schema cannot be a tool, or a set of tools is empty.
+        MissingExtraError: The framework's version is not supported.
+    """
+    if isinstance(thing, Tool):
+        return [cast("Tool[..., Any]", thing)]
+    if isinstance(thing, list | tuple | set | frozenset):
+        return [tool for item in cast("Iterable[object]", thing) for tool in to_tools(item)]
+    converter = _find_converter(thing)
+    tools = None if converter is None else converter(thing)
+    if tools is None and callable(thing) and not isinstance(thing, type):
+        return [ez_tool(thing)]
+    if tools is None:
+        message = f"expected a function or a tool, got {_describe(thing)}"
+        raise TypeError(message)
+    if not tools:
+        message = f"expected at least one tool, got an empty {_name(type(thing))}"
+        raise SchemaError(message)
+    return tools
+
+
+def _find_converter(thing: object) -> Callable[[object], _Tools | None] | None:
+    # By the bases too: people derive their own tools from a framework's class.
+    for cls in type(thing).__mro__:
+        name = str(cls.__module__)
+        for package, converter in _CONVERTERS.items():
+            if name == package or name.startswith(f"{package}."):
+                return cast("Callable[[object], _Tools | None]", import_module(converter).import_tools)
+    return None
+
+
+def _describe(thing: object) -> str:
+    """Return what a thing is, and what to pass instead."""
+    if isinstance(thing, type):
+        return f"the class {_name(thing)}: pass one of its objects, or tools_from({_name(thing)}(...)) for its methods"
+    name = _name(type(thing))
+    if isinstance(thing, str):
+        return f"{name}: pass the function itself, without quotes"
+    if isinstance(thing, Mapping):
+        return f"{name}: make a tool of a schema and its function with Tool.from_schema(...)"
+    if thing is None:
+        return "None: pass the function itself, without calling it"
+    return f"{name}: pass a function that uses it, or tools_from(...) for its methods"
+
+
+def _name(cls: type) -> str:
+    return safe_line(cls.__name__, _MAX_NAME_LENGTH)
