@@ -21,6 +21,7 @@ from ez_ptc.journal.results import result_from_bytes
 from ez_ptc.journal.rows import (
     append,
     find_run,
+    has_run,
     insert_run,
     list_runs,
     prune_runs,
@@ -258,14 +259,14 @@ class Journal:
         )
 
     def start(
-        self, program: str, data: Mapping[str, Any], *, session: str = "", position: int = 0
+        self, program: str, data: Mapping[str, Any], *, session: str = "", position: int = 0, run_id: str | None = None
     ) -> tuple[RunRow, Record]:
         """Start a run, owned by this process until `release`. Used by `Toolkit.execute`.
 
-        Raises JournalError if the session has another number of runs than `position`.
+        Raises JournalError if the session has another number of runs than `position`, or there is a run `run_id`.
         """
         self._make_room()
-        run_id = uuid.uuid4().hex
+        run_id = run_id or uuid.uuid4().hex
         event = Event("start", data={**data, "session": session, "owner": _owner()}, payload=program.encode())
 
         owned: list[int] = []
@@ -273,6 +274,9 @@ class Journal:
         def write(database: Database) -> RunRow:
             if session and len(list_runs(database, session=session)) != position:
                 message = f"session {session} was continued elsewhere: open it again with toolkit.session(id=...)"
+                raise JournalError(message)
+            if has_run(database, run_id):
+                message = f"there is a run {run_id}: continue it with resume(), or start one with another id"
                 raise JournalError(message)
             row = insert_run(database, run_id, session, _owner(), [event])
             if self.store.locks.own(row.number):

@@ -21,6 +21,7 @@ __all__ = [
     "RunRow",
     "append",
     "find_run",
+    "has_run",
     "insert_run",
     "list_runs",
     "prune_runs",
@@ -76,6 +77,12 @@ def find_run(database: Database, run_id: str) -> RunRow:
         message = f"the journal has no run {run_id!r}: {reason}"
         raise JournalError(message)
     return _run_row(rows[0])
+
+
+def has_run(database: Database, run_id: str) -> bool:
+    """Return whether there is a run of this id, or was one before it was pruned."""
+    found = "SELECT 1 FROM runs WHERE id = ? UNION ALL SELECT 1 FROM pruned WHERE id = ?"
+    return bool(database.execute(found, (run_id, run_id)).fetchall())
 
 
 def list_runs(database: Database, *, session: str | None = None) -> list[RunRow]:

@@ -60,17 +60,22 @@ class ToolChannel:
         return cls(tools, grants, settings, () if listener is None else (listener,))
 
     def with_settings(
-        self, context: object, approve: Approver | None, listener: Callable[[dict[str, Any]], None] | None
+        self,
+        context: object,
+        approve: Approver | None,
+        listener: Callable[[dict[str, Any]], None] | None,
+        reraise: tuple[type[BaseException], ...] = (),
     ) -> ToolChannel:
-        """Return a channel with another context or approver and one more listener, where given."""
-        if context is NO_CONTEXT and approve is None and listener is None:
+        """Return a channel with another context or approver, one more listener and more to reraise, where given."""
+        if context is NO_CONTEXT and approve is None and listener is None and not reraise:
             return self
         if listener is None:
             listeners = self.listeners
         else:
             listeners = (*self.listeners, listener)
         # `replace` makes an object without the cached `_tools`, which depend on the settings.
-        return replace(self, settings=CallSettings(context, approve).over(self.settings), listeners=listeners)
+        settings = CallSettings(context, approve, (*self.settings.reraise, *reraise)).over(self.settings)
+        return replace(self, settings=settings, listeners=listeners)
 
     def restricted_to(self, names: Collection[str]) -> ToolChannel:
         """Return a channel to the tools with these names only."""

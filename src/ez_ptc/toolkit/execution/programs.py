@@ -42,7 +42,7 @@ class ProgramRunner:
     """The methods of `Toolkit` that run programs."""
 
     if TYPE_CHECKING:  # `Toolkit` has and documents them
-        tools: Iterable[Tool[..., Any]]
+        tools: Iterable[Tool[..., Any] | Any]
         limits: Limits
         on_tool_call: Callable[[dict[str, Any]], None] | None
         context: object
@@ -125,14 +125,17 @@ class ProgramRunner:
         observe: Callable[[str], Observer] | None = None,
         repair: Repair | None = None,
         max_attempts: int = 3,
+        reraise: tuple[type[BaseException], ...] = (),
+        run_id: str | None = None,
     ) -> ExecutionResult:
         """Same as `execute`, but awaits; cancelling it kills the program. `repair` may be asynchronous.
 
-        `observe` returns the receiver of a program's events, given its id.
+        `reraise` is added to the toolkit's. `observe` returns the receiver of a program's events, given its id.
+        `run_id` is the id of the run in the journal, instead of a new one; raises JournalError if it is taken.
         """
-        channel = self._channel.with_settings(context, approve, on_tool_call)
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise)
         limits = self.limits.with_timeout(timeout)
-        result = await self._arun(code, channel, limits, observe=observe)
+        result = await self._arun(code, channel, limits, observe=observe, run_id=run_id)
         attempts: list[ExecutionResult] = []
         done: list[dict[str, Any]] = []
         while repair is not None and result.status == "failed" and len(attempts) + 1 < max_attempts:
@@ -156,6 +159,7 @@ class ProgramRunner:
         *,
         repairs: str | None = None,
         observe: Callable[[str], Observer] | None = None,
+        run_id: str | None = None,
     ) -> ExecutionResult:
         """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.open())
@@ -163,7 +167,8 @@ class ProgramRunner:
             if observe is not None:
                 channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return await sandbox.aexecute(code, channel, limits)
-        async with await to_thread_and_back(partial(self._runs.start, repairs=repairs), code, channel, limits) as run:
+        start = partial(self._runs.start, repairs=repairs, run_id=run_id)
+        async with await to_thread_and_back(start, code, channel, limits) as run:
             channel = run.channel
             if observe is not None:
                 channel = replace(channel, observer=observe(run.row.id))
@@ -220,7 +225,7 @@ class ProgramRunner:
         with self._runs.resume(run_id, decisions or {}, self._channel) as run:
             return run.finish(sandbox.execute(run.code, run.channel, run.limits))
 
-    async def aresume(
+    async def aresume(  # noqa: PLR0913 - the additions to an execution, as in `aexecute`
         self,
         run_id: str,
         decisions: Mapping[str, object] | None = None,
@@ -229,9 +234,10 @@ class ProgramRunner:
         approve: Approver | None = None,
         on_tool_call: Callable[[dict[str, Any]], None] | None = None,
         observe: Callable[[str], Observer] | None = None,
+        reraise: tuple[type[BaseException], ...] = (),
     ) -> ExecutionResult:
         """Same as `resume`, but awaits. The other arguments are those of `aexecute`."""
-        channel = self._channel.with_settings(context, approve, on_tool_call)
+        channel = self._channel.with_settings(context, approve, on_tool_call, reraise)
         session = await to_thread_and_back(self._runs.session_of, run_id)
         if session is not None:
             async with await to_thread_and_back(self.session, session) as programs:

@@ -173,10 +173,11 @@ class Runs:
         *,
         place: SessionPlace | None = None,
         repairs: str | None = None,
+        run_id: str | None = None,
     ) -> Execution:
         """Start a run, at a place in a session; `repairs` is the id of the failed one that it corrects.
 
-        Raises JournalError if it cannot be recorded.
+        Raises JournalError if it cannot be recorded, or if there is a run of the id `run_id`.
         """
         place = place or SessionPlace.first("", limits.seed)
         session, clock_ns = place.session, place.clock_ns
@@ -184,7 +185,8 @@ class Runs:
             clock_ns = time.time_ns()  # a session may be hours old
         limits = replace(limits, seed=place.seed)
         data = {**self._fingerprint(code), "limits": asdict(limits), "clock_ns": clock_ns, "repairs": repairs}
-        return self._continue(*self.journal.start(code, data, session=session, position=place.position), channel)
+        started = self.journal.start(code, data, session=session, position=place.position, run_id=run_id)
+        return self._continue(*started, channel)
 
     def session_of(self, run_id: str) -> str | None:
         """Return the id of a run's session, or None. Raises JournalError for an unknown run."""
