@@ -16,6 +16,8 @@ TY_VERSION := 0.0.105
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
   opentelemetry-instrumentation-openai==0.62.4
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
+INTEGRATIONS := pydantic-ai
+INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
@@ -35,7 +37,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +73,12 @@ test-packages: $(STAMPS)/packages  ## Test the packages programs may import (dow
 	  tests/sandbox/worker/lifecycle/test_packages.py tests/sandbox/worker/running/test_pictures.py \
 	  tests/sandbox/worker/values/test_tables.py tests/sandbox/worker/values/test_table_of_types.py
 	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
+
+# Each framework has an environment of its own: they ask for different versions of the same packages.
+test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent loops of other frameworks (downloads 900 MB once); ARGS="-k approval"
+	@for name in $(INTEGRATIONS); do echo "=== $$name" && \
+	  EZ_PTC_INTEGRATION=$$name $(VENV)/integrations/$$name/bin/python -m pytest -q tests/integrations/frameworks \
+	  tests/test_documentation.py -k "frameworks/test_ or docs/frameworks/$$name.md" $(ARGS) || exit 1; done
 
 # The inputs that are kept from run to run begin with those that the tests replay.
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
@@ -198,6 +206,14 @@ $(STAMPS)/model-peers: benchmarks/model/subjects/__init__.py | $(BIN)/uv
 	$(BIN)/python -m benchmarks.model.subjects | while read -r name package; do \
 	  $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/model/$$name && \
 	  $(BIN)/uv pip install --quiet --python $(VENV)/model/$$name/bin/python $$package || exit 1; done
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/integration-pydantic-ai: PACKAGES := pydantic-ai-slim==2.68.0
+
+$(STAMPS)/integration-%: Makefile | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/integrations/$*
+	$(BIN)/uv pip install --quiet --python $(VENV)/integrations/$*/bin/python -e . $(INTEGRATION_TESTS) $(PACKAGES)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

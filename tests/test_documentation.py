@@ -1,11 +1,13 @@
 """What the pages say is so: each Python block runs and prints what stands below it, each link leads somewhere.
 
 The blocks of a page are read from top to bottom, so a later one may use what an earlier one has defined. A block that
-cannot run here says why: `python skip="needs a server"`; it is compiled all the same.
+cannot run here says why: `python skip="needs a server"`; it is compiled all the same. The pages of frameworks run where
+their framework is installed: `make test-integrations`.
 """
 
 import functools
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -61,6 +63,8 @@ def stacks_without_source(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
 def test_every_documentation_block_runs_and_prints_as_shown(page: Path, eval_example: EvalExample) -> None:
     known: dict[str, object] = {}
+    if page.parent.name == "frameworks" and page.stem != os.environ.get("EZ_PTC_INTEGRATION"):
+        pytest.skip(f"{name_of(page)} needs its framework: `make test-integrations` runs it")
     for block in blocks(page):
         if "skip" in block.prefix_settings():
             compile(block.source, str(page), "exec")

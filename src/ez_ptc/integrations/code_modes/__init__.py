@@ -1,0 +1,1 @@
+"""Our sandbox under the code modes of agent frameworks, a module for each framework."""

@@ -1,0 +1,181 @@
+"""Pydantic AI: toolsets as our tools, and ours as theirs."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc._sync import run_coroutine
+from ez_ptc.errors import ToolError
+from ez_ptc.formats.content import as_json
+from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.offers import Hooks, Offer, PausedRun, ProgramOffer, offers_of, run_id_of
+from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
+from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from ez_ptc.messages import ToolCall
+    from ez_ptc.tools.approvals.approval import Approver
+
+    _Function = Callable[[Any, dict[str, object]], Awaitable[object]]
+
+__all__ = ["ProgramCallEnded", "ProgramCallStarted", "call_offer", "export_tools", "import_tools", "make_tool"]
+
+_ai: Any = import_framework("pydantic_ai", package="pydantic-ai-slim", version="2.60")
+_toolsets: Any = import_framework("pydantic_ai.toolsets", package="pydantic-ai-slim", version="2.60")
+
+# The run of an agent whose program calls tools that came from Pydantic AI.
+_RUN: Final[ContextVar[Any]] = ContextVar("ez_ptc_pydantic_ai_run", default=None)
+
+
+@dataclass(kw_only=True)
+class ProgramCallStarted(_ai.CustomEvent):
+    """A program has called a tool. `arguments` are those passed by name, `args` those passed by position."""
+
+    id: str
+    tool: str
+    args: list[Any]
+    arguments: dict[str, Any]
+
+
+@dataclass(kw_only=True)
+class ProgramCallEnded(_ai.CustomEvent):
+    """A program's call has ended, with a `result` or an `error`."""
+
+    id: str
+    tool: str
+    result: Any
+    error: str | None
+    duration_ms: float
+
+
+def import_tools(thing: object) -> list[Tool[..., Any]] | None:
+    """Return the tools of a Pydantic AI `Tool` or toolset, or None for anything else.
+
+    They get the `RunContext` of the agent that runs the program, or else one with the call's context as its `deps`.
+    """
+    if isinstance(thing, _ai.Tool):
+        thing = _toolsets.FunctionToolset([thing])
+    if not isinstance(thing, _toolsets.AbstractToolset):
+        return None
+    tools: dict[str, Any] = run_coroutine(_list_tools, thing)
+    return [_import_tool(thing, tool) for tool in tools.values()]
+
+
+async def _list_tools(toolset: Any) -> dict[str, Any]:
+    async with toolset:
+        return await toolset.get_tools(_make_run_context(None))
+
+
+def _make_run_context(deps: object) -> Any:
+    test: Any = import_framework("pydantic_ai.models.test", package="pydantic-ai-slim", version="2.60")
+    return _ai.RunContext(deps=deps, model=test.TestModel(), usage=_ai.RunUsage())
+
+
+def _import_tool(toolset: Any, tool: Any) -> Tool[..., Any]:
+    async def call(run: Any, arguments: dict[str, object]) -> object:
+        # Our approver has been asked by now, if the tool requires approval.
+        run = replace(run, tool_name=tool.tool_def.name, retry=0, tool_call_approved=True)
+        values = tool.args_validator.validate_python(arguments)
+        if tool.args_validator_func is not None:
+            await tool.args_validator_func(run, **values)
+        # A toolset may be a connection; entering it again while it is open costs nothing.
+        async with toolset:
+            return await toolset.call_tool(tool.tool_def.name, values, run, tool)
+
+    return make_tool(tool.tool_def, call)
+
+
+def make_tool(definition: Any, function: _Function) -> Tool[..., Any]:
+    """Return a tool that calls `function(run_context, arguments)`."""
+
+    async def call(context: Context[object] = None, **arguments: object) -> object:
+        # Deferring would end the program, and running it again would repeat its effects.
+        try:
+            result: Any = await function(_RUN.get() or _make_run_context(context), arguments)
+        except (_ai.ApprovalRequired, _ai.CallDeferred) as error:
+            message = f"{definition.name} cannot be deferred within a program: declare it with requires_approval=True"
+            raise ToolError(message) from error
+        return result.return_value if isinstance(result, _ai.ToolReturn) else result
+
+    return Tool.from_schema(
+        definition.name,
+        definition.description or definition.name,
+        definition.parameters_json_schema,
+        call,
+        requires_approval=definition.kind == "unapproved",
+        return_schema=definition.return_schema,
+    )
+
+
+def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> list[Any]:
+    """Return a toolkit, or tools and functions, as Pydantic AI tools: `Agent(..., tools=export_tools(toolkit))`.
+
+    `Context` parameters get `deps`, unless there is another context. A call that needs approval is deferred as
+    `DeferredToolRequests` unless there is an approver; in programs, this takes a toolkit with a journal.
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools, or no one could approve the calls of a program.
+    """
+    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve)]
+
+
+def _export_offer(offer: Offer) -> Any:
+    async def call(run: Any, /, **arguments: object) -> object:
+        return await call_offer(offer, run, arguments)
+
+    return _ai.Tool.from_schema(call, offer.name, offer.description, offer.parameters, takes_ctx=True)
+
+
+async def call_offer(offer: Offer, run: Any, arguments: Mapping[str, object]) -> object:
+    """Call an offer in an agent's run, with its `RunContext`. Raises the framework's exceptions."""
+    token = _RUN.set(run)
+    try:
+        outcome = await offer.acall(arguments, _hooks(offer, run, arguments.get("code")))
+    finally:
+        _RUN.reset(token)
+    if outcome.error is not None:
+        raise _ai.ToolFailed(outcome.error)
+    return outcome.data
+
+
+def _hooks(offer: Offer, run: Any, code: object) -> Hooks:
+    context = NO_CONTEXT if run.deps is None else run.deps
+
+    def approve(call: ToolCall) -> bool:
+        if run.tool_call_approved:
+            return True
+        raise _ai.ApprovalRequired({"tool": call.name, "arguments": call.arguments})
+
+    async def decide(paused: PausedRun) -> dict[str, object]:
+        # Only what a person may have seen is approved: what waited before this call.
+        if run.tool_call_approved and paused.is_known:
+            metadata: dict[str, Any] = run.tool_call_metadata or {}
+            chosen: dict[str, object] = metadata.get("decisions", {})
+            return {call.id: chosen.get(call.id, True) for call in paused.pending}
+        raise _ai.ApprovalRequired(paused.as_json())
+
+    if not isinstance(offer, ProgramOffer):
+        return Hooks(context, approve, reraise=(_ai.ApprovalRequired,))
+    run_id = run_id_of("pydantic_ai", run.conversation_id, run.tool_call_id, code)
+    return Hooks(context, run_id=run_id, decide=decide, report=partial(_report, run))
+
+
+async def _report(run: Any, event: ProgramEvent) -> None:
+    if isinstance(event, CallStarted):
+        args, kwargs = as_json(event.args), as_json(event.kwargs)
+        await run.emit(ProgramCallStarted(id=event.id, tool=event.tool, args=args, arguments=kwargs))
+    elif isinstance(event, CallEnded):
+        result, error, duration = as_json(event.result), event.error, event.duration_ms
+        await run.emit(ProgramCallEnded(id=event.id, tool=event.tool, result=result, error=error, duration_ms=duration))

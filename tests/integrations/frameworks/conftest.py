@@ -1,0 +1,24 @@
+"""The tests of a framework run in an environment of its own: `make test-integrations`. All others leave them out."""
+
+import os
+
+import pytest
+
+FRAMEWORK = os.environ.get("EZ_PTC_INTEGRATION", "")
+
+
+def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:
+    """Leave out the tests of frameworks that are not installed here."""
+    name = os.path.basename(collection_path)  # noqa: PTH119 - nothing of it is read
+    return name != f"test_{FRAMEWORK.replace('-', '_')}.py" if name.startswith("test_") else None
+
+
+def pytest_report_header() -> str:
+    """Say what is left out."""
+    return f"framework: {FRAMEWORK or 'none (`make test-integrations` runs the tests of all)'}"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of the frameworks."""
+    return "asyncio"
