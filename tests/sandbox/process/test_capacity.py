@@ -191,7 +191,7 @@ def control_group(controller: str, limit: str, most: int) -> Generator[list[str]
 
 
 def test_process_limited_cgroup_runs_programs_one_at_a_time() -> None:
-    with control_group("pids", "pids.max", 9) as before:
+    with control_group("pids", "pids.max", 10) as before:
         assert run_script(NESTED, before=before) == "[2, 2, 2, 2, 2] None\n"
 
 

@@ -23,7 +23,7 @@ MESSAGES: st.SearchStrategy[Message] = st.one_of(
     st.builds(Booted, st.dictionaries(st.text(), st.none() | st.booleans() | NUMBERS | st.lists(st.text()))),
     st.builds(PackagesFailed, st.text()),
     st.builds(BootFailed, st.text()),
-    st.builds(ForkWorkers, NUMBERS, st.booleans()),
+    st.builds(ForkWorkers, NUMBERS),
     st.builds(AskExitCode, NUMBERS),
     st.builds(NewWorker, NUMBERS),
     st.builds(ForkRefused, st.text()),

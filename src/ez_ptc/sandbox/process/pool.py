@@ -10,9 +10,9 @@ interrupts this module may run a program or close the sandbox, and a finalizer m
 session between any two lines; a lock would make either wait for the frame below it. Instead, each change of shared
 state is a single operation of a deque or a dict, which happens completely or not at all:
 
-- A worker is ready in its zygote, leased in `_running`, dead in `_killed`, or in a local variable of some frame; when
-  that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number of running
-  programs. A frame that finds it too high after adding its own worker puts that worker back. A frame that is
+- A worker is ready in its zygote, leased in `_running`, to be killed in `_released`, or in a local variable of some
+  frame; when that frame goes, `WorkerHandle.__del__` or `Lease.__del__` ends the worker. `len(_running)` is the number
+  of running programs. A frame that finds it too high after adding its own worker puts that worker back. A frame that is
   interrupted before it hands its worker over counts as a running program until it goes on.
 - A caller joins the queue first and then checks that there is a dispatcher. The dispatcher gives up its role first
   and then checks that the queue is empty. So one of the two always sees the other.
@@ -20,6 +20,7 @@ state is a single operation of a deque or a dict, which happens completely or no
   leaving caller says so and then looks at `given`. Both may release the lease; the second release does nothing.
 - Two threads that order workers at the same time order too many, which costs memory for a while. Ordering too few
   would cost a caller its turn, so the dispatcher forgets orders that have not been answered for two seconds.
+- A released worker, to which no one listens, is killed in the background, and its successor ordered.
 - Zygotes boot in threads of ours, which no signal handler interrupts; `_booting` is the one lock that is waited for,
   there.
 - If the zygote is lost, a caller gets ZygoteGoneError at its next message, and `_forget` lets the dispatcher boot
@@ -37,6 +38,7 @@ from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.process.boot.host import require_host
 from ez_ptc.sandbox.process.stock import Stock
+from ez_ptc.sandbox.process.workers.background import Background
 from ez_ptc.sandbox.process.workers.closing import Closing
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.lease import Lease
@@ -75,7 +77,7 @@ class Pool:
         self.generation = 0
         self._zygote: ZygoteProcess | None = None
         self._running: dict[WorkerHandle, ZygoteProcess] = {}
-        self._killed: deque[WorkerHandle] = deque()
+        self._released: deque[WorkerHandle] = deque()
         self._begin()
 
     def _begin(self) -> None:
@@ -83,6 +85,7 @@ class Pool:
         self._dispatching = threading.Lock()
         self._booting = threading.Lock()
         self._closing = Closing()
+        self._background = Background(self._follow_up)
         self._stock = Stock(self._capacity.ready, self._threads, self._closing)
 
     def after_fork(self) -> None:
@@ -90,10 +93,10 @@ class Pool:
         zygote, self._zygote = self._zygote, None
         if zygote is not None:
             zygote.disown()
-        for worker in (*self._running, *self._killed):
+        for worker in (*self._running, *self._released):
             worker.disown()
         self._running.clear()
-        self._killed.clear()
+        self._released.clear()
         self.generation += 1
         self._begin()
 
@@ -147,31 +150,32 @@ class Pool:
             raise
 
     def release(self, worker: WorkerHandle) -> bool:
-        """End a leased worker and order another one. Return whether it was still leased."""
-        its_zygote = self._running.pop(worker, None)
-        if its_zygote is None:
+        """End a leased worker soon, and order another one. Return whether it was still leased."""
+        if self._running.pop(worker, None) is None:
             return False
-        worker.kill()
-        self._killed.append(worker)
-        zygote = self._zygote
-        if its_zygote is zygote:
-            # If the zygote is gone, the next caller that needs a worker notices.
-            with contextlib.suppress(ZygoteGoneError):
-                self._serve_queue(its_zygote)
-                if not self._queue:
-                    self._stock.refill(its_zygote)
-        self._dispatch()
-        if zygote is None or len(self._killed) + zygote.ready > self._capacity.ready:
-            self._close_killed()
+        self._released.append(worker)
+        if self._queue or self.closed:
+            self._follow_up()
+        else:
+            self._background.request()
         return True
+
+    def _follow_up(self) -> None:
+        """End the released workers, and give others their turn."""
+        self._close_released()
+        self.order_ready()
+        self._dispatch()
 
     def _lease(self, zygote: ZygoteProcess) -> Lease | None:
         """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
         if self._is_full:
             return None
-        worker = zygote.pop() or self._receive(zygote)
+        worker = zygote.pop()
         if worker is None:
-            return None
+            self._close_released()
+            zygote.receive()
+            if (worker := zygote.pop()) is None:
+                return None
         lease = Lease(self, worker)
         self._running[worker] = zygote
         if len(self._running) > self._capacity.running:
@@ -183,11 +187,6 @@ class Pool:
     def _is_full(self) -> bool:
         return len(self._running) >= self._capacity.running
 
-    def _receive(self, zygote: ZygoteProcess) -> WorkerHandle | None:
-        self._close_killed()
-        zygote.receive()
-        return zygote.pop()
-
     def _put_back(self, lease: Lease) -> None:
         """Return an unused worker to the ready ones."""
         lease.forget()
@@ -195,11 +194,10 @@ class Pool:
         if zygote is not None:
             zygote.put_back(lease.worker)
 
-    def _close_killed(self) -> None:
-        """Close the handles of killed workers, several at a time, which takes little longer than one."""
+    def _close_released(self) -> None:
         with contextlib.suppress(IndexError):
             while True:
-                self._killed.pop().disown()
+                self._released.pop().close()
 
     # The queue ----------------------------------------------------------------------------------------------------
 
@@ -267,7 +265,7 @@ class Pool:
         zygote.expect_nothing_late()
         missing = min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready - zygote.ordered
         if missing > 0:
-            zygote.order(missing, hurry=True)
+            zygote.order(missing)
 
     def _refuse(self, error: Exception) -> None:
         with contextlib.suppress(IndexError):
@@ -330,8 +328,7 @@ class Pool:
     def _boot_once(self) -> ZygoteProcess:
         """Return the zygote, after booting one if necessary. Called in the pool's own threads only."""
         with self._booting:
-            living = self._find_living()
-            if living is not None:
+            if (living := self._find_living()) is not None:
                 return living
             self._zygote = living = self._boot()
         if self.closed:
@@ -373,9 +370,10 @@ class Pool:
         zygote, self._zygote = self._zygote, None
         self._refuse(SandboxError("the sandbox was closed before this program could start"))
         self._closing.set()
+        self._background.close()
         if zygote is not None:
             zygote.close()
-        self._close_killed()
+        self._close_released()
 
     # How many are kept ready --------------------------------------------------------------------------------------
 
@@ -384,15 +382,18 @@ class Pool:
         self._stock.refill(self.zygote())
 
     def order_ready(self) -> None:
-        """Same as `warm_up`, but only if there is a zygote."""
+        """Serve the queue, and order the workers that should be ready, if there is a zygote."""
         zygote = self._zygote
         if zygote is not None:
+            # If the zygote is gone, the next caller that needs a worker notices.
             with contextlib.suppress(ZygoteGoneError):
-                self._stock.refill(zygote)
+                self._serve_queue(zygote)
+                if not self._queue:
+                    self._stock.refill(zygote)
 
     def cool_down(self) -> None:
         """End the workers in excess of `ready`; return when that many are ready and none is on its way."""
-        self._close_killed()
+        self._close_released()
         zygote = self._zygote
         if zygote is not None:
             with contextlib.suppress(ZygoteGoneError):

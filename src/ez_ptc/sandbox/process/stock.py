@@ -51,8 +51,7 @@ class Stock:
         missing = self._missing(zygote)
         # Several at a time, to wake the zygote less often.
         if missing > self._wanted // 4:
-            # Few are left, so they are needed sooner than a warm-up run takes.
-            zygote.order(missing, hurry=2 * missing > self._wanted)
+            zygote.order(missing)
 
     def cool_down(self, zygote: ZygoteProcess) -> None:
         """End the workers in excess of the minimum; return when that many are ready and none is on its way.
@@ -67,7 +66,7 @@ class Stock:
                 worker.close()
             missing = self._missing(zygote)
             if missing > 0:
-                zygote.order(missing, hurry=False)
+                zygote.order(missing)
             elif not zygote.ordered:
                 return
             zygote.wait()

@@ -2,10 +2,10 @@
 
 Theory of operation. The control socket carries one message per packet (`ez_ptc.sandbox.worker.lifecycle.zygote` is the
 other end). At boot, the zygote reports what isolation it found, and becomes ready or fails. Then the host sends orders:
-fork so many workers, fork them in a hurry (without a warm-up run), or tell the exit code of a worker. The zygote
-answers each order: a new worker with the descriptors of its socket and its pidfd, a refusal if it cannot fork, or an
-exit code. If the host's end of the socket closes, the zygote and all its workers end; if the zygote dies, every method
-raises ZygoteGoneError, and the pool boots another.
+fork so many workers, or tell the exit code of a worker. The zygote answers each order: a new worker with the
+descriptors of its socket and its pidfd, a refusal if it cannot fork, or an exit code. If the host's end of the socket
+closes, the zygote and all its workers end; if the zygote dies, every method raises ZygoteGoneError, and the pool boots
+another.
 
 Nothing here waits for a lock, so any thread, signal handler or finalizer may use it, whatever it has interrupted: each
 message is received whole by one of them, and its contents are added to a deque or a dict in one step.
@@ -108,7 +108,6 @@ class ZygoteProcess:
             ZygoteGoneError: The zygote was killed before it was ready.
             SandboxError: There is no interpreter, it cannot be started, or it is not ready within 120 s.
         """
-        self._deterministic = settings.deterministic
         self._ready: deque[WorkerHandle] = deque()
         self._ordered: deque[None] = deque()
         self._ended: dict[int, int] = {}
@@ -219,14 +218,11 @@ class ZygoteProcess:
         spare = (self.pop() for _ in range(len(self._ready) - wanted))
         return [worker for worker in spare if worker is not None]
 
-    def order(self, number: int, *, hurry: bool) -> None:
-        """Order workers. Raises ZygoteGoneError.
-
-        With `hurry`, they come without a warm-up run: sooner, but their programs take longer.
-        """
+    def order(self, number: int) -> None:
+        """Order workers. Raises ZygoteGoneError."""
         # Counted before sending, which lets other threads run: they would order the same workers again.
         self._ordered.extend(repeat(None, number))
-        self._send(ForkWorkers(number, hurry and not self._deterministic))
+        self._send(ForkWorkers(number))
 
     def expect_nothing_late(self) -> None:
         """Forget orders that have not been answered for long.

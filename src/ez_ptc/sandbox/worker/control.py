@@ -44,10 +44,9 @@ class BootFailed(NamedTuple):
 
 
 class ForkWorkers(NamedTuple):
-    """The order to fork workers; in a hurry, they skip the warm-up run."""
+    """The order to fork workers."""
 
     number: int
-    is_hurry: bool
 
 
 class AskExitCode(NamedTuple):

@@ -4,10 +4,10 @@ Theory of operation. A page written after the fork is copied, and copying 250 pa
 runs. So everything a program needs is created here once, and a dummy program is run several times before memory is
 frozen; `Zygote._become_worker` lists what a new worker does itself.
 
-The control socket brings the host's orders, one per packet: fork workers, fork them in a hurry (without a warm-up run
-in the worker), or tell the exit code of one. The answers are a worker with the descriptors of its socket and pidfd, a
-refusal if the fork fails, or an exit code. A failure to fork does not affect running workers. When the host closes its
-end, the zygote exits, and the kernel kills every worker with it.
+The control socket brings the host's orders, one per packet: fork workers, or tell the exit code of one. The answers are
+a worker with the descriptors of its socket and pidfd, a refusal if the fork fails, or an exit code. A failure to fork
+does not affect running workers. When the host closes its end, the zygote exits, and the kernel kills every worker with
+it.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Zygote:
             self._tell_exit_code(order.pid)
         elif isinstance(order, ForkWorkers):
             for _ in range(order.number):
-                self._make_worker(warmed_up=not order.is_hurry)
+                self._make_worker()
             self._reap()
         return order is not None
 
@@ -145,12 +145,12 @@ class Zygote:
                 self._ended[pid] = 0
         self._control.send(encode(ExitCode(pid, self._ended[pid])))
 
-    def _make_worker(self, *, warmed_up: bool) -> None:
+    def _make_worker(self) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
         ends: tuple[_socket.socket, ...] = ()
         try:
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
-            pid = self._fork(theirs.fileno(), warmed_up=warmed_up)
+            pid = self._fork(theirs.fileno())
             # Without a pidfd it could not be killed; it exits when the other end of its link is closed.
             pidfd = os.pidfd_open(pid)
             try:
@@ -164,7 +164,7 @@ class Zygote:
             for end in ends:
                 end.close()
 
-    def _fork(self, link: int, *, warmed_up: bool) -> int:
+    def _fork(self, link: int) -> int:
         pid = self._raw_fork()
         if pid < 0:
             # Dead processes count against the limit until they are reaped. The second attempt reports the reason.
@@ -172,12 +172,12 @@ class Zygote:
             pid = os.fork()
         if pid == 0:
             try:
-                self._become_worker(link, warmed_up=warmed_up)
+                self._become_worker(link)
             finally:
                 os._exit(70)
         return pid
 
-    def _become_worker(self, link: int, *, warmed_up: bool) -> None:
+    def _become_worker(self, link: int) -> None:
         if link >= MAX_OPEN:
             # More descriptors are open than are closed below.
             return
@@ -185,10 +185,9 @@ class Zygote:
         self._close()
         self.make_worker()
         runtime = self._runtime
-        if warmed_up:
-            # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory
-            # and CPU time that this program may not need.
-            runtime.warm_up(self._warm_up_run)
+        # Its page faults happen before a caller waits. Each page beyond what every program touches costs memory and CPU
+        # time that this program may not need.
+        runtime.warm_up(self._warm_up_run)
         self._pipe.open()
         try:
             # After its last program it waits to be killed, because its exit would take CPU time from the host.
