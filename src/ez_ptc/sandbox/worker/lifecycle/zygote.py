@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ..control import AskExitCode, ExitCode, ForkRefused, ForkWorkers, NewWorker, decode, encode
 from ..kernel.pipe import NOWHERE_FD, DescriptorPipe
+from ..kernel.platform import KernelPlatform
 from ..running import determinism
 from ..running.link import HostGoneError, Link, reply_body
 from ..running.runtime import Runtime
@@ -85,7 +86,7 @@ class Zygote:
         self._raw_fork = ctypes.PyDLL(None).fork
         streams = {name: vars(sys)[name] for name in _STREAMS}
         self._pipe = DescriptorPipe(_WORKER_FD, _WORKER_FD)
-        self._runtime = Runtime(Link(self._pipe), base_memory)
+        self._runtime = Runtime(Link(self._pipe), KernelPlatform(base_memory))
         self._warm_up_run = _run("1", _TOOL)
         _warm_up(base_memory)
         for name, stream in streams.items():
@@ -215,7 +216,7 @@ def _warm_up(base_memory: int) -> None:
     for _ in range(_WARM_UP_RUNS):
         receive, send = os.pipe()
         os.write(send, len(reply).to_bytes(4, "big") + reply)
-        runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), base_memory)
+        runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), KernelPlatform(base_memory))
         runtime.enter()
         runtime.warm_up(run)
         os.close(receive)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _random
 import asyncio
-import ctypes
 import datetime as dt
 import functools
 import gc
@@ -77,10 +76,11 @@ class _Clock:
         self._now = max(self._now, since + int(seconds * _SECOND))
 
 
-def pin(seed: int, epoch_ns: int | None = None) -> Callable[[int], None]:
+def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None]) -> Callable[[int], None]:
     """Make everything the program observes depend on the seed alone, and on the time at which its clock starts.
 
-    Returns a function that moves the clock on to another time, for the next program of a session.
+    `forget_lookups` makes changes of a C class visible. Returns a function that moves the clock on to another time, for
+    the next program of a session.
     """
     clock = _Clock(_EPOCH_NS if epoch_ns is None else epoch_ns)
     # Code that needs the real time keeps it.
@@ -91,6 +91,8 @@ def pin(seed: int, epoch_ns: int | None = None) -> Callable[[int], None]:
     _pin_clocks(clock)
     _pin_sleeps(clock)
     _pin_dates()
+    for cls in (dt.date, dt.datetime):
+        forget_lookups(cls)
     _pin_random_numbers(seed)
     _put(os, getpid=lambda: _PID, getppid=lambda: _PID - 1)
     return clock.move_to
@@ -184,7 +186,6 @@ def _replace(kind: type, methods: dict[str, Callable[..., object]]) -> None:
     """Set class methods on a C class, for all instances and subclasses."""
     names = cast("list[dict[str, object]]", gc.get_referents(vars(kind)))[0]
     names.update({name: classmethod(method) for name, method in methods.items()})
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 def _pin_random_numbers(seed: int) -> None:

@@ -10,7 +10,6 @@ Linux; with more threads, each further one gets less, and a recursion within the
 
 from __future__ import annotations
 
-import resource
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -22,8 +21,6 @@ __all__ = ["install", "make_room", "make_room_for_thread"]
 
 _STACK_OF_A_LEVEL = 2_700
 _MEMORY_OF_A_LEVEL = 2_048
-# Linux reserves 128 MB for the stack, whatever its limit was when the process began.
-_MAX_STACK = 112 << 20
 # The default size would allow few threads.
 _STACK_OF_A_THREAD = 1 << 20
 _STACK_OF_THE_FIRST = 8 << 20
@@ -49,19 +46,10 @@ def install() -> None:
     _stack_size(_STACK_OF_A_THREAD)
 
 
-def make_room(memory: int) -> None:
-    """Give the stack a quarter of a program's memory limit, and compute the recursion depth that fits into both."""
+def make_room(memory: int, stack: int) -> None:
+    """Compute the recursion depth that fits into a program's memory limit and its C stack, in bytes."""
     global _most, _large_stack  # noqa: PLW0603 - the limits of this process
     _large_stack = min(max(memory // _SHARE_OF_A_STACK, _STACK_OF_A_THREAD), _STACK_OF_THE_FIRST)
-    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    wanted = min(memory // 4, _MAX_STACK)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
-    if soft == resource.RLIM_INFINITY:
-        stack = _MAX_STACK
-    else:
-        stack = min(soft, _MAX_STACK)
     _most = max(stack // _STACK_OF_A_LEVEL if _C_COUNTS else memory // _MEMORY_OF_A_LEVEL, _asked)
 
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import importlib
-import math
-import resource
-import signal
 import sys
-import time
 import types
 import weakref
 from _sitebuiltins import Quitter, _Helper  # pyright: ignore[reportPrivateUsage] - what `site` gives to programs
@@ -39,17 +35,15 @@ from .type_names import type_names
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
-    from types import FrameType
 
     from ..feedback.mistakes import Mistake
     from .link import Link
+    from .platform import Platform
 
 __all__ = ["Runtime", "replace_builtins"]
 
 # The maximum characters of a program that is checked: longer ones are mostly data, not written by a model at once.
 _MAX_CHECKED = 12_000
-# Memory kept in reserve, so that running out of memory can be reported.
-_REPORT_MEMORY = 48 << 20
 
 
 class Runtime:
@@ -58,11 +52,9 @@ class Runtime:
     Everything independent of the program is prepared in advance, before a caller waits.
     """
 
-    def __init__(self, link: Link, base_memory: int) -> None:
+    def __init__(self, link: Link, platform: Platform) -> None:
         self._link = link
-        self._base_memory = base_memory
-        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
+        self._platform = platform
         self._running = False
         self._programs = 0
         self._limits: dict[str, Any] = {}
@@ -70,7 +62,7 @@ class Runtime:
         self._move_clock: Callable[[int], None] | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
-        self._tools = Tools(link, self._output.flush)
+        self._tools = Tools(link, platform, self._output.flush)
         self._main = types.ModuleType("__main__")
         self._namespace: dict[str, object] = vars(self._main)
 
@@ -80,19 +72,17 @@ class Runtime:
         vars(sys.modules["builtins"])["parallel"] = self._tools.parallel
         call_paths.begin()
         # This stops the program at its deadline.
-        signal.signal(signal.SIGALRM, self._stop)
-        signal.signal(signal.SIGXCPU, self._stop)
+        self._platform.on_stop(self._stop)
 
-    def _stop(self, signum: int, frame: FrameType | None) -> None:
+    def _stop(self, reason: str) -> None:
         """Raise TimeoutError in the program."""
-        del frame
         if not self._running:
             return
         if self._link.mid_frame:
             # A torn frame would cost the result: retry after it is written.
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            self._platform.stop_again()
             return
-        self._tools.closed = error = TimeoutError(self._messages["cpu" if signum == signal.SIGXCPU else "timeout"])
+        self._tools.closed = error = TimeoutError(self._messages[reason])
         raise error
 
     def warm_up(self, body: bytes) -> None:
@@ -116,15 +106,16 @@ class Runtime:
         self._limits = limits = frame.get("limits", self._limits)
         self._begin(frame, limits)
         if limit:
-            self._limit(limits, session=frame.get("session", False))
+            stack = self._platform.limit(limits, in_session=frame.get("session", False))
+            depth.make_room(limits["memory"], stack)
         if limits.get("seed") is not None and self._programs == 1:
-            self._move_clock = chance.pin(limits["seed"], limits.get("clock"))
+            self._move_clock = chance.pin(limits["seed"], limits.get("clock"), self._platform.forget_lookups)
         elif self._move_clock is not None and limits.get("clock") is not None:
             self._move_clock(limits["clock"])
         done = self._run(frame["code"])
         if limit and not frame.get("session"):
             self._end(frame["code"])
-        self._release_memory()
+        self._platform.release_memory()
         self._tools.closed = RuntimeError("the program is over")
         pictures, left_out = PICTURES.made()
         if pictures or left_out:
@@ -159,26 +150,6 @@ class Runtime:
         PICTURES.begin(min(limits["images"], limits["frame"] // 2))
         self._tools.begin(limits["calls"], limits["elements"])
 
-    def _limit(self, limits: dict[str, Any], *, session: bool) -> None:
-        # A lower limit of the host stays.
-        memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
-        resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
-        depth.make_room(limits["memory"])
-        if limits["cpu"]:
-            # The hard limit kills, and could not be raised for the next program.
-            used = 0
-            if session:
-                used = math.ceil(time.process_time())
-            if session:
-                hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            else:
-                hard = limits["cpu"] + 1
-            resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
-
-    def _release_memory(self) -> None:
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
-
     def _run(self, text: str) -> dict[str, object]:
         tree = None
         try:
@@ -197,7 +168,7 @@ class Runtime:
             self._running = False
         except BaseException as error:  # noqa: BLE001 - foreign code: whatever a program raises is its result
             self._running = False
-            self._release_memory()
+            self._platform.release_memory()
             if self._tools.closed is None:  # otherwise there is no time left to draw in
                 with contextlib.suppress(BaseException):  # foreign code: its failure to draw is not the program's error
                     PICTURES.end(None)

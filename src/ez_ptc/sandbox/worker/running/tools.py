@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..feedback.signatures import Described
     from .link import Link, Pending
+    from .platform import Platform
 
 __all__ = ["Tools"]
 
@@ -63,9 +64,10 @@ def _answer(pending: Pending) -> object:
 class Tools:
     """The granted tools of one program."""
 
-    def __init__(self, link: Link, flush: Callable[[], None]) -> None:
-        """Use `link` for calls, and `flush` to send the output before each one."""
+    def __init__(self, link: Link, platform: Platform, flush: Callable[[], None]) -> None:
+        """Use `link` for calls, `platform` to await them, and `flush` to send the output before each one."""
         self._link = link
+        self._platform = platform
         self._flush = flush
         self.made = 0  # calls of this program
         self._most = 0
@@ -135,7 +137,7 @@ class Tools:
             except RuntimeError:
                 return tool(*args, **kwargs)
             pending = self._start(name, args, kwargs, self._step())
-            return loop.run_in_executor(None, _answer, pending)
+            return self._platform.await_answer(loop, pending, _answer)
 
         return async_tool
 

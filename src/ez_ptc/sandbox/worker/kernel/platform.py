@@ -1,0 +1,87 @@
+"""The platform of a worker process: resource limits and signals of a Unix kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import resource
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable
+    from types import FrameType
+
+    from ..running.link import Pending
+
+__all__ = ["KernelPlatform"]
+
+# Memory kept in reserve, so that running out of memory can be reported.
+_REPORT_MEMORY = 48 << 20
+# Linux reserves 128 MB for the stack, whatever its limit was when the process began.
+_MAX_STACK = 112 << 20
+_RETRY_SECONDS = 0.001
+
+
+class KernelPlatform:
+    """Limits and stops of the programs of one process, which already has `base_memory` bytes of data."""
+
+    def __init__(self, base_memory: int) -> None:
+        self._base_memory = base_memory
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        self._most_memory = sys.maxsize if most == resource.RLIM_INFINITY else most
+
+    def on_stop(self, stop: Callable[[str], None]) -> None:
+        """Call `stop` on the host's signal, and on the kernel's for CPU time."""
+
+        def on_signal(signum: int, frame: FrameType | None) -> None:
+            del frame
+            stop("cpu" if signum == signal.SIGXCPU else "timeout")
+
+        signal.signal(signal.SIGALRM, on_signal)
+        signal.signal(signal.SIGXCPU, on_signal)
+
+    def stop_again(self) -> None:
+        """Signal this process in a moment."""
+        signal.setitimer(signal.ITIMER_REAL, _RETRY_SECONDS)
+
+    def limit(self, limits: dict[str, Any], *, in_session: bool) -> int:
+        """Set the limits of this process, and return how many bytes of C stack the program may use."""
+        # A lower limit of the host stays.
+        memory = min(self._base_memory + limits["memory"] + _REPORT_MEMORY, self._most_memory)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory - _REPORT_MEMORY, memory))
+        if limits["cpu"]:
+            # The hard limit kills, and could not be raised for the next program.
+            used, hard = 0, limits["cpu"] + 1
+            if in_session:
+                used, hard = math.ceil(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
+        return _grow_stack(limits["memory"] // 4)
+
+    def release_memory(self) -> None:
+        """Raise the limit of memory to its hard one."""
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+    def await_answer(
+        self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
+    ) -> Awaitable[object]:
+        """Wait for the reply in a thread."""
+        return loop.run_in_executor(None, take, pending)
+
+    def forget_lookups(self, cls: type) -> None:
+        """Forget the cached look-ups of a C class."""
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+
+def _grow_stack(size: int) -> int:
+    """Let the stack grow to `size` bytes, if the limits allow it; return how large it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    wanted = min(size, _MAX_STACK)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+    return _MAX_STACK if soft == resource.RLIM_INFINITY else min(soft, _MAX_STACK)
