@@ -242,9 +242,13 @@ class Exchange:
 
         Raises CallInterrupted if it cannot be recorded.
         """
-        encoded = encode_call_result(call.name, result, self.limits.frame, self.limits.elements)
-        if self._channel.recorder is not None:
-            self._channel.recorder.end(call, encoded)
+        recorder = self._channel.recorder
+        # A recorded reply is JSON: another version of Python may read it.
+        encoded = encode_call_result(
+            call.name, result, self.limits.frame, self.limits.elements, may_marshal=recorder is None
+        )
+        if recorder is not None:
+            recorder.end(call, encoded)
         return encoded
 
     def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:

@@ -9,6 +9,7 @@ from ez_ptc.formats.content import key_text
 from ez_ptc.formats.encoding import distinct_keys, plain_value, undeliverable
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.output_text import encodable
+from ez_ptc.sandbox.rows import encode_rows
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.schema.arguments.replacement import detach
 
@@ -33,12 +34,18 @@ class EncodedResult(NamedTuple):
 
 
 def encode_call_result(
-    tool: str, result: ToolResult, max_bytes: int, max_elements: int = values.MAX_NODES
+    tool: str, result: ToolResult, max_bytes: int, max_elements: int = values.MAX_NODES, *, may_marshal: bool = False
 ) -> EncodedResult:
-    """Encode a call's result for the program and its record. It may run foreign code, as slow as it likes."""
+    """Encode a call's result for the program and its record. It may run foreign code, as slow as it likes.
+
+    With `may_marshal`, the body of a large table is in `marshal`, for a worker to read now.
+    """
     if not result.success:
         error = _error_triple(result)
         return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]), result.duration_ms)
+    table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
+    if table is not None:
+        return EncodedResult(b"r", *table, None, result.duration_ms)
     kind, body, problem = encode_result(tool, result.output, max_bytes, max_elements)
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
     output = result.output if problem else detach(result.output)

@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import contextvars
 import functools
+import marshal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
@@ -46,6 +47,8 @@ def _error_class(name: str, base: str) -> type[ToolError]:
 
 _plain = values.reader(Record, marked=False)
 _marked = values.reader(Record)
+# Reads bytes of the host only, which is trusted.
+_load: Callable[[bytes], list[dict[str, object]]] = marshal.loads
 
 
 def _answer(pending: Pending) -> object:
@@ -53,6 +56,8 @@ def _answer(pending: Pending) -> object:
     kind, payload = pending.wait()
     if kind == "v":
         return _plain(payload)
+    if kind == "r":
+        return list(map(Record, _load(payload)))
     if kind == "s":
         return payload.decode("utf-8", "surrogatepass")
     if kind == "m":

@@ -24,6 +24,7 @@ from .trees import (
     decimal_cost,
     encode,
     fraction_cost,
+    has_wide_int,
     int_cost,
 )
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KEYS",
     "KINDS",
+    "MARK",
     "MAX_DEPTH",
     "MAX_NODES",
     "CannotCrossError",
@@ -40,6 +42,7 @@ __all__ = [
     "cannot_cross",
     "dumps",
     "encode",
+    "has_wide_int",
     "loads",
     "names_of",
     "reader",

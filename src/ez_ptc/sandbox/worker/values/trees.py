@@ -35,6 +35,7 @@ __all__ = [
     "decimal_cost",
     "encode",
     "fraction_cost",
+    "has_wide_int",
     "int_cost",
 ]
 
@@ -176,7 +177,7 @@ class _Encoder:
     def _json_as_is(self, values: Collection[object]) -> bool:
         """Return whether JSON can carry all of `values` unchanged: the common case, without visiting each."""
         kinds = set(map(type, values))
-        if not kinds <= _SCALARS or (int in kinds and _has_wide_int(values)):
+        if not kinds <= _SCALARS or (int in kinds and has_wide_int(values)):
             return False
         if str in kinds:
             self._spend_text(sum([len(v) for v in values if type(v) is str]))
@@ -195,7 +196,7 @@ class _Encoder:
         nodes, texts, level = 0, 0, values
         for _ in range(MAX_DEPTH - depth):
             kinds = set(map(type, level))
-            if not kinds <= _TREE or (int in kinds and _has_wide_int(level)):
+            if not kinds <= _TREE or (int in kinds and has_wide_int(level)):
                 return False
             texts += sum([len(item) for item in level if type(item) is str]) if str in kinds else 0
             dicts = cast("list[dict[str, object]]", [item for item in level if type(item) is dict])
@@ -299,7 +300,8 @@ def _simpler(value: object, most: int) -> object:
     return plain
 
 
-def _has_wide_int(values: Iterable[object]) -> bool:
+def has_wide_int(values: Iterable[object]) -> bool:
+    """Return whether an integer among `values` has more than 64 bits."""
     numbers = [v for v in values if type(v) is int]
     return bool(numbers) and not -_WIDE_INT < min(numbers) <= max(numbers) < _WIDE_INT
 
