@@ -91,6 +91,7 @@ coverage: $(STAMPS)/test  ## Run the tests and show uncovered lines and branches
 bench: $(STAMPS)/bench $(STAMPS)/peer $(STAMPS)/peers  ## Benchmark this library against its peers
 	EZ_PTC_PEER_PYTHON=$(VENV)/peer/bin/python EZ_PTC_PEERS_PYTHON=$(VENV)/peers/bin/python \
 	  $(BIN)/python -m benchmarks.peers $(ARGS)
+	$(BIN)/python -m benchmarks.check
 
 bench-bfcl: $(STAMPS)/bfcl  ## Run the 800 multi-turn entries of the function-calling leaderboard as programs
 	$(BIN)/python -m benchmarks.bfcl $(ARGS)

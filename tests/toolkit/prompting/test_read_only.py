@@ -81,7 +81,6 @@ MISTAKEN: dict[str, str] = {
     "a list that was not asked for": "for u in users:\n    print(u['name'], get_user(u.user_id))",
     "a row for its id": "for u in list_users():\n    print(get_user(u))",
     "a filter": "print(list_users(status='active'))",
-    "a getter": "user_id = 1\nprint(get_name(user_id), list_users())",
     "a made up id": "print(get_user(user_id))",
     "lines in one": "users = list_users(); for u in users: name = u['name']; print(name)",
     "a file": "open('users.json')",

@@ -56,7 +56,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "a key of a call": ("get_weather('Rome')['temperature']", "the keys are: temp, city"),
     "an attribute of a record": ("get_weather('Rome').temprature", "temp"),
     "a key of a dict as an attribute": ("d = {'total': 3}\nd.total", 'this is a dict: use ["total"]'),
-    "an attribute of a list": ("rows = [get_weather('Rome')]\nrows.temp", "this is a list: take one item of it"),
+    "an attribute of a list": ("rows = [get_weather('Rome')]\nrows.temp", "this is a list: loop over it"),
     "an attribute of a text": ("'tea'.uper()", "str has: upper"),
     "a name that is nowhere": ("qqq", "the tools are: add, get_weather, find_order, echo, fail, stop"),
     "a name in another place": ("def f():\n    inner = 1\nf()\ninner", "names defined so far: f"),

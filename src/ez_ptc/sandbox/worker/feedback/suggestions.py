@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .types import Type
 
 __all__ = [
-    "identity",
-    "name_of",
     "names_effect",
     "sources",
     "suggest_call_loop",
@@ -27,9 +25,6 @@ __all__ = [
     "suggest_fetches",
     "suggest_filter",
     "suggest_for_missing_key",
-    "suggest_getter",
-    "suggest_list",
-    "suggest_lookup_by_value",
     "words",
 ]
 
@@ -75,28 +70,16 @@ def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | N
     needed = _one_needed(shape)
     if needed is not None and needed.name in record.keys and _reads_one(shape):
         return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
-    shared = identity(shape.returns.record)
-    if _reads_all(shape) and shared is not None and shared in record.keys:
-        return _search_expression(shape, key, shared, item_text(text, shared))
+    shared = _identity(shape.returns.record)
+    if _reads_all(shape) and shared in record.keys and _is_plain(text):
+        row = _free(text)
+        rows = f"for {row} in {shape.tool}() if {item_text(row, shared)} == {item_text(text, shared)}"
+        return f"next({item_text(row, key)} {rows})"
     return None
 
 
 def _noun(tool: str) -> str:
     return tool.partition("_")[2]
-
-
-def _search_expression(shape: Shape, key: str | None, identity: str, value: str) -> str | None:
-    """Return an expression for a key of the only row with a value, or for the row if `key` is None.
-
-    None if impossible.
-    """
-    if not _is_plain(value):
-        return None
-    row = _free(value)
-    wanted = row
-    if key is not None:
-        wanted = item_text(row, key)
-    return f"next({wanted} for {row} in {shape.tool}() if {item_text(row, identity)} == {value})"
 
 
 def _is_plain(text: str) -> bool:
@@ -130,60 +113,6 @@ def suggest_fetch_all(name: str, bound: Iterable[str], shapes: Shapes) -> str | 
 def _reads_all(tool: Shape) -> bool:
     parameters = (*tool.positional, *tool.named.values())
     return _reads_list(tool) and not any(parameter.is_required for parameter in parameters)
-
-
-def suggest_list(name: str, shapes: Shapes) -> str | None:
-    """Return an expression for the list that a tool with this name would return, item by item from another list."""
-    wanted = words(name)
-    for tool in shapes.named(lambda tool: words(tool) == wanted):
-        if tool.read_only and len(tool.positional) == 1:
-            for parameter, shape, key in shapes.sources(tool):
-                if _reads_all(shape):
-                    keys = f"sorted({{{item_text('item', key)} for item in {shape.call}}})"
-                    return f"[{tool.tool}({parameter}) for {parameter} in {keys}]"
-    return None
-
-
-def suggest_lookup_by_value(key: str, text: str, value_type: Type, shapes: Shapes) -> str | None:
-    """Return an expression that looks up a key by a scalar value; None unless exactly one tool can."""
-    lookups: list[str | None] = []
-    for shape, record_key in shapes.returning(key):
-        needed, record = _one_needed(shape), shape.returns.record
-        if _reads_one(shape) and needed is not None and needed.type.kind == value_type.kind:
-            lookups.append(item_text(f"{shape.tool}({text})", record_key))
-        elif _reads_all(shape):
-            shared = identity(record)
-            if shared is not None and record.keys[shared].kind == value_type.kind:
-                lookups.append(_search_expression(shape, record_key, shared, text))
-    if len(lookups) != 1:
-        return None
-    return lookups[0]
-
-
-def suggest_getter(call: ast.Call, shapes: Shapes) -> str | None:
-    """Return a replacement for a call of an undefined getter such as `get_customer_id(parcel_id)`, or None."""
-    if len(call.args) != 1 or call.keywords or not isinstance(call.func, ast.Name):
-        return None
-    verb, _, wanted = call.func.id.partition("_")
-    argument = name_of(call.args[0])
-    if not argument or verb not in _VERBS:
-        return None
-    value = ast.unparse(call.args[0])
-    for shape in shapes.mentioning(wanted.rpartition("_")[2]):
-        keys, needed = shape.returns.record.keys, _one_needed(shape)
-        names = (wanted, wanted.removeprefix(f"{shape.tool.rpartition('_')[2]}_"))
-        key = next((name for name in names if name in keys), None)
-        if key is None or key == argument:
-            continue
-        if _reads_one(shape) and needed is not None and needed.name == argument:
-            return item_text(f"{shape.tool}({value})", key)
-        if _reads_all(shape) and argument in keys:
-            return _search_expression(shape, key, argument, value)
-    lists = shapes.named(lambda tool: singular(_noun(tool)) == wanted)
-    source = next((shape for shape in lists if _reads_all(shape) and argument in shape.returns.record.keys), None)
-    if source is None:
-        return None
-    return _search_expression(source, None, argument, value)
 
 
 def suggest_filter(call: ast.Call, tool: Shape, shapes: Shapes) -> str | None:
@@ -235,9 +164,9 @@ def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
         yield f"{sentence}: for item in {shape.call}: {use}"
 
 
-def identity(record: Type) -> str | None:
-    """Return the key that identifies a record among others of its type, or None."""
-    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), None)
+def _identity(record: Type) -> str:
+    """Return the key that identifies a record among others of its type, or ""."""
+    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), "")
 
 
 def suggest_fetches(text: str, shapes: Shapes) -> str:
@@ -283,17 +212,6 @@ def suggest_call_loop(call: ast.Call, tool: Shape, shapes: Shapes, known: Mappin
 
 def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
-
-
-def name_of(node: ast.expr) -> str | None:
-    """Return the name of a value: its variable, or the key it is read by."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return None
 
 
 def _one_needed(tool: Shape) -> Parameter | None:

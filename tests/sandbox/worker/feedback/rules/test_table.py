@@ -97,7 +97,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("print(list_parcels()[0]['wheight'])", "KeyError: 'wheight'"),
         ("rows = [{'id': p.parcel_id} for p in list_parcels()]\nprint(rows[0]['idd'])", "KeyError: 'idd'"),
         ("print(list_parcels()['items'])", "TypeError"),
-        ("for p in list_parcels():\n    print(p['weight']['value'])", "TypeError: p['weight'] is float"),
+        ("for p in list_parcels():\n    print(p['weight']['value'])", "TypeError: 'float' object is not subscriptable"),
         ("n = len(list_parcels())\nprint(n[0])", "TypeError: 'int' object is not subscriptable"),
         ("x = list_parcels()\nprint('abc'['0'])", "TypeError: str indices must be integers"),
         ("by = {p.parcel_id: p for p in list_parcels()}\nfor k, p in by.items():\n    print(p['hight'])", "KeyError"),
@@ -172,7 +172,7 @@ def test_rule_finds_its_mistake_before_the_first_call(toolkit: Toolkit, rule: st
 
 
 def test_every_rule_is_tested() -> None:
-    assert {rule.name for rules in RULES.values() for rule in rules} == WRONG.keys()
+    assert {name for rules in RULES.values() for name, _ in rules} == WRONG.keys()
 
 
 HANDLED: dict[str, str] = {

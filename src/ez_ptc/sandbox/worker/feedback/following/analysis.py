@@ -15,8 +15,9 @@ import builtins
 import contextlib
 import sys
 from time import thread_time_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from ..mistakes import Mistake
 from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
 from .environment import Containers, Frame
 from .facts import TooLongError
@@ -26,11 +27,11 @@ from .names import children, names_bound_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
-    from ..mistakes import Mistake
+    from ..mistakes import Suggestion
     from ..signatures import Shapes
     from .facts import Facts
 
-__all__ = ["MAX_MISTAKES", "Analysis", "Loop", "Rule"]
+__all__ = ["MAX_MISTAKES", "Analysis", "Loop"]
 
 # As many as take less than 20 ms on any machine; of a slow one, the time is bounded, too.
 _MAX_STEPS = 2_500
@@ -42,20 +43,6 @@ _MAX_SUGGESTED = 10
 _ALL = frozenset({"BaseException", "Exception"})
 Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 """The types of names where a loop is left: by `break` and by `continue`."""
-
-
-class Rule(Protocol):
-    """A rule: its name, and how it looks at a node."""
-
-    @property
-    def name(self) -> str:
-        """The name, in mistakes."""
-        ...
-
-    @property
-    def look(self) -> Callable[[Analysis, Any, str], None]:
-        """How it looks at a node."""
-        ...
 
 
 class Analysis:
@@ -88,13 +75,14 @@ class Analysis:
         self,
         expressions: Mapping[type, Callable[[Analysis, Any], Type]],
         statements: Mapping[type, Callable[[Analysis, Any], bool | None]],
-        rules: Mapping[type, Sequence[Rule]],
+        rules: Mapping[type, Sequence[tuple[str, Callable[[Analysis, Any, str], None]]]],
         deadline: int,
     ) -> list[Mistake]:
         """Return the mistakes of the program; none if it cannot be followed to its end.
 
         `expressions` return the types of expressions, `statements` follow a statement and return False if the program
-        never gets past it, and `rules` look at the nodes of a kind. `deadline` is in nanoseconds of the thread's time.
+        never gets past it, and `rules`, each with its name, look at the nodes of a kind. `deadline` is in nanoseconds
+        of the thread's time.
 
         Raises TooLongError, and RecursionError for too much nesting.
         """
@@ -168,8 +156,8 @@ class Analysis:
         """Look for mistakes at a node whose parts have their types."""
         if self._silent or len(self.mistakes) >= MAX_MISTAKES:
             return
-        for rule in self._rules.get(type(node), ()):
-            rule.look(self, node, rule.name)
+        for name, look in self._rules.get(type(node), ()):
+            look(self, node, name)
 
     def constant(self, node: ast.expr) -> Type:
         """Return the type of an expression that is bound to a name; of a constant text or flag, with its value."""
@@ -192,15 +180,26 @@ class Analysis:
                 return False
         return True
 
-    def report(self, node: ast.AST, mistake: Mistake, *, is_call: bool = False) -> None:
+    def report(
+        self,
+        node: ast.expr | ast.stmt,
+        rule: str,
+        error: str,
+        hint: str = "",
+        *,
+        suggestion: Suggestion | None = None,
+        begin: str | None = None,
+    ) -> None:
         """Add a mistake, unless the program handles it; a tool's own error is handled by any handler."""
         if any(node is other for other, _ in self.mistakes):
             return
-        error = vars(builtins).get(mistake.error.partition(":")[0], Exception)
+        error_class = vars(builtins).get(error.partition(":")[0], Exception)
         handled = {name for names in self.guards for name in names}
-        if handled and (is_call or handled & {*_ALL, *(cls.__name__ for cls in error.__mro__), ""}):
+        if handled and (
+            rule == "tool-arguments" or handled & {*_ALL, *(cls.__name__ for cls in error_class.__mro__), ""}
+        ):
             return
-        self.mistakes.append((node, mistake))
+        self.mistakes.append((node, Mistake(rule, node.lineno, error, hint, suggestion, begin)))
 
     @contextlib.contextmanager
     def silence(self, *, silent: bool) -> Generator[None]:

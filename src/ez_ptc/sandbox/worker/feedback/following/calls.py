@@ -30,7 +30,8 @@ _AWAITING = frozenset({"gather", "run", "wait_for"})
 _SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
 _MODULES_OF_CONSTRUCTORS = frozenset({"builtins", "collections", "datetime", "decimal", "uuid"})
 _ITERATED = frozenset({"list", "tuple", "str", "dict", "set", "range"})
-_COPIES = {"list": "list", "sorted": "list", "reversed": "view", "iter": "view"}
+_COPIES = {"list": "list", "sorted": "list", "set": "set", "frozenset": "set", "reversed": "view", "iter": "view"}
+_SIGNED = frozenset({"int", "float", "timedelta"})
 _ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
 
 
@@ -167,16 +168,6 @@ def _view_of(item: Type) -> Type:
     return Type("view", item=item)
 
 
-def _tuple_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del node, named
-    return arguments[0] if arguments[0].kind == "tuple" else Type("tuple", item=run.item_of(arguments[0]))
-
-
-def _set_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    return Type("set", item=run.item_of(arguments[0]), site=node)
-
-
 def _dict_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
     base = arguments[0]
     if (base.keys or base.kind == "record") and not run.containers.is_open(base):
@@ -184,88 +175,61 @@ def _dict_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[s
     return Type("dict", site=node)
 
 
-def _enumerate(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    return _view_of(Type("tuple", parts=(INT, run.item_of(arguments[0]))))
-
-
-def _zip(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    return _view_of(Type("tuple", parts=tuple(map(run.item_of, arguments))))
-
-
-def _filter(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    item = run.item_of(arguments[-1])
-    if isinstance(arguments[0].value, Function):
-        with run.silence(silent=run.fails_elsewhere(node)):
-            call_function(run, arguments[0].value, [item], {})
-    return _view_of(item)
-
-
-def _map(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    items = [run.item_of(argument) for argument in arguments[1:]]
-    function = arguments[0]
+def _lazily(run: Analysis, node: ast.Call, arguments: list[Type]) -> Type:
+    """Return what `map` and `filter` make of items: they call a function of the program later."""
+    items, function = [run.item_of(argument) for argument in arguments[1:]], arguments[0]
     if isinstance(function.value, Function):
         with run.silence(silent=run.fails_elsewhere(node)):
-            return _view_of(call_function(run, function.value, items, {}))
+            return call_function(run, function.value, items, {})
     if function.kind == "tool":
-        return _view_of(run.shapes[function.tool].returns)
-    return _view_of(_made_by(function.value) if function.kind == "class" else result_of(function.value))
+        return run.shapes[function.tool].returns
+    return _made_by(function.value) if function.kind == "class" else result_of(function.value)
 
 
-def _sum(run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    values = join([run.item_of(arguments[0]), *arguments[1:], *named.values()])
-    if all(member.kind in NUMBERS for member in members(values)):
-        return join([INT, *(member for member in members(values) if member.kind == "float")])
+def _sum(run: Analysis, arguments: list[Type], named: dict[str, Type]) -> Type:
+    values = members(join([run.item_of(arguments[0]), *arguments[1:], *named.values()]))
+    if all(member.kind in NUMBERS for member in values):
+        return join([INT, *(member for member in values if member.kind == "float")])
     return UNKNOWN
 
 
-def _abs(_run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    return arguments[0] if arguments[0].kind in {"int", "float", "timedelta"} else UNKNOWN
-
-
-def _round(_run: Analysis, _node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
+def _round(arguments: list[Type], named: dict[str, Type]) -> Type:
     if arguments[0].kind not in NUMBERS:
         return UNKNOWN
     return INT if len(arguments) == 1 and not named else arguments[0]
 
 
-def _defaultdict(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del named
-    factory = arguments[0]
+def _defaultdict(run: Analysis, node: ast.Call, factory: Type) -> Type:
     item = UNKNOWN
     if isinstance(factory.value, Function):
         item = call_function(run, factory.value, [], {})
     elif factory.kind == "class":
-        made = _made_by(factory.value)
-        item = made._replace(site=(node, "default")) if made.item is not None else made
+        item = _made_by(factory.value)
+        if item.item is not None:
+            item = item._replace(site=(node, "default"))
     return Type("defaultdict", item=item, site=node)
 
 
-def _counter(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    del run, arguments, named
-    return Type("Counter", item=INT, site=node)
+def _passed_back(_run: Analysis, _node: ast.Call, arguments: list[Type], _named: dict[str, Type]) -> Type:
+    return arguments[0]
 
 
 _BUILT_IN: dict[str, Callable[[Analysis, ast.Call, list[Type], dict[str, Type]], Type]] = {
-    "Counter": _counter,
-    "abs": _abs,
-    "copy": lambda _run, _node, arguments, _named: arguments[0],
-    "defaultdict": _defaultdict,
-    "deepcopy": lambda _run, _node, arguments, _named: arguments[0],
+    "Counter": lambda _run, node, _arguments, _named: Type("Counter", item=INT, site=node),
+    "abs": lambda _run, _node, values, _named: values[0] if values[0].kind in _SIGNED else UNKNOWN,
+    "copy": _passed_back,
+    "deepcopy": _passed_back,
+    "defaultdict": lambda run, node, values, _named: _defaultdict(run, node, values[0]),
     "dict": _dict_of,
-    "enumerate": _enumerate,
-    "filter": _filter,
-    "frozenset": _set_of,
-    "map": _map,
-    "round": _round,
-    "set": _set_of,
-    "sum": _sum,
-    "tuple": _tuple_of,
-    "zip": _zip,
+    "enumerate": lambda run, _node, values, _named: _view_of(Type("tuple", parts=(INT, run.item_of(values[0])))),
+    "filter": lambda run, node, values, _named: (_lazily(run, node, values), _view_of(run.item_of(values[-1])))[1],
+    "map": lambda run, node, values, _named: _view_of(_lazily(run, node, values)),
+    "round": lambda _run, _node, values, named: _round(values, named),
+    "tuple": lambda run, _node, values, _named: (
+        values[0] if values[0].kind == "tuple" else Type("tuple", item=run.item_of(values[0]))
+    ),
+    "sum": lambda run, _node, values, named: _sum(run, values, named),
+    "zip": lambda run, _node, values, _named: _view_of(Type("tuple", parts=tuple(map(run.item_of, values)))),
 }
 
 
@@ -316,34 +280,30 @@ def _record_method(
     run: Analysis, node: ast.Call, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]
 ) -> Type:
     """Return the result of a method of a dict whose keys are known."""
+    containers = run.containers
     key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
     if name in {"get", "setdefault", "pop"} and isinstance(key, str):
-        value = run.containers.value_of(base, key)
+        value = containers.value_of(base, key)
         default = arguments[1] if len(arguments) > 1 else NONE
         if name == "setdefault":
-            run.containers.add_key(base, key, default)
-        if name == "get":
-            # A key that is not declared may be there nevertheless.
-            return join([value or UNKNOWN, default])
-        return value or UNKNOWN
+            containers.add_key(base, key, default)
+        # A key that is not declared may be there nevertheless.
+        return join([value or UNKNOWN, default]) if name == "get" else value or UNKNOWN
     if name == "update":
-        others = [argument for argument in arguments if argument.keys and not run.containers.is_open(argument)]
+        others = [argument for argument in arguments if argument.keys and not containers.is_open(argument)]
         if len(others) < len(arguments) or "None" in named:
-            run.containers.open(base)
-        for keys in (named, *map(run.containers.keys_of, others)):
+            containers.open(base)
+        for keys in (named, *map(containers.keys_of, others)):
             for added, value in keys.items():
-                run.containers.add_key(base, added, value)
+                containers.add_key(base, added, value)
     elif name in {"setdefault", "__setitem__"}:
-        run.containers.open(base)
-    values = run.containers.keys_of(base).values()
-    value = UNKNOWN if run.containers.is_open(base) else join(values)
+        containers.open(base)
+    if containers.is_open(base):
+        return _view(name, UNKNOWN, UNKNOWN)
+    keys = containers.keys_of(base)
     if name == "copy":
-        return (
-            base._replace(kind="dict", keys=run.containers.keys_of(base), site=node)
-            if not run.containers.is_open(base)
-            else UNKNOWN
-        )
-    return _view(name, STR if not run.containers.is_open(base) else UNKNOWN, value)
+        return base._replace(kind="dict", keys=keys, site=node)
+    return _view(name, STR, join(keys.values()))
 
 
 def _view(name: str, key: Type, value: Type) -> Type:
@@ -353,16 +313,14 @@ def _view(name: str, key: Type, value: Type) -> Type:
 
 def _dict_method(run: Analysis, base: Type, name: str, arguments: Sequence[Type]) -> Type:
     """Return the result of a method of a dict."""
-    value = run.containers.item_of(base)
+    value, default = run.containers.item_of(base), arguments[1] if len(arguments) > 1 else NONE
     if name == "update":
         run.containers.open(base)
     elif name == "setdefault":
-        default = arguments[1] if len(arguments) > 1 else NONE
         run.containers.add_item(base, default)
         return join([run.containers.item_of(base), default])
     elif name == "get":
-        default = arguments[1] if len(arguments) > 1 else NONE
-        return join([value, default]) if value.kind != "nothing" else default
+        return join([value, default])
     elif name == "copy":
         return Type("dict", item=value, key=base.key)
     elif name == "pop":

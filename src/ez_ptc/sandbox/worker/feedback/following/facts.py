@@ -42,7 +42,6 @@ class Facts:
     passed: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
     constants: dict[str, str] = field(default_factory=dict[str, str])
     deferred: set[int] = field(default_factory=set[int])
-    loops: list[ast.For | ast.comprehension] = field(default_factory=list["ast.For | ast.comprehension"])
     handles: bool = False
     has_exits: bool = False
     makes_names: bool = False
@@ -107,8 +106,6 @@ def _read_statement(facts: Facts, node: ast.AST) -> None:
         facts.deferred.add(id(node.value))
     if isinstance(node, ast.ExceptHandler):
         facts.handles = True
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        facts.loops.append(node)
     elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
         facts.postpones_annotations |= any(alias.name == "annotations" for alias in node.names)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -8,16 +8,15 @@ from __future__ import annotations
 import ast
 import collections
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...quoting import on_one_line, quoted
 from ..following.functions import Function, arity_problem
 from ..following.library import attribute_of_class, class_member, module_member
-from ..mistakes import Mistake, replacing
-from ..types import CLASSES, NUMBERS, UNKNOWN, Type, members
-from .keys import look_at_missing_key, look_at_scalar_key
-from .tool_arguments import look_at_tool_call
+from ..mistakes import replacing
+from ..types import CLASSES, NUMBERS, SCALARS, UNKNOWN, Type, members
+from .keys import look_at_missing_key
+from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..following.analysis import Analysis
 
-__all__ = ["RULES", "Rule"]
+__all__ = ["RULES"]
 
 _MAX_TEXT = 100
 _TIMES = frozenset({"datetime", "date", "time", "timedelta"})
@@ -45,18 +44,10 @@ _ALIKE = ({"record", "tuple"}, {"record", "list"}, {"record", "number"}, {"list"
 _ITERATING = frozenset(
     {"all", "any", "enumerate", "filter", "list", "map", "max", "min", "set", "sorted", "sum", "tuple", "zip"}
 )
-
-
+_NO_NUMBERS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType"})
+_CONVERTING = {**dict.fromkeys(("int", "float"), _NO_NUMBERS), **dict.fromkeys(("abs", "round"), _NO_NUMBERS | {"str"})}
 # What a tool's list may be.
 _ROWS = (list, tuple, collections.deque)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule: its name, and how it looks at an expression."""
-
-    name: str
-    look: Callable[[Analysis, Any, str], None]
 
 
 def _types(run: Analysis, node: ast.expr) -> tuple[Type, ...]:
@@ -67,8 +58,15 @@ def _all_of(types: Sequence[Type], kinds: frozenset[str]) -> bool:
     return all(member.kind in kinds for member in types)
 
 
-def _report(run: Analysis, node: ast.expr, rule: str, error: str, hint: str = "") -> None:
-    run.report(node, Mistake(rule, node.lineno, error, hint))
+def _origin_hint(run: Analysis, value: Type) -> str:
+    """Return what to do with a list or a key that a tool's result gave; "" for another value."""
+    if value.kind == "list":
+        owner = f"{value.tool}() returns" if value.tool else "this is"
+        return f"{owner} a list: loop over it, or take one item of it"
+    tool = run.shapes.get(value.tool) if value.kind in SCALARS else None
+    if tool is not None and tool.returns.kind == "dict":
+        return f"{tool.tool}() returns a dict: what you go over are its keys, use .items(), or do not loop"
+    return ""
 
 
 def _look_at_import(run: Analysis, node: ast.Import | ast.ImportFrom, rule: str) -> None:
@@ -85,7 +83,7 @@ def _look_at_import(run: Analysis, node: ast.Import | ast.ImportFrom, rule: str)
     if tools == names and all(alias.asname in {None, alias.name} for alias in node.names):
         suggestion = replacing(node, "pass", is_forced=True)
     hint = f"{' and '.join(tools)} can be called without an import"
-    run.report(node, Mistake(rule, node.lineno, f"ModuleNotFoundError: No module named {module!r}", hint, suggestion))
+    run.report(node, rule, f"ModuleNotFoundError: No module named {module!r}", hint, suggestion=suggestion)
 
 
 def _look_at_imported_name(run: Analysis, node: ast.ImportFrom, rule: str) -> None:
@@ -94,7 +92,7 @@ def _look_at_imported_name(run: Analysis, node: ast.ImportFrom, rule: str) -> No
     for alias in node.names:
         if module is not None and alias.name != "*" and module_member(module, alias.name) is None:
             error = f"ImportError: cannot import name {quoted(alias.name)} from {quoted(module.__name__)}"
-            run.report(node, Mistake(rule, node.lineno, error))
+            run.report(node, rule, error)
 
 
 def _look_at_attribute(run: Analysis, node: ast.Attribute, rule: str) -> None:
@@ -103,24 +101,18 @@ def _look_at_attribute(run: Analysis, node: ast.Attribute, rule: str) -> None:
         return
     types = _types(run, node.value)
     if any(member.kind == "record" for member in types):
-        look_at_missing_key(run, node, node.value, node.attr, rule)
+        look_at_missing_key(run, node, node.attr, rule)
         return
     missing = [member for member in types if _lacks(member, node.attr)]
     if len(missing) < len(types):
         return
-    base = missing[0]
-    hint = ""
+    base, owner = missing[0], f"{missing[0].name!r} object"
     if base.kind in {"module", "class"}:
         owner = f"{'module' if base.kind == 'module' else 'type object'} {quoted(getattr(base.value, '__name__', ''))}"
-        _report(run, node, rule, f"AttributeError: {owner} has no attribute {quoted(node.attr)}")
-        return
-    if base.kind == "list" and base.tool:
-        hint = f"{base.tool}() returns a list: loop over it, or take one item of it"
-    elif base.kind == "list":
-        hint = "this is a list: take one item of it, or loop over it"
-    elif base.kind == "dict":
-        hint = f"this is a dict: read its key as [{node.attr!r}]" if node.attr.isidentifier() else ""
-    _report(run, node, rule, f"AttributeError: {base.name!r} object has no attribute {quoted(node.attr)}", hint)
+    hint = _origin_hint(run, base)
+    if base.kind == "dict" and node.attr.isidentifier():
+        hint = f"this is a dict: read its key as [{node.attr!r}]"
+    run.report(node, rule, f"AttributeError: {owner} has no attribute {quoted(node.attr)}", hint)
 
 
 def _lacks(base: Type, name: str) -> bool:
@@ -142,38 +134,26 @@ def _look_at_key(run: Analysis, node: ast.Subscript, rule: str) -> None:
     if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice):
         return
     types, index = _types(run, node.value), run.types.get(node.slice, UNKNOWN)
-    if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-        if any(member.keys for member in types):
-            look_at_missing_key(run, node, node.value, node.slice.value, rule)
-            return
-        if len(types) == 1 and types[0].tool and look_at_scalar_key(run, node, node.slice.value, types[0], rule):
-            return
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    if isinstance(key, str) and any(member.keys for member in types):
+        look_at_missing_key(run, node, key, rule)
+        return
+    text, name = on_one_line(ast.unparse(node.value), _MAX_TEXT), types[0].name
     is_wrong_index = index.kind in {"str", "NoneType", "list", "dict"} or (index.kind == "float" and not index.tool)
     if is_wrong_index and all(member.kind in _INDEXED for member in types):
-        text, name = on_one_line(ast.unparse(node.value), _MAX_TEXT), types[0].name
-        _report(
-            run,
-            node,
-            rule,
-            f"TypeError: {name} indices must be integers or slices, not {index.name}",
-            f"{text} is a {name}",
-        )
+        error = f"TypeError: {name} indices must be integers or slices, not {index.name}"
+        run.report(node, rule, error, _origin_hint(run, types[0]) or f"{text} is a {name}")
     elif _all_of(types, _NO_INDEX):
-        _report(run, node, rule, f"TypeError: {types[0].name!r} object is not subscriptable")
+        hint = _origin_hint(run, types[0]) or f"{text} is of type {name}"
+        run.report(node, rule, f"TypeError: {name!r} object is not subscriptable", hint)
 
 
 def _look_at_call(run: Analysis, node: ast.Call, rule: str) -> None:
     """Calls of values other than functions."""
     types = _types(run, node.func)
     if _all_of(types, _NOT_CALLED):
-        text = on_one_line(ast.unparse(node.func), _MAX_TEXT)
-        _report(
-            run,
-            node,
-            rule,
-            f"TypeError: {types[0].name!r} object is not callable",
-            f"{text} is a value: take it as it is",
-        )
+        hint = f"{on_one_line(ast.unparse(node.func), _MAX_TEXT)} is a value: take it as it is"
+        run.report(node, rule, f"TypeError: {types[0].name!r} object is not callable", hint)
 
 
 def _look_at_own_call(run: Analysis, node: ast.Call, rule: str) -> None:
@@ -181,13 +161,11 @@ def _look_at_own_call(run: Analysis, node: ast.Call, rule: str) -> None:
     function = run.types.get(node.func, UNKNOWN).value
     if not isinstance(function, Function) or function.is_decorated:
         return
-    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(
-        word.arg is None for word in node.keywords
-    ):
+    if is_spread(node):
         return
     problem = arity_problem(function, len(node.args), [str(word.arg) for word in node.keywords])
     if problem:
-        _report(run, node, rule, f"TypeError: {problem}")
+        run.report(node, rule, f"TypeError: {problem}")
 
 
 def _look_at_built_in_call(run: Analysis, node: ast.Call, rule: str) -> None:
@@ -199,27 +177,22 @@ def _look_at_built_in_call(run: Analysis, node: ast.Call, rule: str) -> None:
     types = _types(run, value)
     if isinstance(value, ast.Starred) or not types[0].kind:
         return
-    if name == "len" or (name in _ITERATING and (len(node.args) == 1 or name not in {"max", "min"})):
-        if _all_of(types, _NO_ITEMS):
-            problem = (
-                f"object of type {types[0].name!r} has no len()"
-                if name == "len"
-                else f"{types[0].name!r} object is not iterable"
-            )
-            _report(run, node, rule, f"TypeError: {problem}")
-    elif name in {"int", "float", "round", "abs"} and len(node.args) == 1:
-        wrong = frozenset({"list", "dict", "record", "set", "tuple", "NoneType"}) | (
-            {"str"} if name in {"round", "abs"} else set[str]()
-        )
-        if _all_of(types, wrong):
-            _report(run, node, rule, f"TypeError: {name}() does not take a {types[0].name}")
+    error = ""
+    if name == "len" and _all_of(types, _NO_ITEMS):
+        error = f"object of type {types[0].name!r} has no len()"
+    elif name in _ITERATING and (len(node.args) == 1 or name not in {"max", "min"}) and _all_of(types, _NO_ITEMS):
+        error = f"{types[0].name!r} object is not iterable"
+    elif name in _CONVERTING and len(node.args) == 1 and _all_of(types, _CONVERTING[name]):
+        error = f"{name}() does not take a {types[0].name}"
+    if error:
+        run.report(node, rule, f"TypeError: {error}")
 
 
 def _look_at_loop(run: Analysis, node: ast.For | ast.comprehension, rule: str) -> None:
     """Loops over what has no items."""
     types = _types(run, node.iter)
     if _all_of(types, _NO_ITEMS):
-        _report(run, node.iter, rule, f"TypeError: {types[0].name!r} object is not iterable")
+        run.report(node.iter, rule, f"TypeError: {types[0].name!r} object is not iterable")
 
 
 def _look_at_comprehension(run: Analysis, node: ast.ListComp, rule: str) -> None:
@@ -234,7 +207,7 @@ def _look_at_unpacking(run: Analysis, node: ast.Tuple | ast.List, rule: str) -> 
     types = _types(run, node)
     starred = any(isinstance(element, ast.Starred) for element in node.elts)
     if _all_of(types, _NO_ITEMS):
-        _report(run, node, rule, f"TypeError: cannot unpack non-iterable {types[0].name} object")
+        run.report(node, rule, f"TypeError: cannot unpack non-iterable {types[0].name} object")
         return
     sizes = [_size(run, member) for member in types if member.kind not in _NO_ITEMS]
     wanted = len(node.elts) - starred
@@ -245,7 +218,7 @@ def _look_at_unpacking(run: Analysis, node: ast.Tuple | ast.List, rule: str) -> 
     else:
         error = f"ValueError: not enough values to unpack (expected {wanted}, got {sizes[0]})"
     keys = run.containers.keys_of(types[0])
-    _report(run, node, rule, error, f"it is a record: read its keys, {', '.join([*keys][:10])}" if keys else "")
+    run.report(node, rule, error, f"it is a record: read its keys, {', '.join([*keys][:10])}" if keys else "")
 
 
 def _size(run: Analysis, value: Type) -> int | None:
@@ -278,7 +251,7 @@ def _look_at_operands(run: Analysis, node: ast.BinOp | ast.AugAssign, rule: str)
     error = f"TypeError: unsupported operand type(s) for {sign}: {left.name!r} and {right.name!r}"
     if sign == "+" and left.kind == "str":
         error = f"TypeError: can only concatenate str (not {right.name!r}) to str"
-    run.report(node, Mistake(rule, node.lineno, error, hint))
+    run.report(node, rule, error, hint)
 
 
 def _fits(left: str, right: str, sign: str) -> bool:
@@ -306,14 +279,14 @@ def _look_at_comparison(run: Analysis, node: ast.Compare, rule: str) -> None:
     sign = node.ops[0]
     if isinstance(sign, (ast.In, ast.NotIn)):
         if _all_of(right, _NO_ITEMS - {"Decimal"}):
-            _report(run, node, rule, f"TypeError: argument of type {right[0].name!r} is not iterable")
+            run.report(node, rule, f"TypeError: argument of type {right[0].name!r} is not iterable")
         elif _all_of(right, frozenset({"str"})) and _all_of(left, NUMBERS | {"list", "NoneType", "record", "dict"}):
-            _report(run, node, rule, f"TypeError: 'in <string>' requires string as left operand, not {left[0].name}")
+            run.report(node, rule, f"TypeError: 'in <string>' requires string as left operand, not {left[0].name}")
     elif isinstance(sign, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         pairs = [(one.kind, other.kind) for one in left for other in right]
         if all(_has_no_order(*pair) for pair in pairs):
             names = f"{left[0].name!r} and {right[0].name!r}"
-            _report(run, node, rule, f"TypeError: these have no order: {names}")
+            run.report(node, rule, f"TypeError: these have no order: {names}")
 
 
 def _has_no_order(left: str, right: str) -> bool:
@@ -323,23 +296,25 @@ def _has_no_order(left: str, right: str) -> bool:
     return one != other or one in {"NoneType", "dict"}
 
 
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-RULES: dict[type, tuple[Rule, ...]] = {
-    ast.Import: (Rule("import-of-tool", _look_at_import),),
-    ast.ImportFrom: (Rule("import-of-tool", _look_at_import), Rule("imported-name", _look_at_imported_name)),
-    ast.Name: (Rule("undefined-name", look_at_name),),
-    ast.Attribute: (Rule("attribute", _look_at_attribute),),
-    ast.Subscript: (Rule("key", _look_at_key),),
-    ast.Call: (
-        Rule("tool-arguments", look_at_tool_call),
-        Rule("not-callable", _look_at_call),
-        Rule("own-arguments", _look_at_own_call),
-        Rule("built-in-arguments", _look_at_built_in_call),
-    ),
-    ast.For: (Rule("not-iterable", _look_at_loop),),
-    ast.Tuple: (Rule("unpacking", _look_at_unpacking),),
-    ast.BinOp: (Rule("operands", _look_at_operands),),
-    ast.AugAssign: (Rule("operands", _look_at_operands),),
-    ast.Compare: (Rule("operands", _look_at_comparison),),
-    **dict.fromkeys(_COMPREHENSIONS, (Rule("not-iterable", _look_at_comprehension),)),
+_NAMED: tuple[tuple[str, Callable[[Analysis, Any, str], None], tuple[type, ...]], ...] = (
+    ("import-of-tool", _look_at_import, (ast.Import, ast.ImportFrom)),
+    ("imported-name", _look_at_imported_name, (ast.ImportFrom,)),
+    ("undefined-name", look_at_name, (ast.Name,)),
+    ("attribute", _look_at_attribute, (ast.Attribute,)),
+    ("key", _look_at_key, (ast.Subscript,)),
+    ("tool-arguments", look_at_tool_call, (ast.Call,)),
+    ("not-callable", _look_at_call, (ast.Call,)),
+    ("own-arguments", _look_at_own_call, (ast.Call,)),
+    ("built-in-arguments", _look_at_built_in_call, (ast.Call,)),
+    ("not-iterable", _look_at_loop, (ast.For,)),
+    ("not-iterable", _look_at_comprehension, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)),
+    ("unpacking", _look_at_unpacking, (ast.Tuple,)),
+    ("operands", _look_at_operands, (ast.BinOp, ast.AugAssign)),
+    ("operands", _look_at_comparison, (ast.Compare,)),
+)
+RULES = {
+    kind: [(name, look) for name, look, kinds in _NAMED if kind in kinds]
+    for _, _, all_kinds in _NAMED
+    for kind in all_kinds
 }
+"""The names of the rules and what they do, by the kind of the nodes that they look at."""

@@ -7,19 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from ...quoting import name_list, quoted
-from ..mistakes import Mistake, replacing
+from ..mistakes import replacing
 from ..near_names import close_matches
 from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
 from ..types import NUMBERS, UNKNOWN, Type, members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..following.analysis import Analysis
     from ..mistakes import Suggestion
     from ..signatures import Parameter, Shape, Shapes
 
-__all__ = ["look_at_tool_call"]
+__all__ = ["is_spread", "look_at_tool_call"]
 
 _MAX_CHOICES = 10
 _GROUPS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType", "range"})
@@ -44,18 +42,19 @@ _REFUSED = {
 }
 
 
+def is_spread(node: ast.Call) -> bool:
+    """Return whether a call passes on arguments of which it is not known how many they are."""
+    return any(isinstance(argument, ast.Starred) for argument in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )
+
+
 def look_at_tool_call(run: Analysis, node: ast.Call, rule: str) -> None:
     """Report the arguments that a tool does not take."""
     callee = run.types.get(node.func, UNKNOWN)
-    if callee.kind != "tool" or any(isinstance(argument, ast.Starred) for argument in node.args):
+    if callee.kind != "tool" or is_spread(node):
         return
-    if any(keyword.arg is None for keyword in node.keywords):
-        return
-    for mistake in _call_mistakes(run, node, run.shapes[callee.tool], rule):
-        run.report(node, mistake, is_call=True)
-
-
-def _call_mistakes(run: Analysis, node: ast.Call, tool: Shape, rule: str) -> Iterator[Mistake]:
+    tool = run.shapes[callee.tool]
     known = {parameter.name: parameter for parameter in tool.positional} | dict(tool.named)
     arguments = {parameter.name: value for parameter, value in zip(tool.positional, node.args, strict=False)}
     arguments |= {str(keyword.arg): keyword.value for keyword in node.keywords}
@@ -67,11 +66,13 @@ def _call_mistakes(run: Analysis, node: ast.Call, tool: Shape, rule: str) -> Ite
         if len(problems) == sum(name not in known for name in arguments):
             text = suggest_filter(node, tool, run.shapes)
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
-        yield Mistake(rule, node.lineno, error, _about(tool, run.shapes), replacing(node, text))
+        run.report(node, rule, error, _about(tool, run.shapes), suggestion=replacing(node, text))
         return
     for name, value in arguments.items():
-        if name in known and (mistake := _value_mistake(run, node, value, known[name], tool, rule)):
-            yield mistake
+        if name in known and isinstance(value, ast.Constant):
+            _look_at_constant(run, node, value.value, known[name], tool, rule)
+        elif name in known:
+            _look_at_value(run, node, value, known[name], tool, rule)
 
 
 def _name_problems(
@@ -98,27 +99,31 @@ def _about(tool: Shape, shapes: Shapes) -> str:
     return "; ".join([f"the tool is {tool.signature}", *sources(tool, shapes)])
 
 
-def _value_mistake(
+def _look_at_constant(
+    run: Analysis, node: ast.Call, value: object, parameter: Parameter, tool: Shape, rule: str
+) -> None:
+    problem = _constant_problem(value, parameter)
+    if problem is None:
+        return
+    hint, begin = _about(tool, run.shapes), None
+    if parameter.is_required:
+        begin = suggest_call_loop(node, tool, run.shapes, {})
+    elif tool.read_only:  # with fewer arguments, another tool would affect more
+        hint = f"leave {parameter.name} out where none is meant, and filter the results with if; {hint}"
+    run.report(node, rule, f"TypeError: {tool.tool}: {problem}", hint, begin=begin)
+
+
+def _look_at_value(
     run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape, rule: str
-) -> Mistake | None:
-    """Return the mistake in one argument, if every value that it may have is refused."""
+) -> None:
+    """Report an argument if every value that it may have is refused."""
     name, shapes = parameter.name, run.shapes
-    if isinstance(value, ast.Constant):
-        problem = _constant_problem(value.value, parameter)
-        if problem is None:
-            return None
-        begin = suggest_call_loop(node, tool, shapes, {}) if parameter.is_required else None
-        hint = _about(tool, shapes)
-        # Only for read-only tools: with fewer arguments, others would affect more.
-        if not parameter.is_required and tool.read_only:
-            hint = f"leave {name} out where none is meant, and filter the results with if; {hint}"
-        return Mistake(rule, node.lineno, f"TypeError: {tool.tool}: {problem}", hint, None, begin)
     types = members(run.types.get(value, UNKNOWN))
     wanted = members(parameter.type)
     if not parameter.is_required and any(given.kind == "NoneType" for given in types):
-        return None  # None leaves out what has a default
+        return  # None leaves out what has a default
     if not all(_is_refused(given, kind) for given in types for kind in wanted):
-        return None
+        return
     given, kind = types[0], parameter.type.kind or wanted[0].kind
     hints = [_about(tool, shapes)]
     suggestion: Suggestion | None = None
@@ -135,7 +140,7 @@ def _value_mistake(
         hints.insert(0, hint)
     elif given.kind == "dict":
         problem = f"{name!r} must be {kind}, got a dict"
-    return Mistake(rule, node.lineno, f"TypeError: {tool.tool}: {problem}", "; ".join(hints), suggestion)
+    run.report(node, rule, f"TypeError: {tool.tool}: {problem}", "; ".join(hints), suggestion=suggestion)
 
 
 def _is_refused(given: Type, wanted: Type) -> bool:

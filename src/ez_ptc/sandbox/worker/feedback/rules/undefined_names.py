@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from ...quoting import name_list, name_text, quoted
-from ..mistakes import Mistake, replacing
+from ..mistakes import replacing
 from ..near_names import close_matches, is_slip
-from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, suggest_getter, suggest_list, words
+from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
         return
     error = f"NameError: name {quoted(name)} is not defined"
     if not run.may_suggest:
-        run.report(node, Mistake(rule, node.lineno, error))
+        run.report(node, rule, error)
         return
     before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
     begin: str | None = None
@@ -45,40 +45,20 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
         begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
     hint = _which_names(name, before, run.shapes)
-    run.report(node, Mistake(rule, node.lineno, error, hint, _substitute(run, node, before), begin))
+    run.report(node, rule, error, hint, suggestion=_substitute(run, node, before), begin=begin)
 
 
 def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggestion | None:
-    """Return the suggestion for an undefined name, by one of the names bound before it."""
-    call, shapes = run.facts.called.get(id(node)), run.shapes
-    near = _only_likely_name(node.id, before, shapes)
-    is_forced = (
-        near is not None
-        and is_slip(node.id, near)
-        and not any(words(other) & words(node.id) for other in (*before, *shapes.readers) if other != near)
-    )
-    if call is None:
-        everything = suggest_fetch_all(node.id, before, shapes)
-        if everything:
-            return replacing(node, everything)
-        return replacing(node, near, is_forced=is_forced)
-    if near is None or not is_forced:
-        lookup = suggest_getter(call, shapes)
-        if lookup:
-            return replacing(call, lookup)
-    if near:
-        return replacing(node, near, is_forced=is_forced)
-    if call.args or call.keywords:
-        return None
-    return replacing(call, suggest_list(node.id, shapes))
-
-
-def _only_likely_name(name: str, bound: Iterable[str], shapes: Shapes) -> str | None:
-    """Return the only name that an undefined one may be a misspelling of, or None."""
-    near = close_matches(name, [*shapes.readers, *bound], 2, _MIN_SIMILARITY)
+    """Return the suggestion for an undefined name: all items of a list, or the only name that it may be a slip of."""
+    everything = None if id(node) in run.facts.called else suggest_fetch_all(node.id, before, run.shapes)
+    if everything:
+        return replacing(node, everything)
+    near = close_matches(node.id, [*run.shapes.readers, *before], 2, _MIN_SIMILARITY)
     if len(near) != 1:
         return None
-    return near[0]
+    others = {*before, *run.shapes.readers} - {near[0]}
+    is_forced = is_slip(node.id, near[0]) and not any(words(other) & words(node.id) for other in others)
+    return replacing(node, near[0], is_forced=is_forced)
 
 
 def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:

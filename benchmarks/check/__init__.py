@@ -1,0 +1,1 @@
+"""What the check of programs before they run costs."""
