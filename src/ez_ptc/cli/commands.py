@@ -8,7 +8,7 @@ from cyclopts import App, CycloptsError, Parameter
 from ez_ptc.cli.runs.commands import runs_app
 from ez_ptc.cli.version import installed_version
 
-__all__ = ["chat", "check", "demo", "doctor", "run", "run_command"]
+__all__ = ["chat", "check", "demo", "doctor", "run", "run_command", "serve"]
 
 
 def run_command(arguments: list[str] | None = None) -> int:
@@ -24,6 +24,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     app.command(runs_app())
     app.command(check)
     app.command(chat)
+    app.command(serve)
     app.command(doctor)
     try:
         result: object = app(arguments, exit_on_error=False)
@@ -138,6 +139,35 @@ def chat(
     from ez_ptc.cli.chat import run_chat
 
     return run_chat(tools, model, history=history, resume=resume, mode=mode)
+
+
+def serve(
+    tools: str,
+    /,
+    *,
+    mode: Literal["tools", "programs", "both"] | None = None,
+    http: int | None = None,
+    host: str = "127.0.0.1",
+    token: Annotated[str | None, Parameter(env_var="EZ_PTC_MCP_TOKEN")] = None,
+) -> int:
+    """Serve your tools to MCP clients, on standard input and output or over HTTP.
+
+    Parameters
+    ----------
+    tools
+        The Toolkit, as module:name; the current folder is searched, too.
+    mode
+        Serve each tool, programs with tools to search and describe, or both (default: by the number of tools).
+    http
+        Serve over streamable HTTP on this port, at /mcp.
+    host
+        The address to serve on; other than loopback needs a token.
+    token
+        The bearer token that requests need; better in the variable than on the command line.
+    """
+    from ez_ptc.cli.serve import serve_toolkit
+
+    return serve_toolkit(tools, mode, host=host, port=http, token=token)
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from ez_ptc.journal.journal import Journal
     from ez_ptc.mcp.client.tools import McpTools
+    from ez_ptc.mcp.server.served import ServeMode
+    from ez_ptc.mcp.server.serving import McpServer
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
@@ -258,6 +260,26 @@ class Toolkit(ProgramRunner):
         # Postponed annotations are strings, but frameworks need types.
         function.__annotations__ = {"code": str, "return": str}
         return function
+
+    def as_mcp_server(self, name: str = "ez-ptc", *, mode: ServeMode | None = None) -> McpServer:
+        """Return the toolkit as an MCP server: `run()` serves it on standard input and output, `run_http()` over HTTP.
+
+        Calls are checked, approved and run as everywhere. If the toolkit has no approver, the client's user is asked,
+        if the client can; else a program pauses, if the toolkit has a journal, and a later call decides.
+
+        Args:
+            name: The server's name.
+            mode: "tools" serves each tool, "programs" serves `execute_tools` with tools to search and describe, "both"
+                all of these. By default, "tools" for at most 40 tools.
+
+        Raises:
+            MissingExtraError: The extra `mcp` is not installed.
+            ValueError: The mode is unknown, or a tool has the name of one that it adds.
+            SchemaError, DuplicateToolError: A tool cannot be described to clients.
+        """
+        from ez_ptc.mcp.server.open import make_server
+
+        return make_server(self, name, mode)
 
     # Checking programs ------------------------------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class BackgroundLoop:
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name="ez-ptc-mcp", daemon=True)
                 self._thread.start()
                 self._ending.loop = self._loop
+                # The ending refers to the sessions but not to this object, which would never be collected otherwise.
                 weakref.finalize(self, self._ending.begin).atexit = False
                 _open_loops().add(self)
             return self._loop

@@ -54,6 +54,7 @@ class Callbacks:
             logging_callback=self._take_log,
             log_level=None if settings.on_log is None else "debug",
             message_handler=self._take_message,
+            # A cached listing would hide a change.
             cache=None,
         )
 
@@ -122,6 +123,7 @@ class Callbacks:
             schema = clean_schema(dict(params.requested_schema))
             question = Elicitation(self._server, clean_text(params.message), schema)
         answer = await _ask(elicit, question)
+        # Only an answer that the callback gave counts as one of the person.
         if answer is None or answer is False:
             return types.ElicitResult(action="decline")
         if isinstance(answer, dict):

@@ -54,6 +54,7 @@ class SessionLoop:
             here = None
         if here is self._loop:
             return await function(*arguments)
+        # A blocking call in the thread of the session would wait for itself.
         await self._require_free()
         return await await_in_loop(self._loop, function, *arguments)
 

@@ -138,6 +138,7 @@ class McpTools:
 
     async def _load(self) -> None:
         """Connect to all servers at once, and close all connections if one fails."""
+        # At once, because each may take seconds to start.
         tasks = [asyncio.ensure_future(catalog.load()) for catalog in self._catalogs]
         try:
             await asyncio.gather(*tasks)

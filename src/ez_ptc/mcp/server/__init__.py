@@ -1,0 +1,1 @@
+"""Serving tools and toolkits over the Model Context Protocol: what clients list, call and approve."""

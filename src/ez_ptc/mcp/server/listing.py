@@ -1,0 +1,110 @@
+"""What clients list: each tool with its schemas, and the tools that run programs and find other tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import mcp_types as types
+
+from ez_ptc.formats import mcp as mcp_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ez_ptc.mcp.server.served import ServedToolkit
+    from ez_ptc.tools.tool import Tool
+
+__all__ = ["WRAPPED", "describe_tool", "is_wrapped", "program_tools", "search_tools"]
+
+WRAPPED: Final = "result"
+# A longer description costs every client more than the search for the few tools that a program needs.
+_MAX_DESCRIPTION: Final = 16_000
+_MAX_FOUND: Final = 20
+
+_LARGE: Final = (
+    "Run a Python program that calls tools, and return what it prints. There are {count} tools, which are functions in "
+    "the program: find them with search_tools, and read their signatures with describe_tools. Programs see nothing of "
+    "each other."
+)
+_SEARCH: Final = "Find tools for programs by words of their names and descriptions; returns signatures, best first."
+_DESCRIBE: Final = "Return the signatures and documentation of tools for programs."
+_RESUME: Final = "Continue a program that waits for a person's decision about calls. Ask the person first."
+_TEXT: Final = {"type": "string"}
+_NAMES: Final = {"type": "array", "items": _TEXT}
+
+
+def is_wrapped(tool: Tool[..., Any]) -> bool:
+    """Return whether a tool's results are wrapped, because its return schema is not that of an object."""
+    return tool.return_schema is not None and tool.return_schema.get("type") != "object"
+
+
+def describe_tool(tool: Tool[..., Any]) -> types.Tool:
+    """Return a tool as clients list it."""
+    described = mcp_format.describe(tool)
+    if is_wrapped(tool):
+        schema = dict(cast("Mapping[str, Any]", tool.return_schema))
+        definitions = {key: schema.pop(key) for key in ("$defs", "definitions") if key in schema}
+        described["outputSchema"] = {
+            "type": "object",
+            "properties": {WRAPPED: schema},
+            "required": [WRAPPED],
+            **definitions,
+        }
+    hints: dict[str, Any] = {"readOnlyHint": tool.read_only is True, "idempotentHint": tool.idempotent}
+    if tool.read_only is not True:
+        hints["destructiveHint"] = tool.requires_approval
+    described["annotations"] = hints
+    return types.Tool.model_validate(described, by_name=False)
+
+
+def program_tools(toolkit: ServedToolkit) -> list[types.Tool]:
+    """Return the tools for programs: run one, search, describe; and decide about a pause, with a journal."""
+    described = toolkit.tool_schema("raw")
+    description = described["description"]
+    if len(description) > _MAX_DESCRIPTION:
+        description = _LARGE.format(count=len(toolkit))
+    # A program changes nothing if none of its tools does.
+    reads_only = all(tool.read_only is True for tool in toolkit)
+    tools = [
+        _tool("execute_tools", description, described["parameters"], reads_only=reads_only),
+        _tool("search_tools", _SEARCH, {"type": "object", "properties": {"query": _TEXT}, "required": ["query"]}),
+        _tool("describe_tools", _DESCRIBE, {"type": "object", "properties": {"names": _NAMES}, "required": ["names"]}),
+    ]
+    if toolkit.journal is not None:
+        properties = {
+            "run_id": _TEXT,
+            "approve": {**_NAMES, "description": "Ids of calls that may run."},
+            "deny": {**_NAMES, "description": "Ids of calls that must not run."},
+        }
+        parameters = {"type": "object", "properties": properties, "required": ["run_id"]}
+        # Destructive, so that clients show the call to a person: the model writes it.
+        tools.append(_tool("resume_program", _RESUME, parameters, reads_only=False))
+    return tools
+
+
+def search_tools(toolkit: ServedToolkit, query: str) -> str:
+    """Return the signatures of the tools that fit a query best, with the first line of their descriptions."""
+    words = [word for word in query.casefold().replace("_", " ").split() if word]
+    scored: list[tuple[int, int, Tool[..., Any]]] = []
+    for position, tool in enumerate(toolkit):
+        name, description = tool.name.casefold(), tool.description.casefold()
+        score = sum(3 * (word in name) + (word in description) for word in words)
+        if score or not words:
+            scored.append((-score, position, tool))
+    lines = [f"{tool.signature}\n    {_first_line(tool)}" for _, _, tool in sorted(scored)[:_MAX_FOUND]]
+    if not lines:
+        return f"No tool fits. There are {len(toolkit)}; an empty query lists the first {_MAX_FOUND}."
+    if len(scored) > len(lines):
+        lines.append(f"and {len(scored) - len(lines)} more: use more specific words")
+    return "\n".join(lines)
+
+
+def _first_line(tool: Tool[..., Any]) -> str:
+    return tool.description.strip().partition("\n")[0]
+
+
+def _tool(name: str, description: str, parameters: dict[str, Any], *, reads_only: bool = True) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=reads_only)
+    if not reads_only:
+        hints = types.ToolAnnotations(read_only_hint=False, destructive_hint=True)
+    return types.Tool(name=name, description=description, input_schema=parameters, annotations=hints)

@@ -1,0 +1,22 @@
+"""Making a server of a toolkit; the SDK is imported here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ez_ptc._extras import import_extra
+from ez_ptc.mcp.server.served import chosen_mode
+
+if TYPE_CHECKING:
+    from ez_ptc.mcp.server.served import ServedToolkit, ServeMode
+    from ez_ptc.mcp.server.serving import McpServer
+
+__all__ = ["make_server"]
+
+
+def make_server(toolkit: ServedToolkit, name: str, mode: ServeMode | None) -> McpServer:
+    """Return a toolkit as an MCP server. Raises as `Toolkit.as_mcp_server` does."""
+    import_extra("mcp.server", extra="mcp")
+    from ez_ptc.mcp.server.serving import McpServer
+
+    return McpServer(toolkit, name, chosen_mode(toolkit, mode))
