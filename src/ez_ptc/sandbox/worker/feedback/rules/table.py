@@ -59,14 +59,20 @@ def _all_of(types: Sequence[Type], kinds: frozenset[str]) -> bool:
 
 
 def _origin_hint(run: Analysis, value: Type) -> str:
-    """Return what to do with a list or a key that a tool's result gave; "" for another value."""
+    """Return what to do with a list, or with a text or number that a tool's result gave; "" for another value."""
     if value.kind == "list":
         owner = f"{value.tool}() returns" if value.tool else "this is"
         return f"{owner} a list: loop over it, or take one item of it"
-    tool = run.shapes.get(value.tool) if value.kind in SCALARS else None
-    if tool is not None and tool.returns.kind == "dict":
-        return f"{tool.tool}() returns a dict: what you go over are its keys, use .items(), or do not loop"
+    if _is_result(run, value):
+        return f"{value.tool}() returns {value.kind}: take it as it is"
+    if value.kind in SCALARS and value.tool in run.shapes and run.shapes[value.tool].returns.kind == "dict":
+        return f"{value.tool}() returns a dict: what you go over are its keys, use .items(), or do not loop"
     return ""
+
+
+def _is_result(run: Analysis, value: Type) -> bool:
+    """Return whether a text or number is all that a tool returned."""
+    return value.kind in SCALARS and value.tool in run.shapes and run.shapes[value.tool].returns.kind == value.kind
 
 
 def _look_at_import(run: Analysis, node: ast.Import | ast.ImportFrom, rule: str) -> None:
@@ -138,14 +144,18 @@ def _look_at_key(run: Analysis, node: ast.Subscript, rule: str) -> None:
     if isinstance(key, str) and any(member.keys for member in types):
         look_at_missing_key(run, node, key, rule)
         return
-    text, name = on_one_line(ast.unparse(node.value), _MAX_TEXT), types[0].name
+    name = types[0].name
     is_wrong_index = index.kind in {"str", "NoneType", "list", "dict"} or (index.kind == "float" and not index.tool)
     if is_wrong_index and all(member.kind in _INDEXED for member in types):
         error = f"TypeError: {name} indices must be integers or slices, not {index.name}"
-        run.report(node, rule, error, _origin_hint(run, types[0]) or f"{text} is a {name}")
     elif _all_of(types, _NO_INDEX):
-        hint = _origin_hint(run, types[0]) or f"{text} is of type {name}"
-        run.report(node, rule, f"TypeError: {name!r} object is not subscriptable", hint)
+        error = f"TypeError: {name!r} object is not subscriptable"
+    else:
+        return
+    text = ast.unparse(node.value)
+    hint = _origin_hint(run, types[0]) or f"{on_one_line(text, _MAX_TEXT)} is of type {name}"
+    suggestion = replacing(node, text) if len(types) == 1 and _is_result(run, types[0]) and key is not None else None
+    run.report(node, rule, error, hint, suggestion=suggestion)
 
 
 def _look_at_call(run: Analysis, node: ast.Call, rule: str) -> None:
