@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.peers.column import Column
+from benchmarks.peers.growth import GROWING, Growth, growth_lines, measure_growth
 from benchmarks.peers.machine import Machine, busy_share
 from benchmarks.peers.measures import MEASURES, Measure
 from benchmarks.peers.newborn import NEWBORN_MEASURES, NewbornMeasure
@@ -25,6 +26,7 @@ __all__ = ["main"]
 
 _Load = dict[str, float | None]
 _Problems = dict[str, list[str]]
+_Growths = dict[str, list[Growth]]
 
 _MEASURES: dict[str, Measure | NewbornMeasure] = {each.name: each for each in (*MEASURES, *NEWBORN_MEASURES)}
 
@@ -49,9 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _round(figures, [*columns[turn:], *columns[:turn]], measures, first=number == 0)
         load.append(_load())
         problems = {column.subject: column.problems for column in columns}
+    growth = {name: measure_growth(name) for name in GROWING if name in subjects and not options.measure}
     verdicts = [figures.judge(target, ours=OURS) for target in TARGETS if target.measure in {m.name for m in measures}]
     report = _as_json if options.json else _as_text
-    report(figures, verdicts, problems, load)
+    report(figures, verdicts, problems, load, growth)
     return 1 if options.check and not all(verdict.met for verdict in verdicts) else 0
 
 
@@ -84,7 +87,9 @@ def _load() -> _Load:
     return {"others_use": busy_share(1.0), "load_average": os.getloadavg()[0]}
 
 
-def _as_json(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load]) -> None:
+def _as_json(
+    figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load], growth: _Growths
+) -> None:
     answer = {
         "machine": dataclasses.asdict(Machine.here()),
         "load": {"before": load[0], "after": load[1]},
@@ -92,12 +97,15 @@ def _as_json(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems,
             name: {"title": each.title, "unit": each.unit, **figures.of(name)} for name, each in _MEASURES.items()
         },
         "targets": [{**dataclasses.asdict(each.target), "figure": each.figure, "met": each.met} for each in verdicts],
+        "growth": {name: [dataclasses.asdict(row) for row in rows] for name, rows in growth.items()},
         "problems": problems,
     }
     print(json.dumps(answer, indent=2))
 
 
-def _as_text(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load]) -> None:
+def _as_text(
+    figures: Figures, verdicts: Sequence[Verdict], problems: _Problems, load: Sequence[_Load], growth: _Growths
+) -> None:
     machine = Machine.here()
     print(f"{machine.processor}, {machine.cores} cores, {machine.system}, Python {machine.python}")
     for when, state in zip(("before", "after"), load, strict=True):
@@ -110,6 +118,8 @@ def _as_text(figures: Figures, verdicts: Sequence[Verdict], problems: _Problems,
     for verdict in verdicts:
         each = _MEASURES[verdict.target.measure]
         print(verdict_line(verdict, each.title, each.unit, SUBJECTS.get(verdict.target.relative_to or "")))
+    for name, rows in growth.items():
+        print("\n".join(["", *growth_lines(SUBJECTS[name], rows)]))
     for subject, found in problems.items():
         for problem in found:
             print(f"missing of {SUBJECTS[subject]}: {problem}")

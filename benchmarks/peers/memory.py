@@ -1,10 +1,11 @@
-"""Memory of the processes below one process, as the kernel counts it."""
+"""Memory and CPU time of the processes below one process, as the kernel counts them."""
 
+import os
 import statistics
 from pathlib import Path
 from typing import Final
 
-__all__ = ["of_the_lot", "of_workers"]
+__all__ = ["cpu_seconds", "of_the_lot", "of_workers"]
 
 _PROC: Final = Path("/proc")
 
@@ -26,6 +27,19 @@ def of_the_lot(pid: int) -> float | None:
     found = [_rollup(process, "Pss") for process in _below(pid, _children())]
     sizes = [size for size in found if size is not None]
     return sum(sizes) if sizes else None
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of ``pid`` and of all processes below it, those that have ended included."""
+    ticks = 0
+    for process in [pid, *_below(pid, _children())]:
+        try:
+            fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        # Its own, in and outside of the kernel, and that of its children that it has waited for.
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _children() -> dict[int, list[int]]:

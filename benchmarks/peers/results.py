@@ -73,18 +73,17 @@ class Figures:
 
 
 TARGETS: Final[tuple[Target, ...]] = (
-    Target("fresh_spaced", 500e-6),
     Target("fresh_spaced", 1.0, relative_to="monty"),
     Target("fresh_in_a_row", 8.0, relative_to="monty"),
-    Target("session", 2.0, relative_to="monty"),
+    Target("session", 1.0, relative_to="monty"),
     Target("call_small", 40e-6),
-    Target("call_small", 1.0, relative_to="monty"),
+    Target("call_small", 0.5, relative_to="monty"),
     Target("call_text", 0.3, relative_to="monty"),
-    Target("call_rows", 0.3, relative_to="monty"),
+    Target("call_rows", 0.45, relative_to="monty"),
     Target("work_fib", 1.05, relative_to="cold_python"),
     Target("work_loop", 1.05, relative_to="cold_python"),
     Target("work_sort", 1.05, relative_to="cold_python"),
-    Target("throughput", 1500, kind="at least"),
+    Target("throughput", 900, kind="at least"),
     Target("worker_memory", 1.6e6),
     Target("first", 0.300),
     Target("import", 0.100),

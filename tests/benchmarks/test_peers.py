@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers import __main__ as peers
+from benchmarks.peers.growth import CALLERS, growth_lines, measure_growth
 from benchmarks.peers.memory import of_the_lot, of_workers
 from benchmarks.peers.results import Figures, Target
 from benchmarks.peers.table import figure_text, table_lines, verdict_line
@@ -32,6 +33,13 @@ def test_a_figure_is_the_median_of_its_rounds() -> None:
 @pytest.mark.parametrize(("value", "met"), [(499e-6, True), (500e-6, True), (501e-6, False)])
 def test_a_target_is_met_up_to_its_limit(value: float, met: bool) -> None:
     assert _figures(fresh__ours=[value]).judge(Target("fresh", 500e-6), ours="ours").met is met
+
+
+def test_growth_is_measured_for_all_callers() -> None:
+    rows = measure_growth("plain_exec")
+    assert [row.callers for row in rows] == list(CALLERS)
+    assert all(0 < row.median <= row.percentile_99 and row.cpu > 0 for row in rows)
+    assert len(growth_lines("exec", rows)) == len(CALLERS)
 
 
 def test_a_target_may_be_a_least() -> None:
