@@ -140,7 +140,20 @@ def fields_of(cls: Any, hints: Mapping[str, Any]) -> tuple[RecordField, ...]:  #
     if is_named_tuple(cls):
         defaults = cls._field_defaults
         return tuple(RecordField(name, name, hints.get(name, Any), defaults.get(name, EMPTY)) for name in cls._fields)
-    return tuple(_dataclass_fields(cls, hints))
+    fields = {item.name: item for item in dataclasses.fields(cls)}
+    record_fields: list[RecordField] = []
+    for name, hint in hints.items():
+        field = fields.get(name)
+        if field is not None and field.init:
+            default: object = field.default
+            if field.default_factory is not dataclasses.MISSING:
+                default = UNKNOWN
+            elif default is dataclasses.MISSING:
+                default = EMPTY
+            record_fields.append(RecordField(name, name, hint, default))
+        elif isinstance(hint, InitVar):
+            record_fields.append(RecordField(name, name, cast("Any", hint).type, getattr(cls, name, EMPTY)))
+    return tuple(record_fields)
 
 
 def record_of(cls: Any, hints: Mapping[str, Any]) -> Record:  # noqa: ANN401 - a class of any of these kinds
@@ -200,23 +213,6 @@ def _attribute(attribute: Any, hints: Mapping[str, Any]) -> RecordField:  # noqa
     return RecordField(
         argument, argument, hint, default, attribute.converter is not None, None if name == argument else name
     )
-
-
-def _dataclass_fields(cls: Any, hints: Mapping[str, Any]) -> list[RecordField]:  # noqa: ANN401 - a dataclass
-    fields = {item.name: item for item in dataclasses.fields(cls)}
-    record_fields: list[RecordField] = []
-    for name, hint in hints.items():
-        field = fields.get(name)
-        if field is not None and field.init:
-            default: object = field.default
-            if field.default_factory is not dataclasses.MISSING:
-                default = UNKNOWN
-            elif default is dataclasses.MISSING:
-                default = EMPTY
-            record_fields.append(RecordField(name, name, hint, default))
-        elif isinstance(hint, InitVar):
-            record_fields.append(RecordField(name, name, cast("Any", hint).type, getattr(cls, name, EMPTY)))
-    return record_fields
 
 
 def rename_keys(

@@ -138,22 +138,19 @@ class _Substitutes:
             return self._known[annotation]
         instead = _substitute(annotation)
         if instead is None:
-            return self._of_parts(annotation)
+            arguments = typing.get_args(annotation)
+            if any(map(_is_unset, arguments)):
+                remaining = tuple(argument for argument in arguments if not _is_unset(argument))
+                return self.of(Union[remaining])  # noqa: UP007 - the members are known at run time only
+            changed = rebuilt(annotation, self.of)
+            metadata = typing.get_args(changed)[1:]
+            if typing.get_origin(changed) is Annotated and any(map(is_struct_meta, metadata)):
+                items = [field_info(item) if is_struct_meta(item) else item for item in metadata]
+                changed = Annotated[typing.get_args(changed)[0], *items]
+            if (text := _unread_text(annotation)) is None:
+                return changed
+            return Annotated[changed, Field(description=text)]
         return self.of(instead)
-
-    def _of_parts(self, annotation: Any) -> Any:  # noqa: ANN401 - any form of type
-        arguments = typing.get_args(annotation)
-        if any(map(_is_unset, arguments)):
-            remaining = tuple(argument for argument in arguments if not _is_unset(argument))
-            return self.of(Union[remaining])  # noqa: UP007 - the members are known at run time only
-        changed = rebuilt(annotation, self.of)
-        metadata = typing.get_args(changed)[1:]
-        if typing.get_origin(changed) is Annotated and any(map(is_struct_meta, metadata)):
-            items = [field_info(item) if is_struct_meta(item) else item for item in metadata]
-            changed = Annotated[typing.get_args(changed)[0], *items]
-        if (text := _unread_text(annotation)) is None:
-            return changed
-        return Annotated[changed, Field(description=text)]
 
     def _has_fields(self, kind: object) -> bool:
         return has_fields(kind) and not (self._records and is_foreign(kind))

@@ -175,7 +175,13 @@ class Complaints:
         if error["type"] == "string_unicode":
             return f"{subject} contains a lone surrogate: send the character itself"
         if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            return f"{subject} is unknown" + self._suggest_name(path)
+            *around, name = path
+            names = self._names_at(tuple(around)) if self._names_at is not None else ()
+            if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
+                suggestion = f" (did you mean {near[0]!r}?)"
+            else:
+                suggestion = f" (it takes {safe_names(names)})" if names else ""
+            return f"{subject} is unknown" + suggestion
         wanted = self._expected(path, error)
         if wanted is None:
             return f"{subject}{_pydantic_words(error)}, got {safe_repr_with_type(error['input'])}"
@@ -213,13 +219,6 @@ class Complaints:
         if self._fields:
             return f"{subject} (it takes {safe_names([*map(self._spelling, self._fields)])})"
         return f"{subject} (it takes no arguments)"
-
-    def _suggest_name(self, path: _Path) -> str:
-        *around, name = path
-        names = self._names_at(tuple(around)) if self._names_at is not None else ()
-        if near := difflib.get_close_matches(str(name)[:_MESSAGE_WIDTH], names, n=1, cutoff=_MIN_SIMILARITY):
-            return f" (did you mean {near[0]!r}?)"
-        return f" (it takes {safe_names(names)})" if names else ""
 
     def _other_type(self, path: _Path, wanted: str, value: object) -> str:
         if len(path) == 1 and type(value) in _ITEMS and not self._field(path).many:
