@@ -102,7 +102,10 @@ def request(prompt: Prompt) -> _Json:
         body["tools"] = [describe(tool, strict=prompt.strict) for tool in prompt.tools]
         body["tools"][-1] |= anthropic_mark(prompt.cache_tools)
         if prompt.tool_choice != "auto":
-            body["tool_choice"] = _tool_choice(prompt, names)
+            if prompt.tool_choice not in {*_TOOL_CHOICES, *names.sent}:
+                refuse_tool_choice(prompt.tool_choice, names.sent)
+            by_name = {"type": "tool", "name": names.to_provider(prompt.tool_choice)}
+            body["tool_choice"] = {**_TOOL_CHOICES.get(prompt.tool_choice, by_name)}
     fit_marks(_markable_blocks(body))
     if prompt.temperature is not None:
         body["temperature"] = prompt.temperature
@@ -134,10 +137,24 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
         id_key="id",
         prefix=f"call_{len(prompt.entries)}_",
     )
-    messages = tuple(_read_messages(blocks, names_of(prompt.tools, NAMES, keys=KEYS)))
+    names = names_of(prompt.tools, NAMES, keys=KEYS)
+    messages: list[Message] = []
+    for block in blocks:
+        if block.fields.get("type") == "text" and (text := block.string("text")):
+            messages.append(TextMessage(text, role=MessageRole.ASSISTANT))
+        elif block.fields.get("type") == "tool_use":
+            call = tool_call(block, block.text("id"), "input", names)
+            arguments = call.arguments
+            if isinstance(arguments, dict) and [*arguments] == [INVALID_JSON]:
+                arguments = str(arguments[INVALID_JSON])
+            messages.append(ToolCallMessage(call.name, call.id, arguments))
+    reason = top.identifier("", "stop_reason")
+    stop_reason = _STOP_REASONS.get(reason, reason)
+    if not reason:
+        stop_reason = "tool_calls" if any(isinstance(message, ToolCallMessage) for message in messages) else "end"
     return Answer(
-        messages=messages,
-        stop_reason=_stop_reason(top, messages),
+        messages=tuple(messages),
+        stop_reason=stop_reason,
         usage=_usage(top.object("usage")),
         provider=PROVIDER,
         model=top.identifier(prompt.model, "model"),
@@ -178,15 +195,6 @@ def _max_tokens(prompt: Prompt) -> int:
         if isinstance(budget, int):
             return MAX_TOKENS + budget
     return MAX_TOKENS
-
-
-def _tool_choice(prompt: Prompt, names: Names) -> _Json:
-    choice = prompt.tool_choice
-    if choice in _TOOL_CHOICES:
-        return {**_TOOL_CHOICES[choice]}
-    if choice not in names.sent:
-        refuse_tool_choice(choice, names.sent)
-    return {"type": "tool", "name": names.to_provider(choice)}
 
 
 def _container(entries: Sequence[Entry]) -> str | None:
@@ -259,7 +267,13 @@ def _blocks(entries: Iterable[Entry], names: Names) -> Iterator[RoleBlock]:
             used.update(call.id for call in entry.calls)
             yield from (("assistant", sendable_block(block)) for block in blocks)
         else:
-            sent_ids = {call.id: _fresh_id(call.id, used) for call in entry.calls}
+            sent_ids = {}
+            for call in entry.calls:  # of another provider, whose ids Anthropic may reject
+                sent_id, attempt = call.id, 0
+                while sent_id in used or _CALL_ID.fullmatch(sent_id) is None:
+                    sent_id, attempt = f"call_{len(used)}_{attempt}", attempt + 1
+                used.add(sent_id)
+                sent_ids[call.id] = sent_id
             yield from (("assistant", _block(message, names, sent_ids)) for message in entry.messages)
 
 
@@ -286,15 +300,6 @@ def _with_system_last(entries: Iterable[Entry]) -> Iterator[Entry]:
             held, has_user_entry = [], False
             if entry is not None:
                 yield entry
-
-
-def _fresh_id(identifier: str, used: set[str]) -> str:
-    """Return a call id that Anthropic accepts and that no other call has, for another provider's call."""
-    unused, attempt = identifier, 0
-    while unused in used or _CALL_ID.fullmatch(unused) is None:
-        unused, attempt = f"call_{len(used)}_{attempt}", attempt + 1
-    used.add(unused)
-    return unused
 
 
 def _block(message: Message, names: Names, sent_ids: Mapping[str, str]) -> _Json:
@@ -328,20 +333,6 @@ def _input(message: ToolCallMessage, names: Names) -> _Json:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def _read_messages(blocks: Iterable[JsonObject], names: Names) -> Iterator[Message]:
-    for block in blocks:
-        block_type = block.fields.get("type")
-        if block_type == "text":
-            if text := block.string("text"):
-                yield TextMessage(text, role=MessageRole.ASSISTANT)
-        elif block_type == "tool_use":
-            call = tool_call(block, block.text("id"), "input", names)
-            arguments = call.arguments
-            if isinstance(arguments, dict) and [*arguments] == [INVALID_JSON]:
-                arguments = str(arguments[INVALID_JSON])
-            yield ToolCallMessage(call.name, call.id, arguments)
-
-
 def _with_input_object(block: JsonObject) -> JsonObject:
     """Return a block whose input, if it is a call, is an object, as Anthropic requires; other servers send text."""
     call_input = block.fields.get("input")
@@ -352,15 +343,6 @@ def _with_input_object(block: JsonObject) -> JsonObject:
     except ArgumentsError:  # the call's result tells the model so
         arguments = {INVALID_JSON: call_input}
     return JsonObject({**block.fields, "input": arguments}, block.where)
-
-
-def _stop_reason(top: JsonObject, messages: Sequence[Message]) -> str:
-    reason = top.identifier("", "stop_reason")
-    if reason:
-        return _STOP_REASONS.get(reason, reason)
-    if any(isinstance(message, ToolCallMessage) for message in messages):
-        return "tool_calls"
-    return "end"
 
 
 def _usage(usage: JsonObject | None) -> Usage:

@@ -44,7 +44,9 @@ class AnswerStream:
             case "message_start":
                 self._message.update(_object_at(received, "message").fields)
             case "content_block_start":
-                return self._start_block(received)
+                index, block = _block_index(received), {**_object_at(received, "content_block").fields}
+                self._blocks[index], self._pieces[index] = block, {}
+                return self._text_deltas(block, block.get("text"))
             case "content_block_delta":
                 return self._extend_block(received)
             case "content_block_stop":
@@ -64,11 +66,6 @@ class AnswerStream:
             raise ConnectionFailedError(message)
         content = [self._join_block(index) for index in sorted(self._blocks)]
         return answer({**self._message, "content": content}, self._prompt)
-
-    def _start_block(self, event: JsonObject) -> list[TextDelta]:
-        index, block = _block_index(event), {**_object_at(event, "content_block").fields}
-        self._blocks[index], self._pieces[index] = block, {}
-        return self._text_deltas(block, block.get("text"))
 
     def _extend_block(self, event: JsonObject) -> list[TextDelta]:
         index, delta = _block_index(event), _object_at(event, "delta")

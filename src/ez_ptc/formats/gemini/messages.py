@@ -90,8 +90,11 @@ def request(prompt: Prompt) -> _Json:
     check_order(prompt.entries)
     refuse_previous_response("Gemini", prompt.options)
     names = names_of(prompt.tools, NAMES, keys=KEYS)
-    sent_entries, token = _split_paused(prompt.entries)
-    instructions, entries = split_instructions(sent_entries)
+    # The last answer's token stands for the final paused answers.
+    end = len(prompt.entries)
+    while end and _continuation_token(prompt.entries[end - 1]) is not None:
+        end -= 1
+    instructions, entries = split_instructions(prompt.entries[:end])
     if any(isinstance(entry, Message) and entry.role is MessageRole.SYSTEM for entry in entries):
         refuse_late_instructions("Gemini")
     is_recent = _BEFORE_GEMINI_3.search(prompt.model) is None
@@ -102,10 +105,15 @@ def request(prompt: Prompt) -> _Json:
         body["tools"] = [{"functionDeclarations": [_declaration(describe(tool)) for tool in prompt.tools]}]
         if (calling := _calling_config(prompt, names)) is not None:
             body["toolConfig"] = {"functionCallingConfig": calling}
-    if generation := _generation_config(prompt):
+    fields = {"maxOutputTokens": prompt.max_tokens, "temperature": prompt.temperature}
+    generation: _Json = {key: value for key, value in fields.items() if value is not None}
+    if prompt.output_schema is not None:
+        schema = without_one_of(portable("the answer", prompt.output_schema))
+        generation |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
+    if generation:
         body["generationConfig"] = generation
-    if token is not None:
-        body[_TOKEN] = token
+    if end < len(prompt.entries):
+        body[_TOKEN] = _continuation_token(prompt.entries[-1])
     return encodable_body(_with_options(body, prompt.options))
 
 
@@ -137,9 +145,16 @@ def answer(body: Mapping[str, Any], prompt: Prompt) -> Answer:
     content = candidate.object("content")
     if content is not None:
         messages = tuple(_read_messages(content, prompt))
+    reason = candidate.identifier("", "finishReason")
+    if reason not in _NORMAL_ENDS:
+        stop_reason = _STOP_REASONS.get(reason, reason)
+    elif any(isinstance(message, ToolCallMessage) for message in messages):
+        stop_reason = "tool_calls"
+    else:
+        stop_reason = "end"
     return Answer(
         messages=messages,
-        stop_reason=_stop_reason(candidate, messages),
+        stop_reason=stop_reason,
         usage=_usage(top.object("usageMetadata")),
         provider=PROVIDER,
         model=top.identifier(prompt.model, "modelVersion"),
@@ -165,16 +180,6 @@ def _original_parts(answer: Answer) -> list[_Json] | None:
     if len(functions) != len(answer.calls) or not all(isinstance(function, dict) for function in functions):
         return None
     return parts
-
-
-def _split_paused(entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], object]:
-    """Return the entries without the final paused answers, and the token that stands for those, or None."""
-    end = len(entries)
-    while end and _continuation_token(entries[end - 1]) is not None:
-        end -= 1
-    if end == len(entries):
-        return entries, None
-    return entries[:end], _continuation_token(entries[-1])
 
 
 def _continuation_token(entry: Entry) -> object:
@@ -204,7 +209,12 @@ def _contents(entries: Sequence[Entry], names: Names, *, is_recent: bool) -> Ite
                     calls = tuple(
                         replace(call, name=names.to_tool(names.of_earlier(call.name))) for call in answer.calls
                     )
-                    yield from _rebuilt_content(answer, names, is_signed=is_recent)
+                    parts = _parts(answer.messages, names)
+                    first_call = next((part for part in parts if "functionCall" in part), None)
+                    if is_recent and first_call is not None:
+                        first_call["thoughtSignature"] = _NO_SIGNATURE
+                    if parts:
+                        yield {"role": "model", "parts": parts}
                 else:
                     calls = answer.calls
                     yield from _original_content(answer, original)
@@ -226,15 +236,6 @@ def _original_content(answer: Answer, parts: list[_Json]) -> Iterator[_Json]:
     is_lost = answer.stop_reason == _MALFORMED and not answer.calls
     if not is_lost and any(part != {"text": ""} for part in parts):
         yield {**cast("_Json", answer.content), "role": "model"}
-
-
-def _rebuilt_content(answer: Answer, names: Names, *, is_signed: bool) -> Iterator[_Json]:
-    parts = _parts(answer.messages, names)
-    first_call = next((part for part in parts if "functionCall" in part), None)
-    if is_signed and first_call is not None:
-        first_call["thoughtSignature"] = _NO_SIGNATURE
-    if parts:
-        yield {"role": "model", "parts": parts}
 
 
 def _parts(messages: Iterable[Message], names: Names) -> list[_Json]:
@@ -297,15 +298,6 @@ def _calling_config(prompt: Prompt, names: Names) -> _Json | None:
     return {"mode": "ANY", "allowedFunctionNames": [names.to_provider(choice)]}
 
 
-def _generation_config(prompt: Prompt) -> _Json:
-    fields = {"maxOutputTokens": prompt.max_tokens, "temperature": prompt.temperature}
-    config: _Json = {key: value for key, value in fields.items() if value is not None}
-    if prompt.output_schema is not None:
-        schema = without_one_of(portable("the answer", prompt.output_schema))
-        config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
-    return config
-
-
 def _with_options(body: _Json, options: Mapping[str, Any]) -> _Json:
     merged = dict(body)
     for key, value in options.items():
@@ -338,15 +330,6 @@ def _read_messages(content: JsonObject, prompt: Prompt) -> Iterator[Message]:
             text = part.string("text")
             if text and not part.fields.get("thought"):
                 yield TextMessage(text, role=MessageRole.ASSISTANT)
-
-
-def _stop_reason(candidate: JsonObject, messages: Sequence[Message]) -> str:
-    reason = candidate.identifier("", "finishReason")
-    if reason not in _NORMAL_ENDS:
-        return _STOP_REASONS.get(reason, reason)
-    if any(isinstance(message, ToolCallMessage) for message in messages):
-        return "tool_calls"
-    return "end"
 
 
 def _usage(usage: JsonObject | None) -> Usage:

@@ -60,7 +60,12 @@ class AnswerStream:
             message = "Gemini's stream ended before the answer was complete; ask again"
             raise ConnectionFailedError(message)
         if self._parts or self._content:
-            self._candidate["content"] = {**self._content, "parts": self._join_parts()}
+            parts = [{**part, "text": join_pieces(pieces)} if pieces else {**part} for part, pieces in self._parts]
+            # A character may be split between two parts that are not to be joined: it is moved to the second.
+            for first, second in pairwise(parts):
+                if isinstance(first.get("text"), str) and isinstance(second.get("text"), str):
+                    first["text"], second["text"] = move_split_character(first["text"], second["text"])
+            self._candidate["content"] = {**self._content, "parts": parts}
         return answer({**self._body, "candidates": [self._candidate]}, self._prompt)
 
     def _update_candidate(self, candidate: JsonObject) -> list[TextDelta]:
@@ -70,29 +75,16 @@ class AnswerStream:
         if content is not None:
             self._content.update({key: value for key, value in content.fields.items() if key != "parts"})
             for part in content.objects("parts"):
-                self._append_part(dict(part.fields))
                 text = part.fields.get("text")
                 if isinstance(text, str) and not part.fields.get("thought"):
                     deltas += self._text.deltas(text)
+                last, pieces = self._parts[-1] if self._parts else ({}, [])
+                if not isinstance(text, str) or not part.fields.keys() <= _PLAIN_FIELDS:
+                    self._parts.append((dict(part.fields), []))
+                elif last.keys() == part.fields.keys() and last.get("thought") == part.fields.get("thought"):
+                    pieces.append(text)
+                elif text:
+                    self._parts.append((dict(part.fields), [text]))
         if candidate.fields.get("finishReason"):
             deltas += self._text.end()
         return deltas
-
-    def _append_part(self, part: _Json) -> None:
-        text = part.get("text")
-        if not isinstance(text, str) or not part.keys() <= _PLAIN_FIELDS:
-            self._parts.append((part, []))
-            return
-        last, pieces = self._parts[-1] if self._parts else ({}, [])
-        if last.keys() == part.keys() and last.get("thought") == part.get("thought"):
-            pieces.append(text)
-        elif text:
-            self._parts.append((part, [text]))
-
-    def _join_parts(self) -> list[_Json]:
-        parts = [{**part, "text": join_pieces(pieces)} if pieces else {**part} for part, pieces in self._parts]
-        # A character may be split between two parts that are not to be joined: it is moved to the second.
-        for first, second in pairwise(parts):
-            if isinstance(first.get("text"), str) and isinstance(second.get("text"), str):
-                first["text"], second["text"] = move_split_character(first["text"], second["text"])
-        return parts

@@ -110,9 +110,18 @@ def answer(body: Mapping[str, Any], prompt: Prompt, *, server: str = OPENAI) -> 
         content = _with_call_ids(received, id_prefix)
         messages = _read_messages(content, names_for(prompt.tools, "openai-chat"), id_prefix)
     has_calls = any(isinstance(message, ToolCallMessage) for message in messages)
+    if reason is not None and reason != "stop":
+        word = text_or_empty(reason)
+        stop_reason = _STOP_REASONS.get(word, word or safe_repr(reason))
+    elif has_calls:  # some servers send "stop" with calls
+        stop_reason = "tool_calls"
+    elif bool(content and content.get("refusal")):
+        stop_reason = "refusal"
+    else:
+        stop_reason = "end"
     return Answer(
         messages=tuple(messages),
-        stop_reason=_stop_reason(reason, has_calls=has_calls, is_refusal=bool(content and content.get("refusal"))),
+        stop_reason=stop_reason,
         usage=read_usage(top.fields.get("usage"), "prompt_tokens", "completion_tokens"),
         provider=PROVIDER,
         model=text_or_empty(top.fields.get("model")) or prompt.model,
@@ -217,7 +226,16 @@ class _MessagesBuilder:
             original = _original_message(answer)
         if original is not None:
             self._function_ids = frozenset(call.id for call in answer.calls if _function_call(original))
-            self._messages.append(_sendable_message(original))
+            message = {key: value for key, value in original.items() if value is not None and value != []}
+            if isinstance(calls := message.get("tool_calls"), list):
+                message["tool_calls"] = [_sendable_call(call) for call in cast("list[object]", calls)]
+            message.pop("function_call", None)
+            if function := _function_call(original):
+                message["function_call"] = _with_json_arguments(function)
+            if "content" in original and "content" not in message:
+                has_other_fields = bool(message.keys() - {"role"})
+                message["content"] = None if has_other_fields else ""
+            self._messages.append({**message, "role": "assistant"})
             return
         self._function_ids = frozenset()
         calls = [self._call(call) for call in answer.calls]
@@ -261,20 +279,6 @@ def _original_message(answer: Answer) -> Mapping[str, Any] | None:
     if is_function_call or call_ids == [call.id for call in answer.calls]:
         return message
     return None
-
-
-def _sendable_message(original: Mapping[str, Any]) -> _Json:
-    """Return an original message without null and empty fields, which servers reject."""
-    message = {key: value for key, value in original.items() if value is not None and value != []}
-    if isinstance(calls := message.get("tool_calls"), list):
-        message["tool_calls"] = [_sendable_call(call) for call in cast("list[object]", calls)]
-    message.pop("function_call", None)
-    if function := _function_call(original):
-        message["function_call"] = _with_json_arguments(function)
-    if "content" in original and "content" not in message:
-        has_other_fields = bool(message.keys() - {"role"})
-        message["content"] = None if has_other_fields else ""
-    return {**message, "role": "assistant"}
 
 
 def _sendable_call(call: object) -> object:
@@ -331,14 +335,3 @@ def _function_call(content: Mapping[str, Any]) -> object:
     if any(fields.values()):
         return fields
     return None
-
-
-def _stop_reason(reason: object, *, has_calls: bool, is_refusal: bool) -> str:
-    if reason is not None and reason != "stop":
-        word = text_or_empty(reason)
-        return _STOP_REASONS.get(word, word or safe_repr(reason))
-    if has_calls:  # some servers send "stop" with calls
-        return "tool_calls"
-    if is_refusal:
-        return "refusal"
-    return "end"

@@ -106,17 +106,15 @@ class AnswerStream:
         position = self._call_positions.get(index)
         if position is None and index is None and self._calls and not piece.fields.get("id"):
             position = len(self._calls) - 1
-        if position is None or _starts_call(piece, self._calls[position]):
+        identifier, function = piece.fields.get("id"), piece.object("function")
+        starts_call = position is None
+        if position is not None and identifier and function is not None and function.fields.get("name"):
+            starts_call = identifier != _first_true(earlier.get("id") for earlier in self._calls[position])
+        if position is None or starts_call:
             position = len(self._calls)
             self._calls.append([])
         self._call_positions[index] = position
         self._calls[position].append({key: value for key, value in piece.fields.items() if key != "index"})
-
-
-def _starts_call(piece: JsonObject, earlier: Sequence[Mapping[str, Any]]) -> bool:
-    identifier, function = piece.fields.get("id"), piece.object("function")
-    has_name = function is not None and bool(function.fields.get("name"))
-    return bool(identifier) and has_name and identifier != _first_true(fields.get("id") for fields in earlier)
 
 
 def _join_objects(pieces: Sequence[Mapping[str, Any]]) -> _Json:
@@ -151,14 +149,6 @@ def _join_parts(values: Sequence[str | list[object]]) -> list[object]:
             parts.append({"type": "text", "text": join_pieces(cast("Iterable[str]", group))})
         else:
             parts.extend(part for value in cast("Iterable[list[object]]", group) for part in value)
-    return _with_whole_characters(parts)
-
-
-def _with_whole_characters(parts: Sequence[object]) -> list[object]:
-    """Return parts of which none ends in half a character: such a part is joined with the next one.
-
-    Mistral's models write text parts, and thinking parts that have text parts in them.
-    """
     completed: list[object] = []
     for part in parts:
         if completed and isinstance(part, Mapping) and _ends_in_half(completed[-1]):

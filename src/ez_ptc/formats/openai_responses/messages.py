@@ -167,7 +167,15 @@ class _ItemsBuilder:
         if isinstance(entry, Answer):
             self._add_answer(entry)
         elif isinstance(entry, ToolResultMessage):
-            self._items.append(self._result(entry))
+            call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
+            [item] = results([(call, result_of_message(entry))], self._names)
+            if mark := self._mark(entry):
+                output: str | list[_Json] = item["output"]
+                *parts, last = [text_part(output)] if isinstance(output, str) else output
+                item["output"] = [*parts, last | mark]
+            if caller := self._callers.get(entry.tool_call_id):
+                item["caller"] = caller
+            self._items.append(item)
         elif isinstance(entry, TextMessage):
             content: str | list[_Json] = entry.text
             if entry.role is not MessageRole.ASSISTANT and (mark := self._mark(entry)):
@@ -216,17 +224,6 @@ class _ItemsBuilder:
                 self._sent_ids[message.tool_call_id] = sent_id
                 name, arguments = self._names.of_earlier(message.tool_name), arguments_text(message.arguments)
                 self._items.append({"type": CALL, "call_id": sent_id, "name": name, "arguments": arguments})
-
-    def _result(self, entry: ToolResultMessage) -> _Json:
-        call = ToolCall(self._sent_ids.get(entry.tool_call_id, entry.tool_call_id), entry.tool_name, {})
-        [item] = results([(call, result_of_message(entry))], self._names)
-        if mark := self._mark(entry):
-            output: str | list[_Json] = item["output"]
-            *parts, last = [text_part(output)] if isinstance(output, str) else output
-            item["output"] = [*parts, last | mark]
-        if caller := self._callers.get(entry.tool_call_id):
-            item["caller"] = caller
-        return item
 
 
 def _split_previous(options: Mapping[str, Any]) -> tuple[object, _Json]:
