@@ -205,7 +205,12 @@ def _errors() -> Generator[None]:
     try:
         yield
     except APIError as error:
-        raise _of_status(error) from error
+        message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
+        has_invalid_key = "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]
+        status = _REFUSED if has_invalid_key else error.code
+        raise error_for_status(
+            message, status, key_variable=" or ".join(_VARIABLES), retry_after=_wait(error)
+        ) from error
     except TimeoutError as error:
         message = "Gemini took too long to answer: ask again, or allow more time with GeminiProvider(timeout=...)"
         raise ConnectionFailedError(message) from error
@@ -215,13 +220,6 @@ def _errors() -> Generator[None]:
     except (InvalidURL, ValueError, RecursionError) as error:  # the SDK's failures to read an error
         message = f"Gemini gave no usable answer: {one_line(str(error))}"
         raise ProviderError(message) from error
-
-
-def _of_status(error: APIError) -> ProviderError:
-    message = f"Gemini answered {error.code}: {one_line(error.message or error.status or 'it does not say why')}"
-    has_invalid_key = "API_KEY_INVALID" in [detail.get("reason") for detail in _details(error)]
-    status = _REFUSED if has_invalid_key else error.code
-    return error_for_status(message, status, key_variable=" or ".join(_VARIABLES), retry_after=_wait(error))
 
 
 def _wait(error: APIError) -> float | None:

@@ -64,7 +64,15 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
     if provider is not None and not isinstance(provider, str):
         if hasattr(provider, "prompt_with_tools"):
             return PromptingProvider(cast("Prompting", provider), model)
-        _check(provider)
+        if isinstance(provider, type):
+            message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
+            raise TypeError(message)
+        if getattr(type(provider), "connect", LLMProvider.connect) is LLMProvider.connect:
+            message = (
+                f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
+                f"write .provider('anthropic:model')"
+            )
+            raise TypeError(message)
         if model is not None and model != provider.model:
             message = f"{provider.name} was made for the model {provider.model}: make it with the model {model} instead"
             raise ProviderError(message)
@@ -86,18 +94,6 @@ def choose(provider: LLMProvider | str | None, model: str | None) -> LLMProvider
 def _split_model(text: str) -> tuple[str, str | None]:
     name, _, model = text.partition(":")
     return name, model or None
-
-
-def _check(provider: object) -> None:
-    if isinstance(provider, type):
-        message = f"a provider is an object, got the class {provider.__name__}: write {provider.__name__}(...)"
-        raise TypeError(message)
-    if getattr(type(provider), "connect", LLMProvider.connect) is LLMProvider.connect:
-        message = (
-            f"a provider is an object with prompt_with_tools or connect, or a name, got {type(provider).__name__}: "
-            f"write .provider('anthropic:model')"
-        )
-        raise TypeError(message)
 
 
 def _names_provider(model: str) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from openai import APIStatusError, AsyncAPIResponse, AsyncOpenAI
+    from openai import AsyncAPIResponse, AsyncOpenAI
 
     from ez_ptc.formats.prompt import Event, Prompt
     from ez_ptc.messages import Answer
@@ -268,7 +268,12 @@ def errors_of(account: Account) -> Generator[None]:
         message = f"{address} cannot be reached, or broke the connection: {reason}; is it running, and at this address?"
         raise ConnectionFailedError(message) from error
     except openai.APIStatusError as error:
-        message = f"{address} answered {error.status_code}: {_reason(error)}"
+        body: object = error.body
+        if isinstance(body, dict):
+            fields = cast("dict[str, object]", body)
+            body = next((fields[key] for key in ("message", "detail", "error") if fields.get(key)), None)
+        reason = one_line(body or error.response.text or "it does not say why")
+        message = f"{address} answered {error.status_code}: {reason}"
         retry_after = seconds_in(error.response.headers.get("retry-after"))
         raise error_for_status(
             message, error.status_code, key_variable=account.variable, retry_after=retry_after
@@ -284,12 +289,3 @@ def _of_transport(name: str) -> tuple[type[Exception], ...]:
     """Return an error class of the HTTP clients below the SDK: httpx2, and formerly httpx."""
     clients = (sys.modules.get(client) for client in ("httpx2", "httpx"))
     return tuple(getattr(client, name) for client in clients if client is not None)
-
-
-def _reason(error: APIStatusError) -> str:
-    """Return the server's own message."""
-    body: object = error.body
-    if isinstance(body, dict):
-        fields = cast("dict[str, object]", body)
-        body = next((fields[key] for key in ("message", "detail", "error") if fields.get(key)), None)
-    return one_line(body or error.response.text or "it does not say why")

@@ -62,7 +62,19 @@ class PromptingProvider:
         check_order(prompt.entries)
         self._asked += 1
         number = self._asked + sum(isinstance(entry, Answer) for entry in prompt.entries)
-        response = self._prompting.prompt_with_tools(prompt.model, prompt, list(prompt.tools), **_options(prompt))
+        settings = {
+            "max_tokens": prompt.max_tokens,
+            "temperature": prompt.temperature,
+            "output_schema": prompt.output_schema,
+            "tool_choice": None if prompt.tool_choice == "auto" else prompt.tool_choice,
+            "strict": prompt.strict or None,
+        }
+        response = self._prompting.prompt_with_tools(
+            prompt.model,
+            prompt,
+            list(prompt.tools),
+            **{name: value for name, value in settings.items() if value is not None} | dict(prompt.options),
+        )
         response = await response if isawaitable(response) else response
         return answer_of(response, provider=self.name, model=prompt.model, number=number)
 
@@ -100,15 +112,3 @@ def _message(part: object, identifier: str, provider: str) -> Message:
         f"{provider} answered with {safe_repr_with_type(part)}: expected text, a ToolCall, a list of both, or an Answer"
     )
     raise ProviderError(message)
-
-
-def _options(prompt: Prompt) -> dict[str, Any]:
-    """Return what the developer asked for, by name."""
-    settings = {
-        "max_tokens": prompt.max_tokens,
-        "temperature": prompt.temperature,
-        "output_schema": prompt.output_schema,
-        "tool_choice": None if prompt.tool_choice == "auto" else prompt.tool_choice,
-        "strict": prompt.strict or None,
-    }
-    return {name: value for name, value in settings.items() if value is not None} | dict(prompt.options)

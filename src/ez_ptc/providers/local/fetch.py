@@ -74,7 +74,13 @@ def ensure_model(
             if _digest(path, model.size, progress) == model.sha256:
                 return path
             path.unlink()
-        _require_space(model, directory)
+        needed, free = space_needed(model, directory), shutil.disk_usage(directory).free
+        if needed > free:
+            message = (
+                f"{model.name} needs {needed / 1e9:.1f} GB of disk in {directory}, and {free / 1e9:.1f} GB are free: "
+                "make room, or set XDG_CACHE_HOME to a folder on a larger disk"
+            )
+            raise ProviderError(message)
         _download(model, directory, registry or Registry(find_installers()), progress)
         partial = _partial(model, directory)
         if _digest(partial, model.size, progress) != model.sha256:
@@ -91,16 +97,6 @@ def _is_whole(model: LocalModel, path: Path) -> bool:
 
 def _partial(model: LocalModel, directory: Path) -> Path:
     return directory / f"{model.file_name}.partial"
-
-
-def _require_space(model: LocalModel, directory: Path) -> None:
-    needed, free = space_needed(model, directory), shutil.disk_usage(directory).free
-    if needed > free:
-        message = (
-            f"{model.name} needs {needed / 1e9:.1f} GB of disk in {directory}, and {free / 1e9:.1f} GB are free: "
-            "make room, or set XDG_CACHE_HOME to a folder on a larger disk"
-        )
-        raise ProviderError(message)
 
 
 def _download(model: LocalModel, directory: Path, registry: Registry, progress: Progress) -> None:

@@ -116,7 +116,10 @@ class LocalServer:
 
     def _load(self, process: subprocess.Popen[str], words: IO[str]) -> str:
         """Send the settings, report the progress of loading, and return the server's URL."""
-        stdin, stdout = _pipes(process)
+        if process.stdin is None or process.stdout is None:
+            message = "a process was started without the pipes that were asked for"
+            raise AssertionError(message)
+        stdin, stdout = process.stdin, process.stdout
         with suppress(BrokenPipeError):  # it has ended already; its last lines have the reason
             stdin.write(json.dumps(self._settings) + "\n")
             stdin.flush()
@@ -133,22 +136,15 @@ class LocalServer:
         answer: dict[str, str] = json.loads(line) if line else {}
         if "url" not in answer:
             words.seek(0)
-            reason = answer.get("error") or _last_line(words.read()) or "it ended without a word"
+            reason = (
+                answer.get("error")
+                or words.read().strip().rpartition("\n")[2][-_LAST_WORDS:]
+                or "it ended without a word"
+            )
             message = f"{self._model.name} cannot be loaded: {reason}"
             raise ProviderError(message)
         self._progress("load", done=total, total=total)
         return f"{answer['url']}/v1"
-
-
-def _pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
-    if process.stdin is None or process.stdout is None:
-        message = "a process was started without the pipes that were asked for"
-        raise AssertionError(message)
-    return process.stdin, process.stdout
-
-
-def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2][-_LAST_WORDS:]
 
 
 def _require_memory(model: LocalModel) -> None:
