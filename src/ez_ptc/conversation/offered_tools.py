@@ -36,7 +36,12 @@ def with_tools(tools: _Tools, functions: Iterable[_AnyCallable | Iterable[_AnyCa
         else:
             tool = Tool.from_function(function)
         present = by_name.setdefault(tool.name, tool)
-        if not _is_same(present, cast("_AnyCallable", function), tool):
+        is_same = present.definition is tool.definition
+        # A tool with options, such as approval, is never dropped in favor of one without them.
+        if not is_same and not isinstance(function, Tool):
+            are_methods = isinstance(present.fn, MethodType) and isinstance(function, MethodType)
+            is_same = present.fn is function or (are_methods and present.fn == function)
+        if not is_same:
             message = f"two tools are called {safe_repr(tool.name)}: rename one with @ez_tool(name=...)"
             _log.warning("tool refused: %s", message)
             raise DuplicateToolError(message)
@@ -49,17 +54,6 @@ def check_names(tools: _Tools, *, has_programs: bool) -> None:
         message = f"a tool is called {_PROGRAM_TOOL!r}, like the tool that runs a toolkit's programs: rename it"
         _log.warning("tool refused: %s", message)
         raise DuplicateToolError(message)
-
-
-def _is_same(present: Tool[..., Any], function: _AnyCallable, tool: Tool[..., Any]) -> bool:
-    if present.definition is tool.definition:
-        return True
-    # A tool with options, such as approval, is never dropped in favor of one without them.
-    if isinstance(function, Tool):
-        return False
-    if isinstance(present.fn, MethodType) and isinstance(function, MethodType):
-        return present.fn == function
-    return present.fn is function
 
 
 def _flat(functions: Iterable[_AnyCallable | Iterable[_AnyCallable]]) -> Iterable[_AnyCallable]:

@@ -117,7 +117,10 @@ def cost(usage: Usage, model: str, prices: Mapping[str, Price] | None = None) ->
             prefix that ends in "/".
         prices: Prices that override `PRICES`.
     """
-    price = _price(model, {**PRICES, **(prices or {})})
+    known = {**PRICES, **(prices or {})}
+    short_name = model.rpartition("/")[2]
+    names = (model, short_name, _VERSION.sub("", short_name))
+    price = next((known[name] for name in names if name in known), None)
     while price is not None and price.longest is not None and usage.input_tokens > price.longest:
         price = price.beyond
     if price is None:
@@ -148,9 +151,3 @@ def total_cost(entries: Iterable[Entry], prices: Mapping[str, Price] | None = No
     if None in costs:
         return None
     return sum(filter(None, costs), Decimal(0))
-
-
-def _price(model: str, prices: Mapping[str, Price]) -> Price | None:
-    short_name = model.rpartition("/")[2]
-    names = (model, short_name, _VERSION.sub("", short_name))
-    return next((prices[name] for name in names if name in prices), None)

@@ -20,7 +20,6 @@ from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
     from ez_ptc.conversation.loop.goals import Goal
-    from ez_ptc.conversation.loop.pausing import WaitingRun
     from ez_ptc.conversation.loop.watching import Watch
     from ez_ptc.conversation.settings import Settings
     from ez_ptc.messages import Entry, ToolCall
@@ -79,7 +78,17 @@ class Conversation:
         self.max_result_text = MAX_RESULT_TEXT
         if settings.toolkit is not None:
             self.max_result_text = settings.toolkit.limits.max_text + _MAX_REPORT_FRAME
-        self.prompt: Final = self._first_prompt(entries)
+        if settings.toolkit is not None and settings.has_written_programs:
+            entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
+        self.prompt: Final = Prompt(
+            model="",
+            entries=(*entries, *self.goal.instructions),
+            tools=tuple(self.tools),
+            output_schema=self.goal.output_schema or settings.output_schema,
+            cache_tools=settings.cache_tools,
+            options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
+            **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},
+        )
 
     def find_program(self, text: str) -> str | None:
         """Return the program in an answer's text, or None if there is none or the model writes none there."""
@@ -119,20 +128,6 @@ class Conversation:
         finally:
             _CALL.reset(token)
 
-    def _first_prompt(self, entries: tuple[Entry, ...]) -> Prompt:
-        settings, goal = self._settings, self.goal
-        if settings.toolkit is not None and settings.has_written_programs:
-            entries = (TextMessage(settings.toolkit.prompt(), role=MessageRole.SYSTEM), *entries)
-        return Prompt(
-            model="",
-            entries=(*entries, *goal.instructions),
-            tools=tuple(self.tools),
-            output_schema=goal.output_schema or settings.output_schema,
-            cache_tools=settings.cache_tools,
-            options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
-            **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},
-        )
-
     async def _execute(self, program: str, call_id: str, watch: Watch | None) -> tuple[str, ExecutionResult]:
         """Run a program, or continue the run of it that waits. Raises ProgramPaused if it waits (again)."""
         toolkit = self._settings.toolkit
@@ -150,7 +145,12 @@ class Conversation:
             if waiting is None:
                 result = await toolkit.aexecute(program, **settings)
             else:
-                result = await _continue_run(toolkit, waiting, settings)
+                journal = toolkit.open_journal()
+                run = await to_thread(journal.run, waiting.run_id)
+                if run.result is not None and run.state in {"done", "failed"}:
+                    result = run.result
+                else:
+                    result = await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)
         except ListenerError as error:
             raise error.failure from None
         if watch is not None:
@@ -172,12 +172,3 @@ class Conversation:
 
         description = toolkit.tool_schema("raw")
         return Tool(description["name"], description["description"], description["parameters"], execute_tools)
-
-
-async def _continue_run(toolkit: Toolkit, waiting: WaitingRun, settings: dict[str, Any]) -> ExecutionResult:
-    """Continue a run; if it was continued elsewhere, and has ended, return its result."""
-    journal = toolkit.open_journal()
-    run = await to_thread(journal.run, waiting.run_id)
-    if run.result is not None and run.state in {"done", "failed"}:
-        return run.result
-    return await toolkit.aresume(waiting.run_id, waiting.decisions, **settings)

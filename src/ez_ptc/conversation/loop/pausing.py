@@ -89,12 +89,11 @@ def paused_tail(entries: Sequence[Entry]) -> int | None:
     start = next((index for index in range(len(entries), 0, -1) if isinstance(entries[index - 1], Answer)), 0)
     tail = entries[start:]
     is_paused = any(not isinstance(entry, Answer) and entry.paused is not None for entry in tail)
-    is_last = all(isinstance(entry, ToolResultMessage) or _is_paused_text(entry) for entry in tail)
+    is_last = all(
+        isinstance(entry, ToolResultMessage) or (isinstance(entry, TextMessage) and entry.paused is not None)
+        for entry in tail
+    )
     return start if is_paused and is_last else None
-
-
-def _is_paused_text(entry: Entry) -> bool:
-    return isinstance(entry, TextMessage) and entry.paused is not None
 
 
 def pending_calls(entries: Sequence[Entry]) -> tuple[PendingCall, ...]:

@@ -85,18 +85,15 @@ def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -
         elif isinstance(entry, ToolResultMessage):
             open_calls.pop(entry.tool_call_id, None)
     calls = list(open_calls.values())
-    results = [_result_so_far(call, conversation) for call in calls]
+    results: list[ToolResult] = []
+    for call in calls:
+        if call.id in conversation.results:
+            results.append(conversation.results[call.id])
+        else:
+            outcome = _UNKNOWN_OUTCOME if call.id in conversation.started else _NOT_STARTED
+            results.append(ToolResult(success=False, error=outcome))
     messages = result_messages(calls, results, conversation.paused)
     return (*entries, *messages, *_program_outcome(entries, conversation))
-
-
-def _result_so_far(call: ToolCall, conversation: Conversation) -> ToolResult:
-    if call.id in conversation.results:
-        return conversation.results[call.id]
-    outcome = _NOT_STARTED
-    if call.id in conversation.started:
-        outcome = _UNKNOWN_OUTCOME
-    return ToolResult(success=False, error=outcome)
 
 
 def _program_outcome(entries: Sequence[Entry], conversation: Conversation) -> tuple[Entry, ...]:
@@ -206,35 +203,27 @@ async def _do_step(step: Run | Execute | Resume | Tell, conversation: Conversati
         report = await _run_program(conversation, step.program, watch)
         return _Done(report, [report])
     if isinstance(step, Resume):
-        messages = await _resume(conversation, step, watch)
-    else:
-        results = await _run_side_by_side(conversation, step.calls, watch)
-        messages = result_messages(step.calls, results, conversation.paused)
-    return _Done(messages, messages)
-
-
-async def _resume(
-    conversation: Conversation, step: Resume, watch: Watch | None
-) -> tuple[ToolResultMessage | TextMessage, ...]:
-    """Continue the calls that wait; return all results of the answer."""
-    calls = {call.id: call for call in step.answer.calls}
-    waiting = [
-        calls[result.tool_call_id]
-        for result in step.results
-        if isinstance(result, ToolResultMessage) and result.paused is not None
-    ]
-    results = await _run_side_by_side(conversation, waiting, watch)
-    messages = {message.tool_call_id: message for message in result_messages(waiting, results, conversation.paused)}
-    resumed: list[ToolResultMessage | TextMessage] = []
-    for result in step.results:
-        if result.paused is None:
-            resumed.append(result)
-        elif isinstance(result, ToolResultMessage):
-            resumed.append(messages[result.tool_call_id])
-        else:
-            program = conversation.find_program(step.answer.text) or ""
-            resumed.append(await _run_program(conversation, program, watch))
-    return tuple(resumed)
+        calls = {call.id: call for call in step.answer.calls}
+        waiting = [
+            calls[result.tool_call_id]
+            for result in step.results
+            if isinstance(result, ToolResultMessage) and result.paused is not None
+        ]
+        results = await _run_side_by_side(conversation, waiting, watch)
+        resumed = {message.tool_call_id: message for message in result_messages(waiting, results, conversation.paused)}
+        messages: list[ToolResultMessage | TextMessage] = []
+        for result in step.results:
+            if result.paused is None:
+                messages.append(result)
+            elif isinstance(result, ToolResultMessage):
+                messages.append(resumed[result.tool_call_id])
+            else:
+                program = conversation.find_program(step.answer.text) or ""
+                messages.append(await _run_program(conversation, program, watch))
+        return _Done(tuple(messages), messages)
+    results = await _run_side_by_side(conversation, step.calls, watch)
+    messages_of_calls = result_messages(step.calls, results, conversation.paused)
+    return _Done(messages_of_calls, messages_of_calls)
 
 
 async def _run_program(conversation: Conversation, program: str, watch: Watch | None) -> TextMessage:

@@ -117,18 +117,28 @@ class _TypedAnswer:
         used_names = {tool.name for tool in tools}
         name = next((name for name in _TOOL_NAMES if name not in used_names), _TOOL_NAMES[-1])
         tool = Tool.from_function(take_answer, name=name, description=_DESCRIPTION)
-        schema = {**tool.parameters, "required": [_FIELD]}
-        object_schema = _field_schema(schema)
-        if object_schema is not None:
-            return cls(tool, object_schema, is_object=True)
-        return cls(tool, schema, is_object=False)
+        schema: dict[str, Any] = {**tool.parameters, "required": [_FIELD]}
+        definitions: Mapping[str, Any] = schema.get("$defs", {})
+        field: dict[str, Any] = schema["properties"][_FIELD]
+        if "$ref" in field:
+            field = {**definitions[field["$ref"].removeprefix("#/$defs/")], **field}
+            del field["$ref"]
+        if field.get("type") != "object" or not field.get("properties"):
+            return cls(tool, schema, is_object=False)
+        if definitions:
+            field = {**field, "$defs": definitions}
+        return cls(tool, field, is_object=True)
 
     def read(self, text: str) -> object:
         """Return the value in an answer's text. Raises ArgumentsError with its problems."""
         if not text.strip():
             problem = "there is no text in it"
             raise ArgumentsError(problem, problems=[problem])
-        answer = parse_arguments("the answer", _strip_fence(text))
+        text = text.strip()
+        first_line, line_end, rest = text.partition("\n")
+        if line_end and first_line.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE):
+            text = rest.removesuffix(_FENCE)
+        answer = parse_arguments("the answer", text)
         return self.value({_FIELD: answer} if self.is_object else answer)
 
     def value(self, arguments: dict[str, object] | str) -> object:
@@ -136,29 +146,6 @@ class _TypedAnswer:
         if isinstance(arguments, str):
             arguments = parse_arguments(self.tool.name, arguments)
         return self.tool.bind((), arguments).kwargs[_FIELD]
-
-
-def _strip_fence(text: str) -> str:
-    """Return a text without the Markdown fence around all of it."""
-    text = text.strip()
-    first_line, line_end, rest = text.partition("\n")
-    if line_end and first_line.rstrip() in {_FENCE, f"{_FENCE}json"} and rest.endswith(_FENCE):
-        return rest.removesuffix(_FENCE)
-    return text
-
-
-def _field_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the one field if it is an object with declared fields, or None."""
-    definitions: Mapping[str, Any] = schema.get("$defs", {})
-    field: dict[str, Any] = schema["properties"][_FIELD]
-    if "$ref" in field:
-        field = {**definitions[field["$ref"].removeprefix("#/$defs/")], **field}
-        del field["$ref"]
-    if field.get("type") != "object" or not field.get("properties"):
-        return None
-    if definitions:
-        return {**field, "$defs": definitions}
-    return field
 
 
 class _TypedGoal(Goal):
@@ -268,7 +255,9 @@ class _CalledGoal(_TypedGoal):
             return
         ended = {result.tool_call_id: result for result in results if isinstance(result, ToolResultMessage)}
         call = next((call for call in own_calls if call.id in ended and ended[call.id].success), own_calls[-1])
-        text = TextMessage(_answer_text(call), role=MessageRole.ASSISTANT)
+        arguments = call.arguments
+        answer_text = arguments if isinstance(arguments, str) else as_text(arguments.get(_FIELD))
+        text = TextMessage(answer_text, role=MessageRole.ASSISTANT)
         rest = tuple(
             message
             for message in head.messages
@@ -294,12 +283,6 @@ def _turns(entries: Sequence[Entry]) -> list[list[Entry]]:
         else:
             turns.append([entry])
     return turns
-
-
-def _answer_text(call: ToolCall) -> str:
-    if isinstance(call.arguments, str):
-        return call.arguments
-    return as_text(call.arguments.get(_FIELD))
 
 
 def _missing_answer_error(entries: Sequence[Entry], problem: str) -> ProviderError:

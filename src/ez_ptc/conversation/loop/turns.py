@@ -176,8 +176,12 @@ class _Work:
         calls: list[ToolCall] = []
         withheld: list[ToolResultMessage] = []
         for number, call in enumerate(answer.calls, start=1):
-            reason = _reason_not_to_run(answer, is_last=number == len(answer.calls))
-            if reason is None and exceeded is not None and call.name != goal.tool_name:
+            reason = None
+            if answer.stop_reason == _REFUSED:
+                reason = _CALL_REFUSED
+            elif answer.stop_reason == _CUT_OFF and number == len(answer.calls):
+                reason = _CALL_CUT_OFF
+            elif exceeded is not None and call.name != goal.tool_name:
                 reason = f"not run: the conversation is limited to {exceeded}"
             if reason is None:
                 calls.append(call)
@@ -193,14 +197,6 @@ class _Work:
             reason = f"The program was not run: the conversation is limited to {exceeded}."
             return cls((), None, (TextMessage(reason),), 0)
         return cls((), program, (), 1)
-
-
-def _reason_not_to_run(answer: Answer, *, is_last: bool) -> str | None:
-    if answer.stop_reason == _REFUSED:
-        return _CALL_REFUSED
-    if answer.stop_reason == _CUT_OFF and is_last:
-        return _CALL_CUT_OFF
-    return None
 
 
 def _do(work: _Work) -> Generator[Step, Any, tuple[Entry, ...]]:

@@ -154,7 +154,12 @@ class History:
             if not _continues(saved, rows):
                 title = title or _title_of(database, conversation_id)
                 conversation_id, saved = uuid.uuid4().hex, []
-            self._save_title(database, conversation_id, title, entries)
+            title = title or _title_of(database, conversation_id) or _default_title(entries)
+            database.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET title = excluded.title, searched_title = excluded.searched_title, changed = excluded.changed",
+                (conversation_id, without_surrogates(title), _fold(title), datetime.now(UTC).timestamp()),
+            )
             for position, row in enumerate(saved):
                 if row != rows[position]:  # it has waited for a decision
                     database.execute(
@@ -220,16 +225,6 @@ class History:
 
     def _unknown_id(self, id: str) -> str:  # noqa: A002 - what callers call it
         return f"{self.path} has no conversation {safe_repr(id)}: see list() and search()"
-
-    def _save_title(
-        self, database: sqlite3.Connection, conversation_id: str, title: str | None, entries: Sequence[Entry]
-    ) -> None:
-        title = title or _title_of(database, conversation_id) or _default_title(entries)
-        database.execute(
-            "INSERT INTO conversations VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-            " SET title = excluded.title, searched_title = excluded.searched_title, changed = excluded.changed",
-            (conversation_id, without_surrogates(title), _fold(title), datetime.now(UTC).timestamp()),
-        )
 
     def _update_index(self, database: sqlite3.Connection) -> bool:
         """Add new entries to the text index; return whether this SQLite has one."""

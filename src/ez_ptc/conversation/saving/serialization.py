@@ -90,7 +90,10 @@ def from_json(text: str) -> tuple[Entry, ...]:
 def entry_to_json(entry: Entry) -> str:
     """Return one entry as JSON text, as in the list of `to_json`."""
     if isinstance(entry, Answer):
-        values = _answer_fields(entry)
+        values = {field.name: getattr(entry, field.name) for field in fields(entry)}
+        usage = {field.name: getattr(entry.usage, field.name) for field in fields(entry.usage)}
+        messages = [_message_fields(message) for message in entry.messages]
+        values = {"type": "answer", **values, "messages": messages, "usage": usage, "details": dict(entry.details)}
     else:
         values = _message_fields(entry)
     problem = json_problem(values)
@@ -132,13 +135,6 @@ def _message_fields(message: Message) -> dict[str, Any]:
     return {"type": name, **values}
 
 
-def _answer_fields(answer: Answer) -> dict[str, Any]:
-    values = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    usage = {field.name: getattr(answer.usage, field.name) for field in fields(answer.usage)}
-    messages = [_message_fields(message) for message in answer.messages]
-    return {"type": "answer", **values, "messages": messages, "usage": usage, "details": dict(answer.details)}
-
-
 def _parse(text: object) -> object:
     if not isinstance(text, str):
         _refuse("it", "text", text)
@@ -154,23 +150,19 @@ def _entry(entry: _Object) -> Entry:
         message = f"invalid conversation file: there is {problem} in {entry.path}"
         raise HistoryError(message)
     if entry.fields.get("type") == "answer":
-        return _answer(entry)
+        usage = entry.object("usage")
+        provider = entry.text("provider")
+        return Answer(
+            messages=tuple(_message(message) for message in entry.objects("messages")),
+            stop_reason=entry.text("stop_reason"),
+            usage=Usage(**{field.name: usage.count(field.name) for field in fields(Usage)}),
+            provider=provider,
+            model=entry.text("model"),
+            content=entry.content(provider),
+            id=entry.text("id"),
+            details=entry.object("details").fields,
+        )
     return _message(entry)
-
-
-def _answer(entry: _Object) -> Answer:
-    usage = entry.object("usage")
-    provider = entry.text("provider")
-    return Answer(
-        messages=tuple(_message(message) for message in entry.objects("messages")),
-        stop_reason=entry.text("stop_reason"),
-        usage=Usage(**{field.name: usage.count(field.name) for field in fields(Usage)}),
-        provider=provider,
-        model=entry.text("model"),
-        content=entry.content(provider),
-        id=entry.text("id"),
-        details=entry.object("details").fields,
-    )
 
 
 def _message(entry: _Object) -> Message:
@@ -187,7 +179,17 @@ def _message(entry: _Object) -> Message:
         arguments = entry.value("arguments", str, dict)
         message = ToolCallMessage(entry.text("tool_name"), entry.text("tool_call_id"), arguments)
     elif message_class is ToolResultMessage:
-        message = _tool_result(entry)
+        result: Any = entry.fields.get("result")
+        if _PARTS in entry.fields:
+            parts = entry.objects(_PARTS)
+            result = tuple(_message(part) for part in parts)
+            for part, message in zip(parts, result, strict=True):
+                if not isinstance(message, TextMessage | MediaMessage):
+                    _refuse(f"{part.path}.type", f"one of {', '.join(_PART_NAMES)}", part.text("type"))
+        success = entry.value("success", bool)
+        message = ToolResultMessage(
+            entry.text("tool_call_id"), result, tool_name=entry.text("tool_name"), success=success
+        )
     else:
         message = TextMessage(entry.text("text"))
     return replace(message, role=entry.role(), cache=cache, paused=_paused(entry))
@@ -218,18 +220,6 @@ def _media_message(message_class: type[MediaMessage], entry: _Object) -> MediaMe
     if isinstance(message, DocumentMessage):
         return replace(message, name=entry.text("name"))
     return message
-
-
-def _tool_result(entry: _Object) -> ToolResultMessage:
-    result: Any = entry.fields.get("result")
-    if _PARTS in entry.fields:
-        parts = entry.objects(_PARTS)
-        result = tuple(_message(part) for part in parts)
-        for part, message in zip(parts, result, strict=True):
-            if not isinstance(message, TextMessage | MediaMessage):
-                _refuse(f"{part.path}.type", f"one of {', '.join(_PART_NAMES)}", part.text("type"))
-    success = entry.value("success", bool)
-    return ToolResultMessage(entry.text("tool_call_id"), result, tool_name=entry.text("tool_name"), success=success)
 
 
 class _Object:
