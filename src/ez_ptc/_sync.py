@@ -293,7 +293,16 @@ class BlockingEvents(Iterator[R]):
         if self._closed.is_set():
             raise StopIteration
         try:
-            running = self._ask()
+            if self._running is None:
+                # The thread must not refer to this object, or it would never be garbage collected.
+                self._running = _LoopThread(_make_events(self._events, self._made, self._wanted, self._closed))
+                weakref.finalize(self, _drop, self._running, self._closed)
+                self._running.start()
+            else:
+                self._running.call(self._wanted.release)
+                if not self._running.is_alive():  # the events have ended, or this is a fork
+                    self._made.put(None)
+            running = self._running
             event = self._made.get()
         except BaseException:  # whatever a signal handler raises
             self.close()
@@ -312,18 +321,6 @@ class BlockingEvents(Iterator[R]):
         if self._running is not None:
             self._running.cancel()
             self._running.join()
-
-    def _ask(self) -> _LoopThread[None]:
-        if self._running is None:
-            # The thread must not refer to this object, or it would never be garbage collected.
-            self._running = _LoopThread(_make_events(self._events, self._made, self._wanted, self._closed))
-            weakref.finalize(self, _drop, self._running, self._closed)
-            self._running.start()
-        else:
-            self._running.call(self._wanted.release)
-            if not self._running.is_alive():  # the events have ended, or this is a fork
-                self._made.put(None)
-        return self._running
 
 
 def _drop(running: _LoopThread[None], closed: threading.Event) -> None:

@@ -48,26 +48,24 @@ def create_calculator_tool() -> Tool[[str], int | float]:
             expression: Numbers, + - * / // % ** and parentheses, as in "(2 + 3) * 4 / 7". There are no functions and no
                 variables; a root is a power, as in "2 ** 0.5".
         """
-        return _calculate(expression)
+        if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
+            _refuse(f"the expression is text, got {type(expression).__name__}")
+        if len(expression) > _MAX_CHARACTERS:
+            _refuse(
+                f"the expression has {len(expression)} characters, at most {_MAX_CHARACTERS} are allowed: split it up"
+            )
+        try:
+            root = ast.parse(expression.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            _refuse(f"{_quote(expression)} is not an arithmetic expression: {_USE}")
+        try:
+            return _value(root)
+        except ZeroDivisionError:
+            _refuse(f"{_quote(expression)} divides by zero")
+        except OverflowError:
+            _refuse(f"a number in {_quote(expression)} becomes too large for a float")
 
     return ez_tool(name="calculator", category="math", idempotent=True, read_only=True)(calculator)
-
-
-def _calculate(expression: str) -> _Number:
-    if not isinstance(expression, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a caller may not check types
-        _refuse(f"the expression is text, got {type(expression).__name__}")
-    if len(expression) > _MAX_CHARACTERS:
-        _refuse(f"the expression has {len(expression)} characters, at most {_MAX_CHARACTERS} are allowed: split it up")
-    try:
-        root = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        _refuse(f"{_quote(expression)} is not an arithmetic expression: {_USE}")
-    try:
-        return _value(root)
-    except ZeroDivisionError:
-        _refuse(f"{_quote(expression)} divides by zero")
-    except OverflowError:
-        _refuse(f"a number in {_quote(expression)} becomes too large for a float")
 
 
 def _value(root: ast.expr) -> _Number:

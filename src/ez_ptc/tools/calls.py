@@ -125,7 +125,15 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
         life = life or CallLife()
         if life.is_recorded:
             life.begin(partial(approval_request, tool, bound))
-        output = _invoke_with_timeout(tool, run, settings, life)
+        if tool.timeout is None:
+            output = _begin(tool, run, settings, life)
+        else:
+            try:
+                outcome = call_within(tool.timeout, partial(_capture, partial(_begin, tool, run, settings, life)))
+            except TimeoutError:
+                life.abandon()
+                raise _timeout_error(tool) from None
+            output = outcome()
     if type(output) in _PLAIN:
         return output
     output = _drain_generator(output)
@@ -133,20 +141,6 @@ def _invoke_bound(tool: "Definition", bound: "BoundCall", settings: CallSettings
         # A sync decorator can hide an async function.
         output = run_coroutine(_await_with_timeout, tool, output)
     return output
-
-
-def _invoke_with_timeout(
-    tool: "Definition", run: Callable[[], object], settings: CallSettings, life: CallLife
-) -> object:
-    """Call the function unless the caller has given up. With a timeout, it runs in a thread and may be left behind."""
-    if tool.timeout is None:
-        return _begin(tool, run, settings, life)
-    try:
-        outcome = call_within(tool.timeout, partial(_capture, partial(_begin, tool, run, settings, life)))
-    except TimeoutError:
-        life.abandon()
-        raise _timeout_error(tool) from None
-    return outcome()
 
 
 def _approve(
@@ -218,7 +212,8 @@ async def _ainvoke(
     # A thread costs more than most checks, but a slow check must not hold up the event loop.
     bind = partial(_bind, tool, args, kwargs, settings)
     bound = bind() if tool.binder.is_quick(args, kwargs) else await _run_check_in_thread(bind)
-    if tool.requires_approval and await _aneeds_approval(tool, bound):
+    # A predicate is foreign code, which must not hold up the event loop.
+    if tool.requires_approval and (tool.requires_approval is True or await to_thread(needs_approval, tool, bound)):
         bound = await _aapprove(tool, bound, RawCall(args, kwargs, settings.context), settings, life)
     RUNNING_CALL.set(life if tool.has_key else None)  # in this task only, or in that of a caller who awaits a tool
     if life.is_recorded:
@@ -247,11 +242,6 @@ async def _begin_in_thread(tool: "Definition", begin: Callable[[], object], life
     except TimeoutError:  # of the thread; the tool's own is in its outcome
         life.abandon()
         raise _timeout_error(tool) from None
-
-
-async def _aneeds_approval(tool: "Definition", bound: "BoundCall") -> bool:
-    # A predicate is foreign code, which must not hold up the event loop.
-    return tool.requires_approval is True or await to_thread(needs_approval, tool, bound)
 
 
 async def _aapprove(

@@ -3,6 +3,7 @@
 import builtins
 import difflib
 import keyword
+import re
 from collections.abc import Collection, Iterable, Mapping
 from types import BuiltinFunctionType
 from typing import Final
@@ -16,7 +17,7 @@ __all__ = ["parameter_spellings", "tool_spellings", "unknown_tool_text", "with_r
 
 # Models invent names of any length; comparing them takes quadratic time.
 _MAX_COMPARED_LENGTH: Final = 128
-_MIN_DUNDER_LENGTH: Final = len("__a__")
+_DUNDER: Final = re.compile("__.*[^_]__")
 # Only Python's own: debuggers and notebooks add functions to the host's builtins that programs do not have.
 _BUILTINS: Final = frozenset(
     name
@@ -48,7 +49,8 @@ def tool_spellings(names: Iterable[str], provided: Collection[str]) -> dict[str,
     tools: dict[str, str] = {}
     for name in names:
         spelling = _identifier(name)
-        if spelling in provided or _hides_python(spelling):
+        hides_python = _DUNDER.fullmatch(spelling) or spelling in _BUILTINS or keyword.issoftkeyword(spelling)
+        if spelling in provided or hides_python:
             spelling += "_"
         if spelling in tools:
             message = (
@@ -114,8 +116,3 @@ def _identifier(name: str) -> str:
     if is_writable(text):
         return text
     return f"{text}_"
-
-
-def _hides_python(name: str) -> bool:
-    is_dunder = len(name) >= _MIN_DUNDER_LENGTH and name.startswith("__") and name.endswith("__") and name[-3] != "_"
-    return is_dunder or name in _BUILTINS or keyword.issoftkeyword(name)

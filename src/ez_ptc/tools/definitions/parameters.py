@@ -90,10 +90,31 @@ def parameter_list(schema: Mapping[str, Any]) -> list[ToolParameter]:
     """
     properties = cast("Mapping[str, object]", schema.get("properties", {}))
     required = cast("Sequence[str]", schema.get("required", ()))
-    return [
-        _parameter(name, _resolve_references(property_, schema), is_required=name in required)
-        for name, property_ in properties.items()
-    ]
+    parameters: list[ToolParameter] = []
+    for name, property_ in properties.items():
+        resolved = _resolve_references(property_, schema)
+        type_ = _parameter_type(resolved)
+        items = _mapping(resolved.get("items"))
+        items_type = None
+        if type_ is ParameterType.ARRAY and items:
+            items_type = _parameter_type(items) or ParameterType.STRING
+        values = _list(resolved.get("enum"))
+        if type_ in (None, ParameterType.STRING):
+            texts = [value for value in values if isinstance(value, str)]
+        else:
+            texts = [json.dumps(value) for value in values if value is not None]
+        parameters.append(
+            ToolParameter(
+                name=name,
+                param_type=type_ or ParameterType.STRING,
+                description=str(resolved.get("description", "")),
+                required=name in required,
+                enum=texts or None,
+                default=resolved.get("default"),
+                items_type=items_type,
+            )
+        )
+    return parameters
 
 
 def _check(tool: str, parameter: object) -> None:
@@ -124,28 +145,6 @@ def _enum_value(tool: str, parameter: ToolParameter, value: object) -> object:
         f"{safe_repr(value)}: write a value of that type"
     )
     raise SchemaError(message)
-
-
-def _parameter(name: str, schema: Mapping[str, object], *, is_required: bool) -> ToolParameter:
-    type_ = _parameter_type(schema)
-    items = _mapping(schema.get("items"))
-    items_type = None
-    if type_ is ParameterType.ARRAY and items:
-        items_type = _parameter_type(items) or ParameterType.STRING
-    values = _list(schema.get("enum"))
-    if type_ in (None, ParameterType.STRING):
-        texts = [value for value in values if isinstance(value, str)]
-    else:
-        texts = [json.dumps(value) for value in values if value is not None]
-    return ToolParameter(
-        name=name,
-        param_type=type_ or ParameterType.STRING,
-        description=str(schema.get("description", "")),
-        required=is_required,
-        enum=texts or None,
-        default=schema.get("default"),
-        items_type=items_type,
-    )
 
 
 def _resolve_references(subschema: object, root: Mapping[str, object], depth: int = _MAX_DEPTH) -> Mapping[str, object]:
