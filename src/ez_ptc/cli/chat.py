@@ -109,7 +109,9 @@ class Chat:
             if text in _QUIT:
                 break
             if text == _USAGE:
-                self._write(_usage(self._builder))
+                for number, turn in enumerate(self._builder.turns, start=1):
+                    self._write(f"  {number}. {printable_lines(turn.model)}: {_usage_text(turn.usage, turn.cost)}\n")
+                self._write(f"  in all: {_usage_text(self._builder.usage, self._builder.cost)}\n")
             elif text:
                 self._answer(text)
         self._write("\n")
@@ -155,7 +157,13 @@ class Chat:
         if isinstance(event, TextDelta):
             self._write(printable_lines(event.text))
         elif isinstance(event, ToolCallMessage):
-            self._write(f"\n  → {_describe(event.call)}\n")
+            arguments = _arguments(event.call)
+            if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
+                lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
+                described = "\n".join([f"{ascii_name(event.call.name)}:", *lines])
+            else:
+                described = call_text({"name": event.call.name, "args": (), "kwargs": arguments})
+            self._write(f"\n  → {described}\n")
         elif isinstance(event, ToolResultMessage):
             self._write(f"  {'=' if event.success else '!'} {_one_line(event.result)}\n")
         elif isinstance(event, TextMessage):
@@ -198,15 +206,6 @@ class Chat:
             lines = [*full_text(arguments)]
 
 
-def _usage(builder: LLMPromptBuilder) -> str:
-    """Return the usage of each answer, and the total."""
-    lines = [
-        f"  {number}. {printable_lines(turn.model)}: {_usage_text(turn.usage, turn.cost)}\n"
-        for number, turn in enumerate(builder.turns, start=1)
-    ]
-    return "".join([*lines, f"  in all: {_usage_text(builder.usage, builder.cost)}\n"])
-
-
 def _usage_text(usage: Usage, cost: Decimal | None) -> str:
     cached = ""
     if usage.cached_tokens:
@@ -216,14 +215,6 @@ def _usage_text(usage: Usage, cost: Decimal | None) -> str:
     else:
         price = f"${cost:.4f} at list prices of {PRICES_DATE}"
     return f"{usage.input_tokens:,} input tokens{cached}, {usage.output_tokens:,} output tokens, {price}"
-
-
-def _describe(call: ToolCall) -> str:
-    arguments = _arguments(call)
-    if isinstance(program := arguments.get("code"), str) and len(arguments) == 1:
-        lines = [f"    {printable_lines(line)}" for line in program.strip().splitlines()]
-        return "\n".join([f"{ascii_name(call.name)}:", *lines])
-    return call_text({"name": call.name, "args": (), "kwargs": arguments})
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:

@@ -68,7 +68,11 @@ def run_program(
         stack.enter_context(toolkit)
         _check_timeout(timeout, toolkit.limits)
         result = toolkit.execute(program, timeout)
-    return print_result(result, _reference(result, toolkit, tools), options)
+    opened = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
+    reference = None
+    if opened is not None and result.run_id is not None:
+        reference = RunReference(result.run_id, opened.path, tools)
+    return print_result(result, reference, options)
 
 
 def print_result(result: ExecutionResult, run: RunReference | None, options: ResultOptions) -> int:
@@ -89,7 +93,11 @@ def print_result(result: ExecutionResult, run: RunReference | None, options: Res
             for line in pending_lines(run, result.pending):
                 print(line, file=sys.stderr)
     if options.images is not None:
-        _save_images(result, options.images)
+        try:
+            save_pictures(result.images, options.images)
+        except OSError as error:
+            message = f"cannot save the pictures: {error.strerror or error}: {options.images}"
+            raise CommandError(message) from error
     elif not options.as_json:
         show_pictures(result.images)
     if is_paused:
@@ -178,21 +186,6 @@ def _read_program(file: str) -> str:
     except UnicodeDecodeError as error:
         message = f"cannot read the program: {file} is not UTF-8 text ({error.reason} at byte {error.start})"
         raise CommandError(message) from error
-
-
-def _save_images(result: ExecutionResult, folder: Path) -> None:
-    try:
-        save_pictures(result.images, folder)
-    except OSError as error:
-        message = f"cannot save the pictures: {error.strerror or error}: {folder}"
-        raise CommandError(message) from error
-
-
-def _reference(result: ExecutionResult, toolkit: Toolkit, tools: str) -> RunReference | None:
-    journal = cast("Journal | None", toolkit.journal)  # a Toolkit has replaced a path
-    if journal is None or result.run_id is None:
-        return None
-    return RunReference(result.run_id, journal.path, tools)
 
 
 def _print_text(result: ExecutionResult, options: ResultOptions) -> None:

@@ -121,7 +121,19 @@ class Shop:
             database.executescript(_TABLES)
             database.executemany("insert into customers values (?, ?, ?)", _CUSTOMERS)
             database.executemany("insert into products values (?, ?, ?, ?, ?)", _PRODUCTS)
-            _insert_orders(database)
+            numbers = random.Random(_SEED)  # noqa: S311 - sample data, the same in every run
+
+            def below(count: int) -> int:
+                # Python only promises the same numbers for a seed from `random()`.
+                return int(numbers.random() * count)
+
+            for order in range(_FIRST_ORDER, _FIRST_ORDER + _ORDER_COUNT):
+                date = f"2026-{1 + below(6):02}-{1 + below(28):02}"
+                values = (order, 1 + below(len(_CUSTOMERS)), date, _STATUSES[below(len(_STATUSES))])
+                database.execute("insert into orders values (?, ?, ?, ?)", values)
+                products = {1 + below(len(_PRODUCTS)) for _ in range(1 + below(3))}
+                lines = [(order, product, 1 + below(4)) for product in sorted(products)]
+                database.executemany("insert into order_lines values (?, ?, ?)", lines)
         return cls(path)
 
     def tools(self) -> list[Tool[..., Any]]:
@@ -179,19 +191,3 @@ class Shop:
             product_id: The product's id
         """
         return cast("int", self.query(_DEMAND_FOR_PRODUCT, product_id)[0]["units"])
-
-
-def _insert_orders(database: sqlite3.Connection) -> None:
-    numbers = random.Random(_SEED)  # noqa: S311 - sample data, the same in every run
-
-    def below(count: int) -> int:
-        # Python only promises the same numbers for a seed from `random()`.
-        return int(numbers.random() * count)
-
-    for order in range(_FIRST_ORDER, _FIRST_ORDER + _ORDER_COUNT):
-        date = f"2026-{1 + below(6):02}-{1 + below(28):02}"
-        values = (order, 1 + below(len(_CUSTOMERS)), date, _STATUSES[below(len(_STATUSES))])
-        database.execute("insert into orders values (?, ?, ?, ?)", values)
-        products = {1 + below(len(_PRODUCTS)) for _ in range(1 + below(3))}
-        lines = [(order, product, 1 + below(4)) for product in sorted(products)]
-        database.executemany("insert into order_lines values (?, ?, ?)", lines)

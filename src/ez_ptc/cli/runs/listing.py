@@ -15,13 +15,12 @@ from ez_ptc.journal.results import call_records
 from ez_ptc.tools.decisions import Approve, Deny
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
     from ez_ptc.journal.journal import Run
     from ez_ptc.journal.record import CallState, RunState
-    from ez_ptc.sandbox.execution import ExecutionResult
 
 __all__ = ["list_runs", "show_run"]
 
@@ -43,7 +42,28 @@ def list_runs(journal_path: Path, *, state: RunState | None, as_json: bool) -> i
     if as_json:
         print(json_text([_run_data(run) for run in runs]))
     elif runs:
-        _print_table(runs)
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        length = short_id_length(run.id for run in runs)
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+        for name in ("Run", "State", "Changed"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("Waits", overflow="fold")
+        table.add_column("Program", no_wrap=True, overflow="ellipsis")
+        for run in runs:
+            names = [_one_line(call.tool) for call in run.pending]
+            if len(names) > _MAX_NAMES:
+                names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
+            table.add_row(
+                Text(printable(run.id[:length])),
+                Text(run.state, _STATE_COLORS.get(run.state, "")),
+                Text(_local_time(run.changed)),
+                Text(", ".join(names)),
+                Text(next((_one_line(line) for line in run.program.splitlines() if line.strip()), "")),
+            )
+        Console(highlight=False).print(table)
     else:
         print("no runs" if state is None else f"no runs in the state {state}")
     return 0
@@ -65,39 +85,6 @@ def show_run(journal_path: Path, prefix: str, *, in_full: bool, as_json: bool) -
         for line in pending_lines(reference, run.pending, in_full=in_full):
             print(line)
     return 0
-
-
-def _print_table(runs: Sequence[Run]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    length = short_id_length(run.id for run in runs)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("Run", "State", "Changed"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("Waits", overflow="fold")
-    table.add_column("Program", no_wrap=True, overflow="ellipsis")
-    for run in runs:
-        table.add_row(
-            Text(printable(run.id[:length])),
-            Text(run.state, _STATE_COLORS.get(run.state, "")),
-            Text(_local_time(run.changed)),
-            Text(_waiting_tools(run)),
-            Text(_first_line(run.program)),
-        )
-    Console(highlight=False).print(table)
-
-
-def _waiting_tools(run: Run) -> str:
-    names = [_one_line(call.tool) for call in run.pending]
-    if len(names) > _MAX_NAMES:
-        names[_MAX_NAMES:] = [f"{len(names) - _MAX_NAMES:,} more"]
-    return ", ".join(names)
-
-
-def _first_line(program: str) -> str:
-    return next((_one_line(line) for line in program.splitlines() if line.strip()), "")
 
 
 def _one_line(text: str) -> str:
@@ -124,7 +111,15 @@ def _run_lines(run: Run, record: Record, most: int | None) -> Iterator[str]:
     if most is not None and len(calls) > most:
         yield f"      … and {len(calls) - most:,} more calls"
     if run.result is not None:
-        yield from _result_lines(run.result, most)
+        texts = {
+            "Output": run.result.output,
+            "Value": run.result.value_text(),
+            "Errors": run.result.error_output or (run.result.error if run.result.status == "failed" else ""),
+        }
+        for title, text in texts.items():
+            if text:
+                yield f"  {title}:"
+                yield from quote_lines(text, most)
 
 
 def _decision_text(call: CallState) -> str:
@@ -140,18 +135,6 @@ def _decision_text(call: CallState) -> str:
     if isinstance(call.decision, Approve):
         return f", approved by {by}"
     return f", run again by {by}"
-
-
-def _result_lines(result: ExecutionResult, most: int | None) -> Iterator[str]:
-    texts = {
-        "Output": result.output,
-        "Value": result.value_text(),
-        "Errors": result.error_output or (result.error if result.status == "failed" else ""),
-    }
-    for title, text in texts.items():
-        if text:
-            yield f"  {title}:"
-            yield from quote_lines(text, most)
 
 
 def _run_data(run: Run) -> dict[str, Any]:
@@ -170,15 +153,13 @@ def _full_data(run: Run, record: Record, reference: RunReference) -> dict[str, A
     next_steps: dict[str, Any] = {}
     if run.pending or run.state == "resumable":
         next_steps = pending_data(reference, run.pending)
+    result = None
+    if run.result is not None:  # without its calls, which the run has
+        names = ("output", "error_output", "return_value", "described", "success", "error", "status", "duration_ms")
+        result = {name: as_json(getattr(run.result, name)) for name in (*names, "truncated", "images")}
     return {
         **_run_data(run),
         "calls": [as_json(dict(call)) for call in call_records(record)],
-        "result": None if run.result is None else _result_data(run.result),
+        "result": result,
         **next_steps,
     }
-
-
-def _result_data(result: ExecutionResult) -> dict[str, Any]:
-    """Return a result as JSON, without its calls, which the run has."""
-    names = ("output", "error_output", "return_value", "described", "success", "error", "status", "duration_ms")
-    return {name: as_json(getattr(result, name)) for name in (*names, "truncated", "images")}
