@@ -78,7 +78,24 @@ class _Writer:
     def _type(self, node: ast.expr, name: str) -> str:
         """Return a type's text, with a class in place of each record in it."""
         if isinstance(node, ast.Dict):
-            return self._record(node, name)
+            shape = ast.unparse(node)
+            if shape in self._written:
+                return self._written[shape]
+            while name in self.classes:
+                name += "_"
+            self.classes[name], self._written[shape] = "", name
+            attributes: list[str] = []
+            overloads: list[str] = []
+            for key, value in zip(node.keys, node.values, strict=True):
+                text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
+                kind = self._type(value, f"{name}{_capitalized(text)}")
+                if text.isidentifier() and not keyword.iskeyword(text):
+                    ignore = "  # type: ignore" if hasattr(dict, text) else ""
+                    attributes.append(f"    {text}: {kind}{ignore}")
+                overloads += ["    @overload", f"    def __getitem__(self, key: Literal[{text!r}], /) -> {kind}: ..."]
+            overloads += ["    @overload", "    def __getitem__(self, key: str, /) -> Any: ..."]
+            self.classes[name] = "\n".join([f"class {name}(dict[str, Any]):", *attributes, *overloads, ""])
+            return name
         if isinstance(node, ast.Subscript):
             inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return f"{ast.unparse(node.value)}[{', '.join(self._type(item, name) for item in inside)}]"
@@ -88,27 +105,6 @@ class _Writer:
             return f"Literal[{node.value!r}]"
         self.used.update(word for word in _words(ast.unparse(node)) if _NAME.fullmatch(word))
         return ast.unparse(node)
-
-    def _record(self, node: ast.Dict, name: str) -> str:
-        """Return the name of a record's class: its keys are read as attributes and by subscript."""
-        shape = ast.unparse(node)
-        if shape in self._written:
-            return self._written[shape]
-        while name in self.classes:
-            name += "_"
-        self.classes[name], self._written[shape] = "", name
-        attributes: list[str] = []
-        overloads: list[str] = []
-        for key, value in zip(node.keys, node.values, strict=True):
-            text = key.id if isinstance(key, ast.Name) else str(getattr(key, "value", ""))
-            kind = self._type(value, f"{name}{_capitalized(text)}")
-            if text.isidentifier() and not keyword.iskeyword(text):
-                ignore = "  # type: ignore" if hasattr(dict, text) else ""
-                attributes.append(f"    {text}: {kind}{ignore}")
-            overloads += ["    @overload", f"    def __getitem__(self, key: Literal[{text!r}], /) -> {kind}: ..."]
-        overloads += ["    @overload", "    def __getitem__(self, key: str, /) -> Any: ..."]
-        self.classes[name] = "\n".join([f"class {name}(dict[str, Any]):", *attributes, *overloads, ""])
-        return name
 
 
 def _head(grant: Grant) -> ast.FunctionDef | None:

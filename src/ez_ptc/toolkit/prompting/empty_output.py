@@ -76,7 +76,8 @@ def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]
     never = f"{quoted(key)} is never {quoted(literal)}"
     for value in values:
         written = literal_text(value) if isinstance(value, str) else repr(value)
-        if _alike(value, literal) and len(written) <= _MAX_LITERAL:
+        is_alike = str(value).strip().casefold() == str(literal).strip().casefold()
+        if is_alike and len(written) <= _MAX_LITERAL:
             return Explanation(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
     for similar_key in rows[0]:
         if _is_name(similar_key) and any(_is_same(row.get(similar_key), literal) for row in rows):
@@ -97,13 +98,9 @@ def _comparisons(code: str) -> Iterator[_Compared]:
             key = "attribute"
             if match["key"]:
                 key = "key"
-            yield _Compared(match[key], _value(literal_match["with"]), match.span(key), literal_match.span("with"))
-
-
-def _value(text: str) -> str | int:
-    if text.isdecimal():
-        return int(text)
-    return text[1:-1]
+            text = literal_match["with"]
+            literal = int(text) if text.isdecimal() else text[1:-1]
+            yield _Compared(match[key], literal, match.span(key), literal_match.span("with"))
 
 
 def _is_plain(value: object) -> bool:
@@ -121,10 +118,6 @@ def _is_name(key: str) -> bool:
 
 def _is_same(value: object, literal: str | int) -> bool:
     return type(value) is type(literal) and value == literal
-
-
-def _alike(value: object, literal: str | int) -> bool:
-    return str(value).strip().casefold() == str(literal).strip().casefold()
 
 
 def _replace(code: str, span: tuple[int, int], text: str) -> str:

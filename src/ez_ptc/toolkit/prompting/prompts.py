@@ -21,7 +21,7 @@ from ez_ptc.toolkit.prompting.read_only import seems_to_read
 from ez_ptc.toolkit.prompting.worked_example import example_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.tools.tool import Tool
@@ -190,10 +190,11 @@ class PromptWriter:
         has_only_read = self._has_only_read(result)
         condition = explain_unmet(code, (call.get("result") for call in result.tool_calls))
         if condition is None:
-            name = next((call["name"] for call in result.tool_calls if _is_empty_search(call)), None)
-            if not name:
+            searches = [call for call in result.tool_calls if call.get("args") or call.get("kwargs")]
+            empty = [call["name"] for call in searches if type(call.get("result")) is list and not call["result"]]
+            if not empty:
                 return None
-            return _NOTHING_FOUND.format(name=name, advice=_ASK_LESS if has_only_read else "")
+            return _NOTHING_FOUND.format(name=empty[0], advice=_ASK_LESS if has_only_read else "")
         program = None
         if has_only_read and condition.program:
             program = self._program_to_copy(condition.program.strip())
@@ -294,10 +295,6 @@ class PromptWriter:
         if done:
             paragraphs.append("\n".join([_DONE, *done]))
         return "\n\n".join(paragraphs)
-
-
-def _is_empty_search(call: Mapping[str, Any]) -> bool:
-    return type(call.get("result")) is list and not call["result"] and bool(call.get("args") or call.get("kwargs"))
 
 
 def _called_tools(result: ExecutionResult) -> list[str]:

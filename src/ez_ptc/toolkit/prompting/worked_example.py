@@ -101,7 +101,11 @@ def example_program(tools: Sequence[Tool[..., Any]], *, with_shapes: bool) -> st
         if joins:
             return max(joins, key=lambda join: join.count("for "))
     if lists:
-        return _loop(lists[0], tool_names)
+        rows = _free(lists[0].noun, tool_names)
+        row = _free(_singular(lists[0].noun), tool_names | {rows})
+        return _nest_loops(
+            f"{rows} = {_call(lists[0].tool)}", f"for {row} in {rows}:", f"print({lists[0].telling(row)})"
+        )
     if shapes:
         name = _free(shapes[0].noun, tool_names)
         return f"{name} = {_call(shapes[0].tool)}\nprint({shapes[0].telling(name)})"
@@ -114,13 +118,6 @@ def _can_be_written(tool: Tool[..., Any]) -> bool:
     required: list[str] = tool.parameters.get("required", ())
     names = [tool.name, *(tool.spellings.get(name, name) for name in required)]
     return len(names) <= _MAX_NAMES and all(map(is_plain, names))
-
-
-def _loop(rows: _Shape, taken: set[str]) -> str:
-    """Return a program that loops over the rows."""
-    many = _free(rows.noun, taken)
-    row = _free(_singular(rows.noun), taken | {many})
-    return _nest_loops(f"{many} = {_call(rows.tool)}", f"for {row} in {many}:", f"print({rows.telling(row)})")
 
 
 def _joins(rows: _Shape, other: _Shape, taken: set[str]) -> Iterator[str]:
