@@ -164,7 +164,11 @@ class Exchange:
                 if self.observer is not None:
                     self.observer.report_call(frame)
             elif isinstance(frame, OutputFrame):
-                self._collect_output(frame)
+                self._output_left -= len(frame.text)
+                if self._output_left < 0:
+                    message = "more output than its limits allow"
+                    raise ProtocolError(message)
+                self._output[frame.stream - 1].append(frame.text)
                 if self.observer is not None:
                     self.observer.report_output(frame)
             else:
@@ -200,13 +204,6 @@ class Exchange:
             "duration_ms": 0.0,
             "path": call.path,
         }
-
-    def _collect_output(self, frame: OutputFrame) -> None:
-        self._output_left -= len(frame.text)
-        if self._output_left < 0:
-            message = "more output than its limits allow"
-            raise ProtocolError(message)
-        self._output[frame.stream - 1].append(frame.text)
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""

@@ -215,7 +215,12 @@ def parse(body: bytes, max_elements: int = values.MAX_NODES) -> Frame:
         if frame_type == "call":
             return _parse_call(fields)
         if frame_type == "output":
-            return _parse_output(fields)
+            match fields:
+                case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
+                    return OutputFrame(stream, encodable(text))
+                case _:
+                    message = "an output frame of the wrong shape"
+                    raise ProtocolError(message)
         if frame_type == "done":
             return _parse_done(fields)
     message = "a frame of unknown kind"
@@ -239,15 +244,6 @@ def _parse_call(frame: dict[str, object]) -> CallFrame:
             return CallFrame(number, path, name, positional, cast("dict[str, object]", kwargs), alone)
     message = "a call frame of the wrong shape"
     raise ProtocolError(message)
-
-
-def _parse_output(frame: dict[str, object]) -> OutputFrame:
-    match frame:
-        case {"stream": 1 | 2 as stream, "text": str(text), **rest} if len(rest) == 1 and type(stream) is int:
-            return OutputFrame(stream, encodable(text))
-        case _:
-            message = "an output frame of the wrong shape"
-            raise ProtocolError(message)
 
 
 def _parse_done(frame: dict[str, object]) -> DoneFrame:

@@ -41,7 +41,15 @@ def encode_call_result(
     With `may_marshal`, the body of a large table is in `marshal`, for a worker to read now.
     """
     if not result.success:
-        error = _error_triple(result)
+        cls = ToolError if result.exception is None else type(result.exception)
+        # The text names the class if the message is not enough alone, but the program sees the class in any case.
+        message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
+        if issubclass(cls, ArgumentsError):
+            error = "TypeError", "TypeError", message
+        else:
+            bases = cast("list[type]", cls.__mro__)
+            builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
+            error = cls.__name__, builtin, message
         return EncodedResult(b"e", codec.dumps(error), None, encodable(result.error or error[2]), result.duration_ms)
     table = encode_rows(result.output, max_bytes, max_elements) if may_marshal else None
     if table is not None:
@@ -50,18 +58,6 @@ def encode_call_result(
     # A value that cannot be encoded may contain itself, and so cannot be copied either.
     output = result.output if problem else detach(result.output)
     return EncodedResult(kind, body, output, problem, result.duration_ms)
-
-
-def _error_triple(result: ToolResult) -> tuple[str, str, str]:
-    """Return the exception for the program: its class name, the nearest built-in class, and the message."""
-    cls = ToolError if result.exception is None else type(result.exception)
-    # The text names the class if the message is not enough alone, but the program sees the class in any case.
-    message = (result.error or "the tool failed").removeprefix(cls.__name__).removeprefix(": ")
-    if issubclass(cls, ArgumentsError):
-        return "TypeError", "TypeError", message
-    bases = cast("list[type]", cls.__mro__)
-    builtin = next(base.__name__ for base in bases if base.__module__ == "builtins")
-    return cls.__name__, builtin, message
 
 
 class Payload(NamedTuple):

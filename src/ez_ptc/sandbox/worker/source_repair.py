@@ -36,7 +36,12 @@ def repair_source(text: str) -> str | None:
         return None
     for unescaped in dict.fromkeys((text, _unescape_newlines(text))):
         for block in (*_blocks(unescaped), unescaped):
-            for form in dict.fromkeys((block, _dedent(block), _dedent_rest(block))):
+            first, _, rest = block.strip("\n").partition("\n")
+            if first.lstrip().startswith("#"):  # the line above may have been its condition
+                dedented = block
+            else:
+                dedented = f"{first.lstrip()}\n{textwrap.dedent(rest)}"
+            for form in dict.fromkeys((block, _dedent(block), dedented)):
                 if form != text and _is_program(form):
                     return form
             if block is not unescaped and _is_code(block):
@@ -105,10 +110,3 @@ def _is_code(block: str) -> bool:
 
 def _dedent(text: str) -> str:
     return textwrap.dedent(text).strip("\n")
-
-
-def _dedent_rest(text: str) -> str:
-    first, _, rest = text.strip("\n").partition("\n")
-    if first.lstrip().startswith("#"):  # the line above may have been its condition
-        return text
-    return f"{first.lstrip()}\n{textwrap.dedent(rest)}"

@@ -100,13 +100,6 @@ _DECODERS: Mapping[str, Callable[[object], object]] = {
 }
 
 
-def _unmark(found: dict[str, object]) -> object:
-    if MARK not in found:
-        return found
-    mark, payload = cast("list[object]", found[MARK])
-    return _DECODERS[cast("str", mark)](payload)
-
-
 class _Bounded:
     """Decodes the marks of one text, and counts its digits and the elements of its ranges."""
 
@@ -167,7 +160,8 @@ def reader(record: Callable[[dict[str, object]], object], *, marked: bool = True
 
     def unmark(found: dict[str, object]) -> object:
         if MARK in found:
-            return _unmark(found)
+            mark, payload = cast("list[object]", found[MARK])
+            return _DECODERS[cast("str", mark)](payload)
         return record(found)
 
     decode = JSONDecoder(object_hook=unmark if marked else record).raw_decode

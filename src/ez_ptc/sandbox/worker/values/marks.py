@@ -59,18 +59,11 @@ def _decode_fixed_zone(payload: object) -> timezone:
     return timezone(timedelta(microseconds=offset), *(item for item in name if item is not None))
 
 
-def _is_whole(moment: datetime | time) -> bool:
-    """Return whether ISO text expresses all of a moment: no zone with rules or a name, and not the second of two."""
-    zone = moment.tzinfo
-    return not moment.fold and (
-        zone is None or (type(zone) is timezone and len(cast("Any", zone).__getinitargs__()) == 1)
-    )
-
-
 def _moment(moment: Any) -> object:  # noqa: ANN401 - a datetime or a time
-    if _is_whole(moment):
-        return moment.isoformat()
     zone = moment.tzinfo
+    # ISO text does not express the second of two equal times, nor a zone with rules or a name.
+    if not moment.fold and (zone is None or (type(zone) is timezone and len(cast("Any", zone).__getinitargs__()) == 1)):
+        return moment.isoformat()
     key: str | None = zone.key if type(zone) is zoneinfo.ZoneInfo else None
     offset = moment.utcoffset()
     fixed: list[object] = []

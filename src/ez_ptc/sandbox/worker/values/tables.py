@@ -129,7 +129,7 @@ def _series(value: Any, most: int) -> object:  # noqa: ANN401 - a Series
     cells = _cells(value)
     if not labels:
         return cells
-    if _is_unnamed(value.index) and value.index.is_unique:
+    if all(name is None for name in value.index.names) and value.index.is_unique:
         return dict(zip(value.index.tolist(), cells, strict=True))
     return _records([*labels, ("value" if value.name is None else value.name, cells)])
 
@@ -151,10 +151,6 @@ def _check(rows: int, width: int, most: int, value: Any) -> None:  # noqa: ANN40
         size = f"{rows:,} rows has {rows * width:,} elements, more than {most:,}"
         message = f"a {class_name} of {size}; there is room for {fits}"
         raise TooManyError(message)
-
-
-def _is_unnamed(index: Any) -> bool:  # noqa: ANN401 - an Index
-    return all(name is None for name in index.names)
 
 
 def _labels(index: Any) -> list[tuple[object, list[object]]]:  # noqa: ANN401 - an Index

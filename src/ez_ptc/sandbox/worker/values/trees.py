@@ -156,7 +156,13 @@ class _Encoder:
         cls = type(value)
         if cls in _SCALARS:
             if cls is int and not -_WIDE_INT < cast("int", value) < _WIDE_INT:
-                return self._wide_int(cast("int", value))
+                value = cast("int", value)
+                bits = value.bit_length()
+                self._spend_text(bits // 3)
+                if bits <= _BIG_INT_BITS:
+                    return value
+                self._spend_digits(int_cost(bits))
+                return {MARK: ["i", hex(value)]}
             if cls is str:
                 self._spend_text(len(cast("str", value)))
             return value
@@ -165,14 +171,6 @@ class _Encoder:
         if cls is list:
             return self._items(cast("list[object]", value), depth)
         return self._special(value, depth)
-
-    def _wide_int(self, value: int) -> object:
-        bits = value.bit_length()
-        self._spend_text(bits // 3)
-        if bits <= _BIG_INT_BITS:
-            return value
-        self._spend_digits(int_cost(bits))
-        return {MARK: ["i", hex(value)]}
 
     def _json_as_is(self, values: Collection[object]) -> bool:
         """Return whether JSON can carry all of `values` unchanged: the common case, without visiting each."""
