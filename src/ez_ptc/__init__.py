@@ -76,6 +76,7 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.messages import ToolResultMessage as ToolResultMessage
     from ez_ptc.messages import Usage as Usage
     from ez_ptc.messages import VideoMessage as VideoMessage
+    from ez_ptc.openapi.tools import openapi_tools as openapi_tools
     from ez_ptc.providers.anthropic import AnthropicProvider as AnthropicProvider
     from ez_ptc.providers.gemini import GeminiProvider as GeminiProvider
     from ez_ptc.providers.mistral import MistralProvider as MistralProvider

@@ -34,6 +34,11 @@ BREAKS = [
         {"formats/__init__.py": "import ez_ptc.sandbox"},
         "ez_ptc.formats is not allowed to import ez_ptc.sandbox",
     ),
+    Break(
+        "layers",
+        {"openapi/__init__.py": "from ez_ptc import toolkit"},
+        "ez_ptc.openapi is not allowed to import ez_ptc.toolkit",
+    ),
     Break("layers", {"stray.py": ""}, "ez_ptc.stray"),
     Break("front-door", {"tools/__init__.py": "import ez_ptc"}, "ez_ptc.tools is not allowed to import ez_ptc"),
     Break("worker-stands-alone", {"sandbox/worker/stray.py": "import pydantic"}, "import pydantic"),

@@ -17,7 +17,8 @@ from ez_ptc.tools.definitions.names import tool_spellings
 from ez_ptc.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from os import PathLike
     from pathlib import Path
     from types import TracebackType
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ez_ptc.mcp.client.tools import McpTools
     from ez_ptc.mcp.server.served import ServeMode
     from ez_ptc.mcp.server.serving import McpServer
+    from ez_ptc.openapi.http import HttpClient
+    from ez_ptc.openapi.operations import ApiOperation
     from ez_ptc.sandbox.execution import ExecutionResult
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
@@ -154,6 +157,26 @@ class Toolkit(ProgramRunner):
             raise
         toolkit._owned.append(connection)
         return toolkit
+
+    @classmethod
+    def from_openapi(
+        cls,
+        spec: Mapping[str, Any] | str | PathLike[str],
+        *,
+        client: HttpClient | object,
+        include: Callable[[ApiOperation], bool] | None = None,
+        requires_approval: Callable[[ApiOperation], bool] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make a toolkit of the operations of an HTTP API, from its OpenAPI document.
+
+        `options` are the toolkit's own. The other arguments, and what is raised and warned, are those of
+        `openapi_tools`.
+        """
+        from ez_ptc.openapi.tools import openapi_tools
+
+        tools = openapi_tools(spec, client=client, include=include, requires_approval=requires_approval)
+        return cls(tools, **options)
 
     def __repr__(self) -> str:
         # Only names: the context, approver and listener may hold secrets.

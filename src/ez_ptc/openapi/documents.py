@@ -1,0 +1,157 @@
+"""Reading OpenAPI documents, and following their references."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import unquote
+
+from ez_ptc._extras import import_extra
+from ez_ptc.errors import SchemaError
+from ez_ptc.schema.safe_repr import safe_line, safe_repr
+
+__all__ = ["Document", "UnsupportedError", "clean_text", "list_in", "object_in", "read_document"]
+
+_MAX_TEXT_LENGTH: Final = 64 << 20
+_MAX_REFERENCES: Final = 32
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_VERSIONS: Final = ("3.0", "3.1", "3.2")
+
+
+class UnsupportedError(Exception):
+    """An operation cannot become a tool; the message says why."""
+
+
+class Document:
+    """An OpenAPI document."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self.root: Final = root
+        self.is_3_0: Final = str(root["openapi"]).startswith("3.0")
+
+    def resolve(self, value: object) -> dict[str, Any]:
+        """Return an object of the document, or what its `$ref` leads to.
+
+        Raises UnsupportedError if that is outside the document, missing, or no object.
+        """
+        for _ in range(_MAX_REFERENCES):
+            if not isinstance(value, dict):
+                message = f"expected an object, got {type(value).__name__}"
+                raise UnsupportedError(message)
+            fields = cast("dict[str, Any]", value)
+            if "$ref" not in fields:
+                return fields
+            value = self.target(fields["$ref"])
+        message = "its references form a circle"
+        raise UnsupportedError(message)
+
+    def target(self, reference: object) -> object:
+        """Return what a reference leads to. Raises UnsupportedError."""
+        if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+            message = f"the reference {safe_repr(reference)} leads out of the document, and nothing is fetched"
+            raise UnsupportedError(message)
+        found: Any = self.root
+        for step in reference.split("/")[1:]:
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            try:
+                found = found[int(key) if type(found) is list else key]
+            except (KeyError, IndexError, TypeError, ValueError):
+                message = f"the reference {safe_repr(reference)} leads to nothing"
+                raise UnsupportedError(message) from None
+        return found
+
+
+def clean_text(text: object, max_length: int) -> str:
+    """Return a description of the document without control characters, and of a bounded length."""
+    words = _CONTROLS.sub("", str(text)).strip()
+    if len(words) > max_length:
+        return f"{words[: max_length - 1]}…"
+    return words
+
+
+def object_in(fields: object, key: str) -> Mapping[str, Any]:
+    """Return the object that a document has at `key`, or an empty one."""
+    if not isinstance(fields, Mapping):
+        return {}
+    value = cast("Mapping[str, object]", fields).get(key)
+    if not isinstance(value, Mapping):
+        return {}
+    return cast("Mapping[str, Any]", value)
+
+
+def list_in(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list that a document has at `key`, or an empty one."""
+    value: object = fields.get(key)
+    if not isinstance(value, list):
+        return []
+    return cast("list[Any]", value)
+
+
+def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
+    """Read a document: a dict, the path of a file, or JSON or YAML text.
+
+    Raises:
+        SchemaError: It is no OpenAPI 3 document.
+        MissingExtraError: It is YAML, and pyyaml is not installed.
+        OSError: The file cannot be read.
+    """
+    root = spec if isinstance(spec, Mapping) else _parse(_text(spec))
+    if not isinstance(root, Mapping):
+        message = f"expected an OpenAPI document, an object, got {type(root).__name__}"
+        raise SchemaError(message)
+    root = cast("Mapping[str, Any]", root)
+    if "swagger" in root:
+        message = (
+            f"expected an OpenAPI 3 document, got Swagger {safe_line(str(root['swagger']))}: convert it first, for "
+            "example with the npm package swagger2openapi"
+        )
+        raise SchemaError(message)
+    version = str(root.get("openapi", ""))
+    if not version.startswith(_VERSIONS):
+        message = f"expected an OpenAPI document of version {', '.join(_VERSIONS)}, got {safe_repr(version)}"
+        raise SchemaError(message)
+    if not isinstance(root.get("paths", {}), Mapping):
+        message = "expected `paths` of the OpenAPI document to be an object"
+        raise SchemaError(message)
+    return Document(root)
+
+
+def _text(spec: str | os.PathLike[str]) -> str:
+    text = spec if isinstance(spec, str) else None
+    if text is None or not ("\n" in text or text.lstrip().startswith("{")):
+        if text is not None and text.startswith(("http://", "https://")):
+            message = "expected an OpenAPI document, its text or its path, got a URL: download it and pass the text"
+            raise SchemaError(message)
+        text = Path(spec).read_text(encoding="utf-8-sig")
+    if len(text) > _MAX_TEXT_LENGTH:
+        message = f"the OpenAPI document has {len(text):,} characters; expected at most {_MAX_TEXT_LENGTH:,}"
+        raise SchemaError(message)
+    return text
+
+
+def _parse(text: str) -> object:
+    try:
+        if text.lstrip().startswith("{"):
+            return json.loads(text)
+        return _parse_yaml(text)
+    except (ValueError, RecursionError) as error:
+        message = f"the OpenAPI document is neither JSON nor YAML: {safe_line(str(error))}"
+        raise SchemaError(message) from error
+
+
+def _parse_yaml(text: str) -> object:
+    """Read YAML as JSON's types: a date stays the text it is."""
+    yaml = import_extra("yaml", extra="openapi")
+    loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+    resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
+    # A date is no type of JSON.
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in resolvers.items()
+    }
+    try:
+        return yaml.load(text, loader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error

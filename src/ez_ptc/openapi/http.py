@@ -1,0 +1,217 @@
+"""Sending requests with the user's HTTP client, whose base URL and credentials stay with it."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol
+
+from ez_ptc.errors import ToolError
+
+__all__ = ["MAX_RESPONSE_BYTES", "ApiRequest", "ApiResponse", "Client", "HttpClient", "too_large"]
+
+# As much as one message to a program may have by default.
+MAX_RESPONSE_BYTES: Final = 16 << 20
+_MAX_REDIRECTS: Final = 5
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+# Shorter texts would be found in any response.
+_MIN_SECRET: Final = 4
+# Headers that clients always send; the others may be credentials.
+_ORDINARY: Final = frozenset(
+    {"accept", "accept-encoding", "connection", "user-agent", "host", "content-length", "content-type"}
+    | {"accept-language", "transfer-encoding"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """One request of a tool.
+
+    Attributes:
+        method: The HTTP method, in capitals.
+        path: The path below the API's base URL, percent-encoded; it begins with a slash.
+        query: The query, percent-encoded, without the question mark.
+        headers: Further headers.
+        content: The body, or None.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResponse:
+    """The response to a request.
+
+    Attributes:
+        status: The HTTP status.
+        content_type: The `Content-Type` header, or "".
+        content: The body, at most 16 MiB.
+        secrets: Texts that are removed from what programs get, such as the credentials of the request.
+    """
+
+    status: int
+    content_type: str = ""
+    content: bytes = b""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+
+class HttpClient(Protocol):
+    """Sends a request to the API, with its base URL and credentials; an asynchronous function may do it, too."""
+
+    def __call__(self, request: ApiRequest, /) -> "ApiResponse | Awaitable[ApiResponse]":
+        """Return the response. Raises what it wants: programs learn only the exception's class."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The user's client: `send` takes a request; `names` are the parameters it sends itself, as `header:x-api-key`."""
+
+    send: Callable[[ApiRequest], Any]
+    is_async: bool
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, client: object, servers: str) -> "Client":
+        """Return the client of what a user passes; `servers` is a note for the error about a missing base URL.
+
+        Raises TypeError for anything else, ValueError for a client without a base URL.
+        """
+        if all(hasattr(client, name) for name in ("build_request", "send", "base_url")):
+            found: Any = client
+            if not str(found.base_url).startswith(("http://", "https://")):
+                message = f"expected an HTTP client with a base URL, got none: pass httpx.Client(base_url='https://…'){servers}"
+                raise ValueError(message)
+            names = {f"header:{name}".lower() for name in found.headers if name.lower() not in _ORDINARY}
+            names |= {f"query:{name}".lower() for name in found.params}
+            names |= {f"cookie:{name}".lower() for name in found.cookies}
+            is_async = inspect.iscoroutinefunction(found.send)
+            return cls(partial(_asend if is_async else _send, found), is_async, frozenset(names))
+        if callable(client):
+            is_async = inspect.iscoroutinefunction(client) or inspect.iscoroutinefunction(type(client).__call__)
+            return cls(client, is_async)
+        message = f"expected an httpx client or a function that sends an ApiRequest, got {type(client).__name__}"
+        raise TypeError(message)
+
+
+def _send(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
+    built = _build(client, request)
+    for _ in range(_MAX_REDIRECTS):
+        response = client.send(built, stream=True, follow_redirects=False)
+        try:
+            target = _redirect(request, response)
+            if target is None:
+                content = _Content(request)
+                for chunk in response.iter_bytes():
+                    content.add(chunk)
+                return _received(client, request, response, content)
+        finally:
+            response.close()
+        built = client.build_request(request.method, target)
+        built.url = target  # without the client's query: the server has chosen this one
+    raise _too_many_redirects(request)
+
+
+async def _asend(client: Any, request: ApiRequest) -> ApiResponse:  # noqa: ANN401 - a client of httpx, of any version
+    built = _build(client, request)
+    for _ in range(_MAX_REDIRECTS):
+        response = await client.send(built, stream=True, follow_redirects=False)
+        try:
+            target = _redirect(request, response)
+            if target is None:
+                content = _Content(request)
+                async for chunk in response.aiter_bytes():
+                    content.add(chunk)
+                return _received(client, request, response, content)
+        finally:
+            await response.aclose()
+        built = client.build_request(request.method, target)
+        built.url = target  # without the client's query: the server has chosen this one
+    raise _too_many_redirects(request)
+
+
+def _build(client: Any, request: ApiRequest) -> Any:  # noqa: ANN401 - a client and a request of httpx
+    headers = {name: value for name, value in request.headers if name.lower() != "cookie"}
+    built = client.build_request(request.method, request.path, headers=headers, content=request.content)
+    wanted = client.base_url.raw_path.partition(b"?")[0].rstrip(b"/") + request.path.encode("ascii", "replace")
+    # The arguments are encoded already; whatever the client makes of them, this is what counts.
+    if _origin(built.url) != _origin(client.base_url) or built.url.raw_path.partition(b"?")[0] != wanted:
+        message = "the arguments would change the path of the request, which was not sent"
+        raise ToolError(message)
+    # Not as `params`, which would replace the client's, where a key may be.
+    if request.query:
+        queries = [part for part in (built.url.query, request.query.encode("ascii")) if part]
+        built.url = built.url.copy_with(query=b"&".join(queries))
+    # A header of one's own would replace the client's cookies.
+    cookies = [value for name, value in request.headers if name.lower() == "cookie"]
+    if cookies:
+        built.headers["cookie"] = "; ".join(filter(None, [built.headers.get("cookie"), *cookies]))
+    return built
+
+
+def _redirect(request: ApiRequest, response: Any) -> Any:  # noqa: ANN401 - a response and an URL of httpx
+    """Return the URL to go on with, or None. Raises ToolError for a redirect that is not followed."""
+    if response.status_code not in _REDIRECTS or "location" not in response.headers:
+        return None
+    target = response.url.join(response.headers["location"])
+    if _origin(target) != _origin(response.url):
+        message = f"the API answered with a redirect ({response.status_code}) to another host, which is not followed"
+        raise ToolError(message)
+    if request.method not in {"GET", "HEAD"}:
+        message = f"the API answered {request.method} with a redirect ({response.status_code}), which is not followed"
+        raise ToolError(message)
+    return target
+
+
+def _origin(url: Any) -> tuple[object, ...]:  # noqa: ANN401 - an URL of httpx
+    return url.scheme, url.host, url.port
+
+
+def _too_many_redirects(request: ApiRequest) -> ToolError:
+    return ToolError(f"the API answered {request.method} with more than {_MAX_REDIRECTS} redirects")
+
+
+class _Content:
+    def __init__(self, request: ApiRequest) -> None:
+        self.chunks: Final[list[bytes]] = []
+        self._left = MAX_RESPONSE_BYTES
+        self._is_head = request.method == "HEAD"
+
+    def add(self, chunk: bytes) -> None:
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise too_large()
+        self.chunks.append(chunk)
+
+
+def too_large() -> ToolError:
+    """Return the error about a response that is too large."""
+    return ToolError(f"the response has more than {MAX_RESPONSE_BYTES >> 20} MiB: ask for less at a time")
+
+
+def _received(client: Any, request: ApiRequest, response: Any, content: _Content) -> ApiResponse:  # noqa: ANN401 - objects of httpx
+    secrets = {*_secrets(client, request, response.request)}
+    if not response.is_success:
+        # Errors quote the address; in data, addresses are what programs ask for.
+        secrets |= {str(client.base_url), client.base_url.netloc.decode("ascii"), client.base_url.host}
+    return ApiResponse(
+        response.status_code,
+        response.headers.get("content-type", ""),
+        b"".join(content.chunks),
+        frozenset(secret for secret in secrets if len(secret) >= _MIN_SECRET),
+    )
+
+
+def _secrets(client: Any, request: ApiRequest, sent: Any) -> Iterator[str]:  # noqa: ANN401 - objects of httpx
+    own = {name.lower() for name, _ in request.headers}
+    for name, value in sent.headers.items():
+        if name.lower() not in _ORDINARY | own:
+            yield value
+            yield value.partition(" ")[2]
+    yield from client.cookies.values()
+    yield from client.params.values()
+    yield sent.url.password or ""

@@ -1,0 +1,314 @@
+"""The operations of an OpenAPI document: their names, parameters, bodies and results."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text, list_in, object_in
+from ez_ptc.openapi.schemas import SchemaReader
+
+__all__ = ["ApiOperation", "Body", "Parameter", "read_operations"]
+
+_METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_READING: Final = frozenset({"get", "head", "options", "query"})
+_MAX_NAME: Final = 64
+_MAX_DESCRIPTION: Final = 4_000
+_MAX_PARAMETER_DESCRIPTION: Final = 1_000
+_STYLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+_FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+# The HTTP client sets them; OpenAPI says to ignore the first three.
+_CLIENT_HEADERS: Final = frozenset(
+    {"accept", "content-type", "authorization", "host", "content-length", "transfer-encoding", "connection", "cookie"}
+    | {"upgrade", "te", "trailer", "expect", "keep-alive", "proxy-authorization", "proxy-connection"}
+)
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an operation: `argument` is its name as a tool's argument."""
+
+    argument: str
+    name: str
+    location: str
+    style: str
+    explode: bool
+    is_json: bool
+    required: bool
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request; `arguments` maps the arguments that are its properties to their names, if it has any.
+
+    Without `arguments`, the whole body is one argument, `body`.
+    """
+
+    media_type: str
+    required: bool
+    schema: dict[str, Any]
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    encoding: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOperation:
+    """An operation of an API, from which a tool is made.
+
+    Attributes:
+        name: The tool's name: the operation's id, or else its method and path.
+        method: The HTTP method, in capitals.
+        path: The path with its `{parameters}`.
+        query: The query that every call has, percent-encoded.
+        description: Its summary and description.
+        tags: Its tags.
+        is_reading: Whether its method only reads.
+    """
+
+    name: str
+    method: str
+    path: str
+    query: str
+    description: str
+    tags: tuple[str, ...]
+    is_reading: bool
+    parameters: tuple[Parameter, ...] = field(repr=False)
+    body: Body | None = field(repr=False)
+    arguments: Mapping[str, Any] = field(repr=False)
+    returns: dict[str, Any] | None = field(repr=False)
+
+
+def read_operations(
+    document: Document, client_names: frozenset[str], refuse: Callable[[str, str], None]
+) -> Iterator[ApiOperation]:
+    """Yield the operations that can become tools; call `refuse` with the name of each other one, and the reason.
+
+    Parameters that have one of the `client_names` are left out: the client sends them itself.
+    """
+    names: set[str] = set()
+    paths: Mapping[str, object] = document.root.get("paths", {})
+    for path, value in paths.items():
+        try:
+            item = document.resolve(value)
+        except UnsupportedError as error:
+            refuse(path, str(error))
+            continue
+        for method in _METHODS:
+            if method not in item:
+                continue
+            name = _unique(_name(item[method], method, path), names)
+            try:
+                yield _Reader(document, client_names).read(name, method, path, item)
+            except UnsupportedError as error:
+                refuse(f"{name} ({method.upper()} {path})", str(error))
+
+
+def _name(operation: object, method: str, path: str) -> str:
+    text = f"{method} {path}"
+    if isinstance(operation, Mapping):
+        text = str(cast("Mapping[str, object]", operation).get("operationId") or text)
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or method
+    if name[0].isdigit():
+        name = f"_{name}"
+    return name[:_MAX_NAME]
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        suffix = f"_{number}"
+        unique = name[: _MAX_NAME - len(suffix)] + suffix
+    taken.add(unique)
+    return unique
+
+
+class _Reader:
+    """Reads one operation."""
+
+    def __init__(self, document: Document, client_names: frozenset[str]) -> None:
+        self._document = document
+        self._schemas = SchemaReader(document, "request")
+        self._client_names = client_names | self._credential_names()
+        # Arguments of one name, in the path and in the query, get a number.
+        self._arguments: set[str] = set()
+
+    def _credential_names(self) -> frozenset[str]:
+        """Return the names of the API keys in headers, queries and cookies."""
+        schemes = object_in(self._document.root.get("components"), "securitySchemes")
+        found = [object_in(schemes, name) for name in schemes]
+        return frozenset(f"{key.get('in')}:{key.get('name')}".lower() for key in found if key.get("type") == "apiKey")
+
+    def read(self, name: str, method: str, path: str, item: Mapping[str, Any]) -> ApiOperation:
+        operation = self._document.resolve(item[method])
+        if not path.startswith("/") or "#" in path:
+            message = "expected a path that begins with /, and has no #"
+            raise UnsupportedError(message)
+        path, _, query = path.partition("?")
+        parameters = self._read_parameters(item, operation, path)
+        body = self._read_body(operation)
+        texts = [operation.get("summary"), operation.get("description")]
+        description = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))
+        if operation.get("deprecated") is True:
+            description = f"Deprecated. {description}"
+        return ApiOperation(
+            name=name,
+            method=method.upper(),
+            path=path,
+            query=quote(query, safe="=&~"),
+            description=clean_text(description or f"{method.upper()} {path}", _MAX_DESCRIPTION),
+            tags=tuple(map(str, list_in(operation, "tags"))),
+            is_reading=method in _READING,
+            parameters=tuple(parameters),
+            body=body,
+            arguments=self._schemas.with_definitions(_arguments_schema(parameters, body)),
+            returns=_read_returns(self._document, operation),
+        )
+
+    def _read_parameters(self, item: Mapping[str, Any], operation: Mapping[str, Any], path: str) -> list[Parameter]:
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for owner in (item, operation):
+            for value in list_in(owner, "parameters"):
+                fields = self._document.resolve(value)
+                found[str(fields.get("in")), str(fields.get("name"))] = fields
+        in_path = set(re.findall(r"\{([^{}]*)\}", path))
+        # Documents forget to declare them.
+        for name in sorted(in_path - {name for location, name in found if location == "path"}):
+            found["path", name] = {"required": True, "schema": {"type": "string"}}
+        parameters: list[Parameter] = []
+        for (location, name), fields in found.items():
+            if location == "path" and name not in in_path:
+                continue
+            parameter = self._read_parameter(location, name, fields)
+            if parameter is not None:
+                parameters.append(parameter)
+        return parameters
+
+    def _read_parameter(self, location: str, name: str, fields: Mapping[str, Any]) -> Parameter | None:
+        required = fields.get("required") is True or location == "path"
+        if location not in _STYLES:
+            if not required:
+                return None
+            message = f"its parameter {name!r} is in {location!r}; expected one of {', '.join(_STYLES)}"
+            raise UnsupportedError(message)
+        # An argument must not change how the request is sent, nor by whom.
+        if location == "header" and (name.lower() in _CLIENT_HEADERS or not _HEADER_NAME.fullmatch(name)):
+            return None
+        if location != "path" and f"{location}:{name}".lower() in self._client_names:
+            return None
+        style = fields.get("style", _STYLES[location][0])
+        if style not in _STYLES[location]:
+            message = f"its parameter {name!r} has the style {style!r}; expected one of {', '.join(_STYLES[location])}"
+            raise UnsupportedError(message)
+        content = object_in(fields, "content")
+        if content:
+            fields = {**fields, **object_in(content, next(iter(content)))}
+        schema = object_in(fields, "schema")
+        read = _as_dict(self._schemas.read(schema))
+        if "description" in fields:
+            read = {**read, "description": clean_text(fields["description"], _MAX_PARAMETER_DESCRIPTION)}
+        argument = _unique(name, self._arguments)
+        explode = fields.get("explode", style == "form") is True
+        return Parameter(argument, name, location, style, explode, bool(content), required, read)
+
+    def _read_body(self, operation: Mapping[str, Any]) -> Body | None:
+        if "requestBody" not in operation:
+            return None
+        fields = self._document.resolve(operation["requestBody"])
+        content = object_in(fields, "content")
+        media_type = _preferred(content)
+        if media_type is None:
+            return None
+        media = object_in(content, media_type)
+        required = fields.get("required") is True
+        shape = object_in(media, "schema")
+        plain_type = media_type.partition(";")[0].strip().lower()
+        encoding = object_in(media, "encoding")
+        if plain_type not in _FORMS and not _is_json(plain_type):
+            schema = _as_dict(self._schemas.read(shape))
+            if not plain_type.startswith("text/") and "xml" not in plain_type:
+                schema = {"type": "string", "contentEncoding": "base64"}
+            self._arguments.add("body")
+            return Body(media_type, required, schema or {"type": "string"})
+        if "$ref" in shape:
+            shape = self._document.resolve(shape)
+        schema = _as_dict(self._schemas.read(shape))
+        if self._can_be_flat(schema, required=required):
+            arguments = {_unique(name, self._arguments): name for name in schema["properties"]}
+            return Body(media_type, required, schema, arguments, encoding)
+        self._arguments.add("body")
+        return Body(media_type, required, schema, {}, encoding)
+
+    def _can_be_flat(self, schema: Mapping[str, Any], *, required: bool) -> bool:
+        """Return whether a body's properties can be arguments, beside the parameters."""
+        properties = schema.get("properties")
+        if not properties or schema.get("type", "object") != "object" or schema.get("additionalProperties"):
+            return False
+        if any(key in schema for key in ("allOf", "anyOf", "oneOf", "not", "minProperties", "patternProperties")):
+            return False
+        return (required or not schema.get("required")) and self._arguments.isdisjoint(properties)
+
+
+def _preferred(content: Mapping[str, Any]) -> str | None:
+    """Return the media type to send: JSON if there is a choice, or else a form."""
+    plain = {name: name.partition(";")[0].strip().lower() for name in content}
+    for name, media_type in plain.items():
+        if _is_json(media_type):
+            return name
+    for name, media_type in plain.items():
+        if media_type in _FORMS:
+            return name
+    return next(iter(content), None)
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type == "application/json" or media_type.endswith("+json") or media_type == "*/*"
+
+
+def _as_dict(schema: object) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        return {}
+    return cast("dict[str, Any]", schema)
+
+
+def _arguments_schema(parameters: list[Parameter], body: Body | None) -> dict[str, Any]:
+    properties = {parameter.argument: parameter.schema for parameter in parameters}
+    required = [parameter.argument for parameter in parameters if parameter.required]
+    if body is not None and body.arguments:
+        needed = body.schema.get("required", [])
+        for argument, name in body.arguments.items():
+            properties[argument] = _as_dict(body.schema["properties"][name])
+            if name in needed:
+                required.append(argument)
+    elif body is not None:
+        properties["body"] = {"description": "The body of the request.", **body.schema}
+        if body.required:
+            required.append("body")
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    return schema
+
+
+def _read_returns(document: Document, operation: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the first successful response that is JSON, or None."""
+    responses = {str(status).upper(): value for status, value in object_in(operation, "responses").items()}
+    successes = sorted(status for status in responses if status.startswith("2"))
+    for status in successes or [status for status in responses if status == "DEFAULT"]:
+        try:
+            content = object_in(document.resolve(responses[status]), "content")
+            for media_type in content:
+                if _is_json(media_type.partition(";")[0].strip().lower()):
+                    schema = SchemaReader(document, "response").read(object_in(content, media_type).get("schema", {}))
+                    return _as_dict(schema) or None
+        except UnsupportedError:  # a result can be read without its schema
+            continue
+    return None

@@ -1,0 +1,155 @@
+"""Schemas of OpenAPI documents as JSON Schema of draft 2020-12."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal, cast
+
+from ez_ptc.openapi.documents import Document, UnsupportedError, clean_text
+
+__all__ = ["SchemaReader"]
+
+_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_KEPT: Final = frozenset(
+    {"type", "enum", "const", "default", "description", "format", "pattern", "required", "uniqueItems", "multipleOf"}
+    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "contentEncoding"}
+    | {f"{bound}{what}" for bound in ("min", "max") for what in ("Length", "Items", "Properties")}
+)
+_ONE: Final = frozenset({"items", "additionalProperties", "not", "propertyNames", "contains"})
+_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_NAMED: Final = frozenset({"properties", "patternProperties"})
+# The model reads the schemas of responses: more would fill its prompt.
+_MAX_SCHEMAS: Final = {"request": 50_000, "response": 400}
+_MAX_DEPTH: Final = 60
+_MAX_DESCRIPTION: Final = 1_000
+_HIDDEN: Final = {"request": "readOnly", "response": "writeOnly"}
+
+
+class SchemaReader:
+    """Converts the schemas of one operation.
+
+    In requests, references become those to `definitions`. In responses, which no one validates, their schemas are
+    inserted instead, up to a limit; where one contains itself or the limit is reached, any value is allowed.
+    """
+
+    def __init__(self, document: Document, side: Literal["request", "response"]) -> None:
+        self.definitions: Final[dict[str, Any]] = {}
+        self._document = document
+        self._is_request = side == "request"
+        self._hidden = _HIDDEN[side]
+        self._names: dict[str, str] = {}
+        self._left = _MAX_SCHEMAS[side]
+        self._within: list[str] = []
+        self._depth = 0
+
+    def read(self, schema: object) -> dict[str, Any] | bool:
+        """Return a schema. Raises UnsupportedError if it is too large, or refers out of the document."""
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, Mapping):
+            message = f"expected a schema, got {type(schema).__name__}"
+            raise UnsupportedError(message)
+        self._left -= 1
+        self._depth += 1
+        try:
+            if self._left < 0 or self._depth > _MAX_DEPTH:
+                if self._is_request:
+                    message = "its schema is too large"
+                    raise UnsupportedError(message)
+                return {}
+            fields = cast("Mapping[str, Any]", schema)
+            if "$ref" in fields:
+                return self._read_reference(fields)
+            return self._read_fields(fields)
+        finally:
+            self._depth -= 1
+
+    def with_definitions(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema together with the definitions it refers to."""
+        if not self.definitions:
+            return schema
+        return {**schema, "$defs": dict(self.definitions)}
+
+    def _read_reference(self, fields: Mapping[str, Any]) -> dict[str, Any] | bool:
+        reference = fields["$ref"]
+        target = self._document.target(reference)
+        if not self._is_request:
+            if reference in self._within:
+                return {}
+            self._within.append(reference)
+            try:
+                read = self.read(target)
+            finally:
+                self._within.pop()
+        else:
+            if reference not in self._names:
+                name = self._name_of(reference)
+                self._names[reference] = name
+                self.definitions[name] = {}  # a schema that contains itself refers to it
+                # A definition is not nested in what refers to it.
+                depth, self._depth = self._depth, 0
+                self.definitions[name] = self.read(target)
+                self._depth = depth
+            read = {"$ref": f"#/$defs/{self._names[reference]}"}
+        if "description" in fields and isinstance(read, dict) and not self._document.is_3_0:
+            return {**read, "description": clean_text(fields["description"], _MAX_DESCRIPTION)}
+        return read
+
+    def _name_of(self, reference: str) -> str:
+        last = reference.rpartition("/")[2]
+        stem = re.sub(r"[^A-Za-z0-9]", "_", last)[:60] or "schema"
+        name, number = stem, 1
+        while name in self.definitions:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
+
+    def _read_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        read: dict[str, Any] = {key: value for key, value in fields.items() if key in _KEPT}
+        self._repair(read, fields)
+        for key, value in fields.items():
+            if key in _ONE:
+                read[key] = self.read(value)
+            elif key in _LISTS and isinstance(value, list) and value:
+                read[key] = [self.read(item) for item in cast("list[object]", value)]
+            elif key in _NAMED and isinstance(value, Mapping):
+                named = cast("Mapping[str, object]", value)
+                read[key] = {name: self.read(field) for name, field in named.items() if not self._is_hidden(field)}
+                if key == "properties" and "required" in read:
+                    hidden = named.keys() - read[key].keys()
+                    read["required"] = [name for name in read["required"] if name not in hidden]
+        if fields.get("nullable") is True:
+            return _nullable(read)
+        return read
+
+    def _is_hidden(self, field: object) -> bool:
+        return isinstance(field, Mapping) and cast("Mapping[str, object]", field).get(self._hidden) is True
+
+    @staticmethod
+    def _repair(read: dict[str, Any], fields: Mapping[str, Any]) -> None:
+        """Convert what OpenAPI 3.0 writes differently, and drop what documents write by mistake."""
+        types: object = read.pop("type", [])
+        names = [
+            name for name in (cast("list[object]", types) if isinstance(types, list) else [types]) if name in _TYPES
+        ]
+        if names:
+            read["type"] = names if isinstance(types, list) else names[0]
+        for bound, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            if isinstance(read.get(bound), bool) and read.pop(bound) and limit in read:
+                read[bound] = read.pop(limit)
+        required: object = read.pop("required", [])
+        if isinstance(required, list) and required:
+            read["required"] = list(dict.fromkeys(map(str, cast("list[object]", required))))
+        if not isinstance(read.get("enum", [0]), list) or not read.get("enum", [0]):
+            del read["enum"]
+        if "description" in read:
+            read["description"] = clean_text(read["description"], _MAX_DESCRIPTION)
+        # Arguments are JSON, which has no bytes.
+        if fields.get("format") in {"binary", "byte"} and read.get("type") == "string":
+            read["contentEncoding"] = "base64"
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(schema.get("type"), str) and "enum" not in schema and "const" not in schema:
+        return {**schema, "type": [schema["type"], "null"]}
+    description = {key: schema.pop(key) for key in ("description", "default") if key in schema}
+    return {"anyOf": [schema, {"type": "null"}], **description} if schema else description

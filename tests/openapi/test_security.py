@@ -1,0 +1,219 @@
+"""What a program, a server and a document may try: credentials stay, and a call is the operation it is."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from urllib.parse import unquote
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ez_ptc import ToolError, Toolkit
+from ez_ptc.openapi import ApiRequest, ApiResponse, openapi_tools
+from tests.openapi.api import Api, Asked, document, serve
+from tests.openapi.conftest import KEY
+from tests.openapi.test_calls import one_tool, parameter
+
+WAYS_UP = ["..", ".", "../admin", "a/../../admin", "..\\admin", "%2e%2e", "a/..", "./", "a\\..\\b"]
+HARMLESS = [
+    "a/b",
+    "?admin=1",
+    "#x",
+    "a?b",
+    "%2F",
+    "//evil.example",
+    "http://evil.example/",
+    "@evil",
+    ":80",
+    "...",
+    "a..b",
+]
+
+
+@pytest.mark.parametrize("value", WAYS_UP[:5] + WAYS_UP[6:])
+def test_argument_cannot_lead_up_the_path(value: str, api: Api, client: httpx2.Client) -> None:
+    with pytest.raises(ToolError, match="leads elsewhere"):
+        one_tool(client, "/pets/{id}/toys", parameter("id", "path")).call({"id": value})
+    assert api.asked == []
+
+
+@pytest.mark.parametrize("value", [*HARMLESS, "%2e%2e", "a\r\nHost: evil", "\0", "é"])
+def test_argument_stays_in_its_part_of_the_path(value: str, api: Api, client: httpx2.Client) -> None:
+    one_tool(client, "/pets/{id}/toys", parameter("id", "path")).call({"id": value})
+    (asked,) = api.asked
+    assert asked.target.startswith("/v1/pets/")
+    assert asked.target.endswith("/toys")
+    (written,) = asked.target.removeprefix("/v1/pets/").removesuffix("/toys").split("/")
+    assert unquote(written) == value
+
+
+@pytest.mark.parametrize("value", ["", [], {}])
+def test_empty_argument_does_not_shorten_the_path(value: object, api: Api, client: httpx2.Client) -> None:
+    with pytest.raises(ToolError, match="empty"):
+        one_tool(client, "/pets/{id}", parameter("id", "path")).call({"id": value})
+    assert api.asked == []
+
+
+def test_dots_of_two_arguments_do_not_join(api: Api, client: httpx2.Client) -> None:
+    tool = one_tool(client, "/a/{x}{y}", parameter("x", "path"), parameter("y", "path"))
+    with pytest.raises(ToolError, match="leads elsewhere"):
+        tool.call({"x": ".", "y": "."})
+    assert api.asked == []
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_any_text_keeps_the_operation(in_path: str, in_query: str) -> None:
+    sent: list[ApiRequest] = []
+
+    def send(request: ApiRequest) -> ApiResponse:
+        sent.append(request)
+        return ApiResponse(204)
+
+    tool = one_tool(send, "/a/{x}/b", parameter("x", "path"), parameter("q", "query"))
+    result = tool.execute(x=in_path, q=in_query)
+    if result.success:
+        (request,) = sent
+        first, second, written, last = request.path.split("/")
+        assert (first, second, last, unquote(written)) == ("", "a", "b", in_path)
+        assert request.path.isascii()
+        assert (request.query.count("&"), request.query.count("="), request.query[:2]) == (0, 1, "q=")
+        assert not set(request.query + request.path) & set("#? \r\n")
+    else:
+        assert sent == []
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Admin: 1", "a\nb", "\0", "\u2028"])
+def test_header_argument_has_no_line_breaks(value: str, api: Api, client: httpx2.Client) -> None:
+    with pytest.raises(ToolError, match="header"):
+        one_tool(client, "/x", parameter("X-Trace", "header")).call({"X-Trace": value})
+    assert api.asked == []
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Host", "Content-Length", "Transfer-Encoding", "Cookie", "a: b"])
+def test_document_gives_no_argument_for_protocol_headers(name: str, client: httpx2.Client) -> None:
+    assert one_tool(client, "/x", parameter(name, "header")).parameters["properties"] == {}
+
+
+def test_clients_credentials_are_no_arguments(api: Api) -> None:
+    paths = {
+        "/x": {
+            "get": {
+                "operationId": "act",
+                "parameters": [
+                    parameter("X-Key", "header"),
+                    parameter("token", "query"),
+                    parameter("sid", "cookie"),
+                    parameter("api_key", "query"),
+                    parameter("q", "query"),
+                ],
+            }
+        }
+    }
+    schemes = {"key": {"type": "apiKey", "in": "query", "name": "api_key"}}
+    spec = document(paths, components={"securitySchemes": schemes})
+    with httpx2.Client(
+        base_url=api.url, headers={"x-key": KEY}, params={"token": "t1"}, cookies={"sid": "c1"}
+    ) as client:
+        (tool,) = openapi_tools(spec, client=client)
+        assert list(tool.parameters["properties"]) == ["q"]
+        tool.call({"q": "1"})
+    (asked,) = api.asked
+    assert asked.target == "/x?token=t1&q=1"
+    assert (asked.headers["x-key"], asked.headers["cookie"]) == (KEY, "sid=c1")
+
+
+def test_arguments_are_not_taken_for_credentials(api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = echo_ok
+    tool = one_tool(client, "/x", parameter("X-Account", "header"), parameter("theme", "cookie"))
+    assert tool.call({"X-Account": "12345", "theme": "darkest"}) == ["12345", "theme=darkest"]
+
+
+# What comes back ------------------------------------------------------------------------------------------------------
+
+
+def echo_ok(asked: Asked) -> list[str]:
+    return [asked.headers["x-account"], asked.headers["cookie"]]
+
+
+def echo(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+    return 500, {"content-type": "text/html"}, f"<pre>{asked.headers}</pre>".encode()
+
+
+def test_credentials_echoed_by_a_server_are_removed(api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = echo
+    with Toolkit.from_openapi(document({"/x": {"get": {"operationId": "act"}}}), client=client) as toolkit:
+        failed = toolkit.execute("try:\n    act()\nexcept Exception as error:\n    print(error)")
+        assert "status 500" in failed.output
+        assert KEY not in failed.output
+        assert client.base_url.host not in failed.output
+
+        def repeat(asked: Asked) -> dict[str, str]:
+            return {"seen": asked.headers["authorization"]}
+
+        api.answers["/v1/x"] = repeat
+        assert toolkit.execute("act()").return_value == {"seen": "[removed]"}
+
+
+def test_basic_credentials_are_removed(api: Api) -> None:
+    api.answers["/x"] = echo
+    address = api.url.replace("http://", "http://ann:open-sesame@")
+    with httpx2.Client(base_url=address) as client:
+        error = one_tool(client, "/x").execute().error or ""
+    assert api.asked[0].headers["authorization"].startswith("Basic ")
+    assert "open-sesame" not in error
+    assert base64.b64encode(b"ann:open-sesame").decode() not in error
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_errors_of_the_client_are_not_passed_on(is_asked: bool) -> None:
+    def send(_: ApiRequest) -> ApiResponse:
+        message = f"cannot reach https://ann:{KEY}@internal.example/v1"
+        raise ConnectionError(message)
+
+    client: Any = httpx2.Client(base_url=f"http://ann:{KEY}@127.0.0.1:1/v1") if is_asked else send
+    toolkit = Toolkit.from_openapi(document({"/x": {"get": {"operationId": "act"}}}), client=client)
+    result = toolkit.execute("act()")
+    text = f"{result.error}{result.error_output}{result.tool_calls}"
+    assert "act: the API could not be asked (Connect" in text
+    for secret in (KEY, "ann", "internal", "127.0.0.1"):
+        assert secret not in text
+
+
+def test_program_and_prompt_have_no_address_and_no_key(api: Api, client: httpx2.Client) -> None:
+    spec = document({"/x": {"get": {"operationId": "act"}}}, servers=[{"url": api.url}])
+    toolkit = Toolkit.from_openapi(spec, client=client)
+    seen = toolkit.prompt() + str(toolkit.tool_schema()) + repr(toolkit) + repr(list(toolkit))
+    seen += str(toolkit.execute("[str(vars(act)) if hasattr(act, '__dict__') else '', repr(act), act.__doc__]"))
+    assert KEY not in seen
+    assert api.url.removeprefix("http://") not in seen
+
+
+def test_redirect_to_another_host_is_not_followed(api: Api, client: httpx2.Client) -> None:
+    with serve() as other:
+        api.answers["/v1/x"] = (302, {"location": f"{other.url}/steal"}, b"")
+        with pytest.raises(ToolError, match="another host, which is not followed") as info:
+            one_tool(client, "/x").call({})
+        assert other.asked == []
+    assert other.url not in str(info.value)
+
+
+def test_redirect_within_the_host_is_followed(api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = (301, {"location": "/v1/y"}, b"")
+    assert one_tool(client, "/x").call({}) == {"ok": True}
+    assert [asked.target for asked in api.asked] == ["/v1/x", "/v1/y"]
+
+
+def test_circle_of_redirects_ends(api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = (307, {"location": "/v1/x"}, b"")
+    with pytest.raises(ToolError, match="more than 5 redirects"):
+        one_tool(client, "/x").call({})
+
+
+def test_redirected_change_is_not_repeated(api: Api, client: httpx2.Client) -> None:
+    api.answers["/v1/x"] = (307, {"location": "/v1/y"}, b"")
+    with pytest.raises(ToolError, match="not followed"):
+        one_tool(client, "/x", method="post").call({})
+    assert len(api.asked) == 1
