@@ -25,6 +25,6 @@ def replace_program(journal: Journal, run_id: str, program: str) -> None:
         data = {**start.data, "program": hashlib.sha256(program.encode()).hexdigest()}
         database.execute("DELETE FROM events WHERE run = ?", (row.number,))
         empty = replace(row, events=0, head=chain_start(run_id))
-        append(database, empty, [replace(start, data=data, payload=program.encode()), *others], state=row.state)
+        append(database, empty, [start._replace(data=data, payload=program.encode()), *others], state=row.state)
 
     journal.store.transact(write)

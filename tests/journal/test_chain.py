@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ez_ptc.journal.chain import Event, chain_start, content_hash, event_hash
+from ez_ptc.journal.chain import Event, chain_start, event_hash
 
 _EVENTS = st.builds(
     Event,
@@ -20,9 +19,9 @@ _EVENTS = st.builds(
 
 
 def _hash(event: Event, previous: bytes = chain_start("run")) -> bytes:
-    payload_hash = None if event.payload is None else content_hash(event.payload)
+    payload = b"" if event.payload is None else b"p" + event.payload
     head = (event.position, event.kind, event.path, event.time)
-    return event_hash(previous, head, event.data_bytes(), payload_hash)
+    return event_hash(previous, head, event.data_bytes(), payload)
 
 
 @given(_EVENTS, _EVENTS)
@@ -43,6 +42,6 @@ def test_hash_depends_on_every_field_and_predecessor(event: Event) -> None:
     hashes = {
         _hash(event),
         _hash(event, chain_start("other")),
-        *(_hash(replace(event, **change)) for change in changes),
+        *(_hash(event._replace(**change)) for change in changes),
     }
     assert len(hashes) == 8

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
@@ -316,7 +316,7 @@ class Journal:
             claimed = append(database, row, written, state="running", owner=_owner())
             # What was just written need not be read again: a run may have thousands of events.
             for position, event in enumerate(written, row.events + 1):
-                record.add(replace(event, position=position, time=claimed.changed))
+                record.add(event._replace(position=position, time=claimed.changed))
             return claimed, record
 
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ez_ptc.formats.content import as_json
 from ez_ptc.messages import PendingCall
@@ -22,8 +22,7 @@ RunState = Literal["running", "resumable", "paused", "outcome_unknown", "done", 
 _ARGUMENTS: Final = "arguments"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """The recorded reply to a call.
 
     `kind` and `body` are what the program got, `seen` the number of calls that the program had made by then, and

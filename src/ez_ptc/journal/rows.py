@@ -110,7 +110,7 @@ def insert_run(database: Database, run_id: str, session: str, owner: str, events
         (run_id, session, now, now, owner, chain_start(run_id)),
     )
     row = find_run(database, run_id)
-    return append(database, row, [replace(event, time=now) for event in events], state="running")
+    return append(database, row, [event._replace(time=now) for event in events], state="running")
 
 
 def append(database: Database, row: RunRow, events: Iterable[Event], *, state: str, owner: str | None = None) -> RunRow:
@@ -121,13 +121,13 @@ def append(database: Database, row: RunRow, events: Iterable[Event], *, state: s
         now = event.time or now
         position += 1
         data, payload = event.data_bytes(), event.payload
-        payload_hash = None if payload is None else content_hash(payload)
         content = None
         if payload is not None and len(payload) > _MAX_INLINE_BYTES:
-            database.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (payload_hash, payload))
-            database.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (row.number, payload_hash))
-            payload, content = None, payload_hash
-        head = event_hash(head, (position, event.kind, event.path, now), data, payload_hash)
+            content = content_hash(payload)
+            database.execute("INSERT OR IGNORE INTO contents VALUES (?, ?)", (content, payload))
+            database.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (row.number, content))
+            payload = None
+        head = event_hash(head, (position, event.kind, event.path, now), data, _hashed(payload, content))
         database.execute(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (row.number, position, event.kind, event.path, now, data, payload, content, head),
@@ -152,26 +152,33 @@ def read_events(database: Database, row: RunRow) -> list[Event]:
     """Return the events of a run, checked. Raises JournalCorruptError, which names the row."""
     events: list[Event] = []
     head = chain_start(row.id)
-    for position, kind, path, seconds, data, payload, content, own_hash, stored in database.execute(
-        _EVENTS, (row.number,)
-    ).fetchall():
-        if position != len(events) + 1:
-            raise _corrupt(row, len(events) + 1, "it is missing")
-        types = (*map(type, (position, kind, path, seconds, data, own_hash)),)
-        if types != _EVENT_TYPES or not {type(payload), type(content), type(stored)} <= _BLOB_TYPES:
+    rows = database.execute(_EVENTS, (row.number,)).fetchall()
+    for expected, (position, kind, path, seconds, data, payload, content, own_hash, stored) in enumerate(rows, 1):
+        if position != expected:
+            raise _corrupt(row, expected, "it is missing")
+        columns: tuple[object, ...] = (position, kind, path, seconds, data, own_hash)
+        if tuple(map(type, columns)) != _EVENT_TYPES or not (
+            type(payload) in _BLOB_TYPES and type(content) in _BLOB_TYPES
+        ):
             raise _corrupt(row, position, "its types are wrong")
-        if content is not None:
-            if stored is None or content_hash(stored) != content:
-                raise _corrupt(row, position, "its content is missing or was changed")
-            payload = stored  # noqa: PLW2901 - the same bytes, stored elsewhere
-        payload_hash = None if payload is None else content_hash(payload)
-        head = event_hash(head, (position, kind, path, seconds), data, payload_hash)
+        head = event_hash(head, (position, kind, path, seconds), data, _hashed(payload, content))
         if head != own_hash:
             raise _corrupt(row, position, "it was changed")
+        if content is not None:
+            if type(stored) is not bytes or content_hash(stored) != content:
+                raise _corrupt(row, position, "its content is missing or was changed")
+            payload = stored  # noqa: PLW2901 - stored elsewhere
         events.append(Event(kind, path, _parse(row, position, data), payload, seconds, position))
     if len(events) != row.events or head != row.head:
         raise _corrupt(row, min(len(events), row.events) + 1, "it is missing, or was added")
     return events
+
+
+def _hashed(payload: bytes | None, content: bytes | None) -> bytes:
+    """Return what the hash of an event says of its payload, which stands in its row or has the hash `content`."""
+    if content is not None:
+        return b"c" + content
+    return b"" if payload is None else b"p" + payload
 
 
 def verify_run(database: Database, row: RunRow) -> list[Event]:
