@@ -5,10 +5,9 @@ Theory of operation
 A program that is run again from its journal makes the same calls, at the same paths: its clocks, random numbers and
 hash seeds are those of the first time. `arrive` is told of each call and decides:
 
-- A call with a recorded reply is not run: the program gets the same bytes. Replies are given in their recorded order,
-  and each only after as many calls have arrived as had before it the first time, so parallel parts of a program meet
-  as they met then. If a reply cannot come in its turn, because the program's own threads took another order, `flush`
-  gives out what is held.
+- A call with a recorded reply is not run: the program gets the same bytes. Replies are given in their turn (`Turns`),
+  so parallel parts of a program meet as they met the first time. If a reply cannot come in its turn, because the
+  program's own threads took another order, `flush` gives out what is held.
 - A call that differs from the recorded one at its path ends the execution with ReplayDivergedError.
 - Any other call runs. Before its function does, `begin` writes an intent; after it, `end` writes the reply, which is on
   disk before the program gets it. Tools declared read-only need no intent, because running them again is harmless.
@@ -31,6 +30,7 @@ from ez_ptc.journal.record import CallState, decision_data, decision_of
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import EncodedResult
+from ez_ptc.sandbox.worker.turns import Turns
 from ez_ptc.sandbox.worker.values import codec as values
 from ez_ptc.tools.call_lifetime import CallInterrupted
 from ez_ptc.tools.decisions import Approve, Pause
@@ -49,6 +49,7 @@ __all__ = ["Policy", "RunRecorder", "call_bytes"]
 
 # Longer than a write may wait for those of other processes.
 _MAX_WRITING_SECONDS: Final = 60.0
+_SCALARS: Final = frozenset[type]({str, int, float, bool, type(None)})
 
 Policy = Literal["once", "idempotent", "reader"]
 """Whether a call may be repeated: never without a person's word, with the same key, or freely."""
@@ -72,10 +73,9 @@ class RunRecorder:
         self._writers = 0
         self._is_closed = False
         self._arrived: dict[str, CallFrame] = {}
-        self._held: dict[int, CallFrame] = {}
-        self._orders = sorted(call.reply.order for call in record.calls.values() if call.reply is not None)
-        self._next = 0
-        self._flushed: set[int] = set()
+        replies = [(call.reply, call.path) for call in record.calls.values() if call.reply is not None]
+        self._replies = sorted(replies, key=lambda reply: reply[0].order)
+        self._turns = Turns((path, reply.seen) for reply, path in self._replies)
 
     @property
     def run_id(self) -> str:
@@ -91,7 +91,7 @@ class RunRecorder:
         """Take note of calls that were made before the program paused, and have their replies."""
         with self._lock:
             self._arrived.update({call.path: call for call in calls})
-            self._next = len(self._orders)
+            self._turns.skip(len(self._arrived))
 
     @property
     def clock_ns(self) -> int | None:
@@ -99,6 +99,16 @@ class RunRecorder:
         return self._record.start.data["clock_ns"]
 
     # Replaying --------------------------------------------------------------------------------------------------------
+
+    def first_replies(self, max_bytes: int) -> list[tuple[str, int, str]]:
+        """Return the first recorded replies, in order: path, number of calls made by then, and kind and payload."""
+        replies: list[tuple[str, int, str]] = []
+        for reply, path in self._replies:
+            max_bytes -= len(reply.body)
+            if max_bytes < 0:
+                break
+            replies.append((path, reply.seen, (reply.kind + reply.body).decode("utf-8", "surrogatepass")))
+        return replies
 
     def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
         """Take note of a call. Return whether it has to run, and the replies that are due now.
@@ -116,37 +126,20 @@ class RunRecorder:
             if must_run and self._is_replay:
                 message = f"the program differs from its record, which has no reply to its call at {call.path}"
                 raise ReplayDivergedError(message)
-            if state is not None and state.reply is not None:
-                self._held[state.reply.order] = call
-            return must_run, self._due()
+            return must_run, self._replies_to(self._turns.arrive(call.path))
 
     def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
         """Return the replies that are held back, whatever their order."""
         with self._lock:
-            self._flushed.update(self._held)
-            held = [self._held.pop(order) for order in sorted(self._held)]
-            return [(call, self._reply_to(call)) for call in held]
+            return self._replies_to(self._turns.flush())
 
-    def _due(self) -> list[tuple[CallFrame, EncodedResult]]:
-        due: list[tuple[CallFrame, EncodedResult]] = []
-        while self._next < len(self._orders):
-            if self._orders[self._next] in self._flushed:
-                self._next += 1
-                continue
-            call = self._held.get(self._orders[self._next])
-            if call is None:
-                break
-            reply = self._record.calls[call.path].reply
-            if reply is not None and reply.seen > len(self._arrived):
-                break
-            del self._held[self._orders[self._next]]
-            self._next += 1
-            due.append((call, self._reply_to(call)))
-        return due
+    def _replies_to(self, paths: list[str]) -> list[tuple[CallFrame, EncodedResult]]:
+        calls = [self._arrived[path] for path in paths]
+        return [(call, self._reply_to(call)) for call in calls]
 
     def _reply_to(self, call: CallFrame) -> EncodedResult:
         reply = self._record.calls[call.path].reply
-        if reply is None:  # not reached: only calls with replies are held
+        if reply is None:  # not reached: only calls with replies have a turn
             message = f"the call at {call.path} has no reply"
             raise JournalError(message)
         result: object = None
@@ -165,11 +158,16 @@ class RunRecorder:
         )
         raise ReplayDivergedError(message)
 
+    @property
+    def unmade(self) -> list[CallState]:
+        """The calls with recorded replies that did not arrive in this execution."""
+        return [call for path, call in self._record.calls.items() if call.reply and path not in self._arrived]
+
     def check_complete(self) -> None:
         """Raise ReplayDivergedError if the program has ended without making a call of its record."""
-        missing = [path for path, call in self._record.calls.items() if call.reply and path not in self._arrived]
+        missing = self.unmade
         if missing:
-            message = f"the program differs from its record: it ended without its call at {missing[0]}"
+            message = f"the program differs from its record: it ended without its call at {missing[0].path}"
             raise ReplayDivergedError(message)
 
     # Recording --------------------------------------------------------------------------------------------------------
@@ -319,6 +317,8 @@ class RunRecorder:
 
 def call_bytes(call: CallFrame) -> bytes:
     """Return a call's arguments in a form that is equal for equal calls."""
+    if set(map(type, (*call.args, *call.kwargs.values()))) <= _SCALARS:  # they are their own encoding
+        return codec.dumps((call.args, call.kwargs))
     tree = [values.encode(list(call.args)), values.encode(call.kwargs)]
     body = codec.dumps(tree)
     if b'"$"' in body:

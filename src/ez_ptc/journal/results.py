@@ -12,7 +12,7 @@ from ez_ptc.sandbox.worker.values import codec as values
 if TYPE_CHECKING:
     from ez_ptc.journal.record import CallState, Record
 
-__all__ = ["call_records", "read_reply", "result_from_bytes", "result_to_bytes"]
+__all__ = ["call_record", "call_records", "read_reply", "result_from_bytes", "result_to_bytes"]
 
 _FIELDS: Final = (
     "output",
@@ -45,7 +45,7 @@ def result_from_bytes(payload: bytes, run_id: str, record: Record) -> ExecutionR
 
 def call_records(record: Record) -> list[dict[str, Any]]:
     """Return the calls of a run as in `ExecutionResult.tool_calls`."""
-    return [_call_record(call) for call in record.calls.values()]
+    return [call_record(call) for call in record.calls.values()]
 
 
 def read_reply(kind: bytes, body: bytes) -> object:
@@ -57,7 +57,8 @@ def read_reply(kind: bytes, body: bytes) -> object:
     return codec.loads(body)
 
 
-def _call_record(call: CallState) -> dict[str, Any]:
+def call_record(call: CallState) -> dict[str, Any]:
+    """Return a call as in `ExecutionResult.tool_calls`."""
     args, kwargs = cast("list[Any]", codec.loads(call.call or b"[[],{}]"))
     reply = call.reply
     if reply is not None:

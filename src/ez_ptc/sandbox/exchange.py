@@ -6,7 +6,8 @@ Theory of operation. A driver owns a socket and a clock; `Exchange` makes all de
 2. It passes received bytes to `receive`, which returns the calls to run.
 3. It runs each call, unless `refusal` gives a reason not to, or `replay` has a recorded reply. It passes the result to
    `encode` (in any thread, since this runs the tool's code) and `answer`, sends the reply frame, then calls
-   `report_call` and `mark_sent`.
+   `report_call` and `mark_sent`. A call whose recorded reply the worker has already is checked by `receive`, and not
+   returned.
 4. After the done frame, a violation of the protocol, a pause or a timeout, it reads `result()`.
 
 States. `is_finished`: the done frame came. `stop()`: the time is up; calls are refused, and the worker has its grace
@@ -27,15 +28,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ez_ptc._lazy import lazy
-from ez_ptc.errors import ProtocolError
+from ez_ptc.errors import ProtocolError, ReplayDivergedError
 from ez_ptc.messages import ImageMessage
 from ez_ptc.sandbox import codec
-from ez_ptc.sandbox.execution import CallRecord, ExecutionResult
+from ez_ptc.sandbox.execution import CallRecord, ExecutionResult, error_and_trace
 from ez_ptc.sandbox.frames import CallFrame, DoneFrame, FrameReader, OutputFrame, reply
 from ez_ptc.sandbox.opening import SPIN_SECONDS, max_frames, run_frame, timeout_message
-from ez_ptc.sandbox.output_text import shorten
 from ez_ptc.sandbox.replies import encode_call_result
-from ez_ptc.sandbox.waits import UnansweredCalls
+from ez_ptc.sandbox.waits import RecordedReplies, UnansweredCalls
 from ez_ptc.schema.arguments.replacement import detach
 
 if TYPE_CHECKING:
@@ -75,12 +75,14 @@ class Exchange:
     _end_reason: str | None = None
     _is_stopping = False
     _is_paused = False
+    _divergence: ReplayDivergedError | None = None
 
     def __init__(self, code: str, channel: Channel, limits: Limits, *, session: SessionState | None = None) -> None:
         self.limits = limits
         self._session = session
         self._code = code
         self._channel = channel
+        self._replies = None if channel.recorder is None else RecordedReplies(channel.recorder)
         self.observer = channel.observer
         self.started = time.perf_counter()
         self._calls_before = session.calls if session else 0
@@ -131,6 +133,7 @@ class Exchange:
             self.limits,
             spin_seconds=self.spin_seconds,
             in_session=session is not None,
+            ahead=b"" if self._replies is None else self._replies.ahead(),
         )
 
     def receive(self, data: bytes) -> list[CallFrame]:
@@ -146,7 +149,15 @@ class Exchange:
             return self._admit_all(read)
         except ProtocolError as error:
             self.end(f"the program broke the sandbox's protocol and was ended: {error}")
-            return []
+        except ReplayDivergedError as error:
+            self._divergence = error
+            self.end(str(error))
+        return []
+
+    def raise_divergence(self) -> None:
+        """Raise ReplayDivergedError if the program has made another call than its record says."""
+        if self._divergence is not None:
+            raise self._divergence
 
     def _admit_all(self, read: Callable[[], Iterable[Frame]]) -> list[CallFrame]:
         if self.is_finished:
@@ -160,9 +171,8 @@ class Exchange:
                 raise ProtocolError(message)
             if isinstance(frame, CallFrame):
                 self._admit_call(frame)
-                calls.append(frame)
-                if self.observer is not None:
-                    self.observer.report_call(frame)
+                if not self._is_answered(frame):
+                    calls.append(frame)
             elif isinstance(frame, OutputFrame):
                 self._output_left -= len(frame.text)
                 if self._output_left < 0:
@@ -204,6 +214,8 @@ class Exchange:
             "duration_ms": 0.0,
             "path": call.path,
         }
+        if self.observer is not None:
+            self.observer.report_call(call)
 
     def refusal(self, call: CallFrame) -> str | None:
         """Return the reason why `call` must not run, or None."""
@@ -213,23 +225,27 @@ class Exchange:
             return f"the program made more than {self.limits.calls:,} tool calls"
         return None
 
-    def replay(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, bytes]]]:
-        """Return whether `call` has to run, and the reply frames that are due now: recorded ones, to any calls.
+    def _is_answered(self, call: CallFrame) -> bool:
+        """Return whether the worker has the recorded reply to a call, and none is due to other calls."""
+        replies = self._replies
+        if replies is None or (taken := replies.arrive(call)) is None:
+            return False
+        self._settle(call, taken)
+        self._unsent.discard(call.number)
+        return self._is_stopping or not replies.has_due(call)
 
-        Raises ReplayDivergedError if the call differs from the recorded one.
-        """
-        recorder = self._channel.recorder
-        if recorder is None:
+    def replay(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, bytes]]]:
+        """Return whether `call` has to run, and the reply frames that are due now: recorded ones, to any calls."""
+        if self._replies is None:
             return True, []
-        must_run, replies = recorder.arrive(call)
-        if not must_run:
+        must_run, due = self._replies.take_due(call)
+        if not must_run and call.number in self.unanswered.numbers:
             self.unanswered.wait(call)
-        return must_run, self._answer_all(replies)
+        return must_run, self._answer_all(due)
 
     def flush_replies(self) -> list[tuple[CallFrame, bytes]]:
         """Return the reply frames that are held back for their turn."""
-        recorder = self._channel.recorder
-        return [] if recorder is None else self._answer_all(recorder.flush())
+        return [] if self._replies is None else self._answer_all(self._replies.flush())
 
     def _answer_all(self, replies: list[tuple[CallFrame, EncodedResult]]) -> list[tuple[CallFrame, bytes]]:
         return [(call, self.answer(call, encoded)) for call, encoded in replies]
@@ -250,11 +266,14 @@ class Exchange:
 
     def answer(self, call: CallFrame, encoded: EncodedResult) -> bytes:
         """Put the result of `call` into its record, and return the reply frame; `report_call` comes next."""
+        self._settle(call, encoded)
+        return reply(call.number, encoded.kind, encoded.body)
+
+    def _settle(self, call: CallFrame, encoded: EncodedResult) -> None:
         self._records[call.number].update(result=encoded.result, error=encoded.error, duration_ms=encoded.duration_ms)
         self.unanswered.remove(call)
         if self.observer is not None:
             self.observer.report_end(call, self._records[call.number])
-        return reply(call.number, encoded.kind, encoded.body)
 
     def wait_for_decision(self, call: CallFrame) -> None:
         """Record that `call` waits for a decision that comes later."""
@@ -264,7 +283,8 @@ class Exchange:
     @property
     def can_be_parked(self) -> bool:
         """Whether the program has paused in one call, beside which nothing of it runs, so that its worker can wait."""
-        return self._is_paused and self.unanswered.is_alone
+        has_ahead = self._replies is not None and self._replies.has_ahead
+        return self._is_paused and self.unanswered.is_alone and not has_ahead
 
     def resume(self, channel: Channel) -> None:
         """Continue a parked program with another channel; the driver starts with `waiting_calls`."""
@@ -273,6 +293,7 @@ class Exchange:
         self.started = time.perf_counter()
         answered, self.waiting_calls = self.unanswered.resume()
         if channel.recorder is not None:
+            self._replies = RecordedReplies(channel.recorder)
             channel.recorder.adopt(answered)
 
     def pause(self) -> None:
@@ -351,14 +372,18 @@ class Exchange:
     def result(self) -> ExecutionResult:
         """Return the program's result."""
         done = self._done
-        error, trace = self._error_and_trace()
+        late = self.timeout_message if self._is_stopping else None
+        error, trace = error_and_trace(done, self._end_reason, self.limits, late=late)
+        status: Literal["done", "failed", "paused"] = "done" if error is None else "failed"
+        if self._is_paused:
+            status, error, trace = "paused", "the program is paused: calls wait for a decision", ""
         result = ExecutionResult(
             output="".join(self._output[0]),
             error_output="".join(self._output[1]) + trace,
             tool_calls=[CallRecord(record) for record in self._records.values()],
             success=error is None,
             error=error,
-            status=self._status(error),
+            status=status,
             duration_ms=(time.perf_counter() - self.started) * 1e3,
             max_text=self.limits.max_text,
         )
@@ -369,27 +394,3 @@ class Exchange:
             if error is None:
                 result.return_value, result.described = done.value, done.described
         return result
-
-    def _status(self, error: str | None) -> Literal["done", "failed", "paused"]:
-        if self._is_paused:
-            return "paused"
-        return "done" if error is None else "failed"
-
-    def _error_and_trace(self) -> tuple[str | None, str]:
-        done, max_text = self._done, self.limits.max_text
-        if self._is_paused:
-            return "the program is paused: calls wait for a decision", ""
-        if self._is_stopping:
-            error = f"TimeoutError: {self.timeout_message}"
-            if done and done.error:
-                return error, shorten(done.trace, max_text)
-            return error, error + "\n"
-        if done is None:
-            error = self._end_reason or ""
-            return error, error + "\n"
-        if done.error is None:
-            return None, ""
-        error = shorten(done.error, max_text)
-        if done.kind == "memory":
-            error += f" (the program may use {self.limits.memory >> 20} MiB)"
-        return error, shorten(done.trace, max_text)

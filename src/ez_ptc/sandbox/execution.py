@@ -17,8 +17,9 @@ from ez_ptc.schema.safe_repr import safe_repr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from ez_ptc.sandbox.frames import DoneFrame
 
-__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits"]
+__all__ = ["CallRecord", "ExecutionResult", "Grant", "Grants", "Limits", "error_and_trace"]
 
 _MIB = 1 << 20
 _MAX_SECONDS = 366 * 24 * 3600
@@ -240,3 +241,27 @@ class Grants:
         if cached is None or cached[0] is not limits:
             self._run_head = cached = (limits, encode(limits, self.encoded))
         return cached[1]
+
+
+def error_and_trace(
+    done: DoneFrame | None, reason: str | None, limits: Limits, *, late: str | None
+) -> tuple[str | None, str]:
+    """Return a program's error, or None, and its traceback.
+
+    `reason` says why its worker ended without a done frame, and `late` that its time was up.
+    """
+    max_text = limits.max_text
+    if late is not None:
+        error = f"TimeoutError: {late}"
+        if done and done.error:
+            return error, shorten(done.trace, max_text)
+        return error, error + "\n"
+    if done is None:
+        error = reason or ""
+        return error, error + "\n"
+    if done.error is None:
+        return None, ""
+    error = shorten(done.error, max_text)
+    if done.kind == "memory":
+        error += f" (the program may use {limits.memory >> 20} MiB)"
+    return error, shorten(done.trace, max_text)

@@ -41,8 +41,13 @@ def timeout_message(limits: Limits) -> str:
     return f"the program timed out after {limits.timeout:g} s"
 
 
-def run_frame(code: str, channel: Channel | None, limits: Limits, *, spin_seconds: float, in_session: bool) -> bytes:
-    """Return the run frame; without `channel`, for a worker that knows the tools and the limits already."""
+def run_frame(
+    code: str, channel: Channel | None, limits: Limits, *, spin_seconds: float, in_session: bool, ahead: bytes = b""
+) -> bytes:
+    """Return the run frame; without `channel`, for a worker that knows the tools and the limits already.
+
+    `ahead` are recorded replies as JSON.
+    """
     if channel is None:
         head = b'{"t":"run"'
     elif channel.recorder is None:
@@ -50,6 +55,8 @@ def run_frame(code: str, channel: Channel | None, limits: Limits, *, spin_second
     else:
         head = _head(limits, channel.grants.encoded, channel.recorder.clock_ns)
     tail = b',"session":true}' if in_session else b"}"
+    if ahead:
+        tail = b',"ahead":%b%b' % (ahead, tail)
     return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
 
 

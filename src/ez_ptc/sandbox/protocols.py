@@ -44,6 +44,10 @@ class Recorder(Protocol):
         """The time at which the program's clock starts, in nanoseconds since 1970; None for the fixed one."""
         ...
 
+    def first_replies(self, max_bytes: int) -> list[tuple[str, int, str]]:
+        """Return the first recorded replies, in order: path, number of calls made by then, and kind and payload."""
+        ...
+
     def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
         """Take note of a call. Return whether it has to run, and the recorded replies that are due now.
 

@@ -1,13 +1,26 @@
-"""The calls of one program that have no reply yet, and what they wait for."""
+"""The calls of one program that have no reply yet, and what they wait for: a decision, or a recorded reply.
+
+Theory of operation. A program that runs again gets the first recorded replies with its run frame, and reports its calls
+without waiting for them. What it was told early it was told before, when it ran the first time. Every call is compared
+with the record in the order of arrival, so a program that differs from its record is ended before any further call of
+it runs, whatever it made of the replies. `ez_ptc.sandbox.worker.turns` says which replies the worker takes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ez_ptc.sandbox import codec
 
 if TYPE_CHECKING:
     from ez_ptc.sandbox.frames import CallFrame
+    from ez_ptc.sandbox.protocols import Recorder
+    from ez_ptc.sandbox.replies import EncodedResult
 
-__all__ = ["UnansweredCalls"]
+__all__ = ["Arrival", "RecordedReplies", "UnansweredCalls"]
+
+# They take memory of the worker, which counts as the program's.
+_MAX_AHEAD_BYTES: Final = 1 << 22
 
 
 class UnansweredCalls:
@@ -55,3 +68,63 @@ class UnansweredCalls:
         self._waiting.clear()
         open_calls = [call for call in self._calls if call.number in self.numbers]
         return [call for call in self._calls if call.number not in self.numbers], open_calls
+
+
+class Arrival(NamedTuple):
+    """What is to be done about a call: run it or not, and send recorded replies, to it or to others."""
+
+    must_run: bool
+    replies: list[tuple[CallFrame, EncodedResult]]
+
+
+class RecordedReplies:
+    """The recorded replies to the calls of one program; only the reader of its frames uses them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._ahead: set[str] = set()
+        self._arrivals: dict[int, Arrival] = {}
+
+    @property
+    def has_ahead(self) -> bool:
+        """Whether the worker has replies to calls that it has not made."""
+        return bool(self._ahead)
+
+    def ahead(self) -> bytes:
+        """Return the first recorded replies as JSON for the run frame; b"" if there are none."""
+        replies = self._recorder.first_replies(_MAX_AHEAD_BYTES)
+        self._ahead = {path for path, _, _ in replies}
+        return codec.dumps(replies) if replies else b""
+
+    def arrive(self, call: CallFrame) -> EncodedResult | None:
+        """Take note of a call, and return the reply that its worker has taken by itself, or None.
+
+        Raises ReplayDivergedError if it is not the recorded call.
+        """
+        must_run, due = self._recorder.arrive(call)
+        is_ahead = call.path in self._ahead
+        self._ahead.discard(call.path)
+        taken = None
+        if is_ahead and due and due[0][0] is call:
+            _, taken = due.pop(0)
+        if due or taken is None:
+            self._arrivals[call.number] = Arrival(must_run, due)
+        return taken
+
+    def has_due(self, call: CallFrame) -> bool:
+        """Return whether the arrival of a call has brought other replies their turn."""
+        return call.number in self._arrivals
+
+    def take_due(self, call: CallFrame) -> Arrival:
+        """Return, once, what is to be done about a call; one that was made before a pause arrives now.
+
+        Raises ReplayDivergedError if it does so and is not the recorded call.
+        """
+        if call.number not in self._arrivals:
+            self.arrive(call)
+        return self._arrivals.pop(call.number)
+
+    def flush(self) -> list[tuple[CallFrame, EncodedResult]]:
+        """Return the replies that are held for their turn. From now on the worker gets every reply from the host."""
+        self._ahead.clear()
+        return self._recorder.flush()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ez_ptc._sync import to_thread
-from ez_ptc.errors import ProtocolError, ReplayDivergedError
+from ez_ptc.errors import ProtocolError
 from ez_ptc.sandbox.frames import DoneFrame
 from ez_ptc.sandbox.process.calling import program_call
 from ez_ptc.sandbox.process.silence import Silence
@@ -129,12 +129,7 @@ class AwaitingDriver:
         if refusal is not None:
             await self._send(exchange.refuse(call, refusal))
             return
-        try:
-            must_run, replies = exchange.replay(call)
-        except ReplayDivergedError as error:
-            # Raised here, it would leave the task group in a group of exceptions.
-            self._fail(error, group)
-            return
+        must_run, replies = exchange.replay(call)
         for answered, frame in replies:
             await self._send(frame)
             exchange.mark_sent(answered)

@@ -70,6 +70,7 @@ class Runner:
                 BlockingDriver(exchange, lease, channel, self._threads).run(calls)
             if exchange.is_lost:
                 self._explain(exchange, lease)
+            exchange.raise_divergence()
         finally:
             exchange.closed = True
             self._running.discard(exchange)
@@ -83,6 +84,7 @@ class Runner:
             await AwaitingDriver(exchange, lease, channel).run()
             if exchange.is_lost:
                 await to_thread(self._explain, exchange, lease)
+            exchange.raise_divergence()
         finally:
             exchange.closed = True
             self._running.discard(exchange)

@@ -15,7 +15,7 @@ from ez_ptc._sync import to_thread_and_back
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.recorder import RunRecorder
-from ez_ptc.journal.results import result_to_bytes
+from ez_ptc.journal.results import call_record, result_to_bytes
 from ez_ptc.sandbox.execution import Limits
 from ez_ptc.schema.safe_repr import safe_repr
 from ez_ptc.tools.decisions import Approve
@@ -62,6 +62,9 @@ class Execution:
         self._close()
         if result.status == "done":
             self.recorder.check_complete()
+        elif result.status == "failed":
+            # They took effect, though a worker that was killed did not report them again.
+            result.tool_calls += map(call_record, self.recorder.unmade)
         result.run_id = self.row.id
         state = result.status
         if self.record.has_unknown:

@@ -10,6 +10,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ToolError
+from ..running.call_paths import current
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable
@@ -69,12 +72,32 @@ class KernelPlatform:
     def await_answer(
         self, loop: asyncio.AbstractEventLoop, pending: Pending, take: Callable[[Pending], object]
     ) -> Awaitable[object]:
-        """Wait for the reply in a thread."""
+        """Wait for the reply in a thread, unless it is there."""
+        if pending.reply is not None:
+            current().step()  # as a job of the executor does: the paths of further calls stay equal
+            return _settle_soon(loop.create_future(), pending, take)
         return loop.run_in_executor(None, take, pending)
 
     def forget_lookups(self, cls: type) -> None:
         """Forget the cached look-ups of a C class."""
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+
+def _settle_soon(
+    future: asyncio.Future[object], pending: Pending, take: Callable[[Pending], object]
+) -> asyncio.Future[object]:
+    """Return a future that gets the answer to a call once other tasks have had their turn."""
+
+    def settle() -> None:
+        if future.cancelled():
+            return
+        try:
+            future.set_result(take(pending))
+        except ToolError as error:
+            future.set_exception(error)
+
+    future.get_loop().call_soon(settle)
+    return future
 
 
 def _grow_stack(size: int) -> int:

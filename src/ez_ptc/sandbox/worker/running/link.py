@@ -3,6 +3,9 @@
 A frame is four bytes of length, big-endian, and a JSON object. A reply, which only the host sends, has its kind and its
 call's number before its payload instead. Any thread may call. The first thread that waits reads for all: there is no
 reader thread, so a program without threads has none.
+
+A call whose recorded reply came with the program does not wait. Its frame is sent later, with others, as long as
+nothing else of the program runs: before any frame that the host should get at once, and at the end.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
+from ..turns import RepliesAhead
 from ..values import codec as values
+from .call_paths import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .pipe import Pipe
 
@@ -26,6 +31,8 @@ _REPLY_HEADER = 5
 _CHUNK = 1 << 14
 # The maximum bytes a call's number adds to its frame.
 _NUMBER = 32
+# Bytes; more are sent even if no frame must be.
+_MAX_HELD = 1 << 15
 
 
 class TooLargeError(ValueError):
@@ -51,7 +58,7 @@ class Pending:
 
     def wait(self) -> tuple[str, bytes]:
         """Return the kind and payload of the reply; meanwhile, read for all threads if no other does."""
-        reply = self._link.wait(self)
+        reply = self.reply or self._link.wait(self)
         return chr(reply[0]), reply[_REPLY_HEADER:]
 
 
@@ -71,6 +78,9 @@ class Link:
         self._reading = False
         self._writing = threading.Lock()
         self._waiting: dict[int, Pending] = {}
+        self._ahead: RepliesAhead | None = None
+        self._holds = False  # whether frames may be sent later
+        self._held = bytearray()
         self._calls = 0
 
     @property
@@ -98,6 +108,14 @@ class Link:
                 return data[_HEADER:]
             buffer += data
 
+    def expect(self, replies: Sequence[tuple[str, int, str]]) -> None:
+        """Start a program with recorded replies; `RepliesAhead` documents them."""
+        self._ahead = RepliesAhead(replies) if replies else None
+
+    def end(self) -> None:
+        """Hold no frame back any longer: the next one is sent at once, after those held back."""
+        self._ahead, self._holds = None, False
+
     def send(self, frame: dict[str, object]) -> None:
         """Write one frame, whose values are encoded already."""
         self.send_body(values.dumps(frame))
@@ -105,13 +123,23 @@ class Link:
     def send_body(self, body: bytes) -> None:
         """Write one frame with an encoded body."""
         with self._writing:
-            self.pipe.write(_framed(body))
+            self._write(body)
 
-    def start(self, call: str) -> Pending:
+    def _write(self, body: bytes) -> None:
+        data = len(body).to_bytes(_HEADER, "big") + body
+        if self._holds or self._held:
+            self._held += data
+            if self._holds and len(self._held) < _MAX_HELD:
+                return
+            data, self._held = bytes(self._held), bytearray()
+        self.pipe.write(data)
+
+    def start(self, call: str, path: str) -> Pending:
         """Send a call; :meth:`Pending.wait` returns its reply. Waits while too many calls are unanswered.
 
         Args:
             call: The frame as JSON, without its opening brace and its number.
+            path: The call's path.
 
         Raises:
             TooLargeError: The host does not accept a frame of this size.
@@ -124,9 +152,23 @@ class Link:
         with self._writing:
             # Numbered when written: the host expects the calls of all threads in one sequence.
             self._calls += 1
-            self._waiting[self._calls] = pending
-            self.pipe.write(_framed(b'{"id":%d,%b' % (self._calls, body)))
+            if self._ahead is not None and self._take_ahead(pending, path):
+                self.outstanding -= 1
+            else:
+                self._waiting[self._calls] = pending
+            self._write(b'{"id":%d,%b' % (self._calls, body))
         return pending
+
+    def _take_ahead(self, pending: Pending, path: str) -> bool:
+        """Answer a call from the replies that came with the program, if it is its turn."""
+        ahead = cast("RepliesAhead", self._ahead)
+        reply = ahead.take(path)
+        self._holds = reply is not None and not (ahead.is_over or self._waiting or count_threads())
+        if reply is None:
+            return False
+        # As the host sends it, with the number of no call.
+        pending.reply = b"%b\0\0\0\0%b" % (reply[:1], reply[1:])
+        return True
 
     def _admit(self) -> bool:
         if self.outstanding >= self.room:
@@ -152,8 +194,10 @@ class Link:
                     return
             try:
                 reply = self._body()
-                self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big")).reply = reply
-                self.outstanding -= 1
+                pending = self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big"), None)
+                if pending is not None:  # otherwise the call was answered by a reply that came with the program
+                    pending.reply = reply
+                    self.outstanding -= 1
             finally:
                 with self._lock:
                     self._reading = False
@@ -166,10 +210,6 @@ class Link:
             self._turn.wait()
         finally:
             self._sleepers -= 1
-
-
-def _framed(body: bytes) -> bytes:
-    return len(body).to_bytes(_HEADER, "big") + body
 
 
 def read_frame(body: bytes) -> dict[str, Any]:

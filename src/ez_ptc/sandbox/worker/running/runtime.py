@@ -117,6 +117,7 @@ class Runtime:
             self._end(frame["code"])
         self._platform.release_memory()
         self._tools.closed = RuntimeError("the program is over")
+        self._link.end()
         pictures, left_out = PICTURES.made()
         if pictures or left_out:
             done |= {"images": values.encode(pictures), "images_left": left_out}
@@ -136,6 +137,7 @@ class Runtime:
         link.pipe.spin_seconds = frame["spin"]
         link.room = limits["outstanding"]
         link.most = limits["frame"]
+        link.expect(frame.get("ahead", ()))
         self._programs += 1
         if self._programs == 1:
             # Made now: the collector looks at nothing that was there before the fork.

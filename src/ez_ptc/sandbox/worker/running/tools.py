@@ -175,7 +175,7 @@ class Tools:
         called = self._names.get(name) or self._names.setdefault(name, values.text(name))
         head = f'"t":"call","path":"{path}","alone":{"true" if alone else "false"},"name":{called}'
         try:
-            return self._link.start(f'{head},"args":{positional},"kwargs":{named}}}')
+            return self._link.start(f'{head},"args":{positional},"kwargs":{named}}}', path)
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None
