@@ -29,7 +29,6 @@ __all__ = [
     "has_unknown",
     "join",
     "limit_depth",
-    "list_of",
     "members",
     "of_each",
     "type_named",
@@ -123,11 +122,6 @@ def limit_depth(value: Type) -> Type:
     if value.kind in {"union", "record"}:
         return UNKNOWN
     return Type(value.kind, item=UNKNOWN, key=value.key, tool=value.tool, site=value.site, depth=1)
-
-
-def list_of(item: Type | None) -> Type:
-    """Return the type of a list."""
-    return Type("list", item=item)
 
 
 def type_named(text: str) -> Type:

@@ -132,17 +132,12 @@ class Analysis:
             self.containers.leak(value)
             value = UNKNOWN
         if has_unknown(value):
-            self._leak_operands(node)
+            # What it is made of may be in it.
+            operands = (child.value if isinstance(child, ast.keyword) else child for child in children(node))
+            self.containers.leak(*(self.types[operand] for operand in operands if operand in self.types))
         self.types[node] = value
         self.apply_rules(node)
         return value
-
-    def _leak_operands(self, node: ast.expr) -> None:
-        """Pass on what an expression is made of, since its value may hold any of it."""
-        for child in children(node):
-            operand = child.value if isinstance(child, ast.keyword) else child
-            if operand in self.types:
-                self.containers.leak(self.types[operand])
 
     def count_steps(self, number: int) -> None:
         """Count steps, and raise TooLongError when there are too many."""
@@ -291,16 +286,14 @@ class Analysis:
 
     def lookup(self, name: str) -> Type:
         """Return the type of a name here and now."""
-        owner, frame = self.frame.owner, self.frame
-        while frame is not None:
-            if name in frame.bound:
-                if name in self.facts.shared_names:
-                    return frame.history.get(name, UNKNOWN)
-                if frame.owner is owner:
-                    return frame.names.get(name, UNKNOWN)
+        frame = next((frame for frame in self.frame.around() if name in frame.bound), None)
+        if frame is not None:
+            is_shared = name in self.facts.shared_names
+            if frame.owner is self.frame.owner and not is_shared:
+                return frame.names.get(name, UNKNOWN)
+            if not is_shared:
                 self._used_by_functions.add((frame, name))
-                return frame.history.get(name, UNKNOWN)
-            frame = frame.outer
+            return frame.history.get(name, UNKNOWN)
         if name in self.shapes:
             return Type("tool", tool=name)
         if not self.is_built_in(name):
@@ -313,12 +306,7 @@ class Analysis:
 
     def is_in_frames(self, name: str) -> bool:
         """Return whether a name is bound around the place that is followed."""
-        frame = self.frame
-        while frame is not None:
-            if name in frame.bound:
-                return True
-            frame = frame.outer
-        return False
+        return any(name in frame.bound for frame in self.frame.around())
 
     def frame_of_name(self, name: str) -> Frame:
         """Return the frame in which a statement binds a name."""
@@ -326,26 +314,18 @@ class Analysis:
 
     def frame_of_function(self) -> Frame:
         """Return the frame of the function that is followed."""
-        frame = self.frame
-        while frame.outer is not None and frame.outer.owner is frame.owner:
-            frame = frame.outer
-        return frame
+        return [frame for frame in self.frame.around() if frame.owner is self.frame.owner][-1]
 
     def frame_with(self, name: str) -> Frame | None:
         """Return the frame of a name that the function which is followed may bind, or None."""
-        frame, owner = self.frame, self.frame.owner
-        if name in self.facts.shared_names:
-            owner = ...
-        while frame is not None and (frame.owner is owner or owner is ...):
-            if name in frame.bound and name not in self._declared(frame):
+        is_shared = name in self.facts.shared_names
+        for frame in self.frame.around():
+            if not is_shared and frame.owner is not self.frame.owner:
+                break
+            declared = self.facts.declared.get(getattr(frame.owner, "node", None), frozenset[str]())
+            if name in frame.bound and name not in declared:
                 return frame
-            frame = frame.outer
         return None
-
-    def _declared(self, frame: Frame) -> frozenset[str]:
-        if frame.owner is None:
-            return frozenset()
-        return self.facts.declared.get(getattr(frame.owner, "node", None), frozenset())
 
     def may_stay(self, before: Mapping[str, Type]) -> None:
         """Let each name keep the type that it had, where it is not certain that what followed has happened."""

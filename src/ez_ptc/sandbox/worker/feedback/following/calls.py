@@ -65,7 +65,8 @@ def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] |
         with run.silence(silent=is_elsewhere):
             result = call_function(run, callee.value, arguments, named)
     elif callee.kind == "method":
-        result = _method_call(run, node, callee, arguments or [], named)
+        name, values = str(callee.value), arguments or []
+        result = of_each(callee.parts[0], lambda base: _result_of_method(run, node, base, name, values, named))
     elif is_parallel:
         result = _parallel(run, node)
     elif is_of_asyncio and name in _AWAITING:
@@ -234,13 +235,6 @@ _BUILT_IN: dict[str, Callable[[Analysis, ast.Call, list[Type], dict[str, Type]],
 
 
 # Methods --------------------------------------------------------------------------------------------------------------
-
-
-def _method_call(
-    run: Analysis, node: ast.Call, callee: Type, arguments: Sequence[Type], named: dict[str, Type]
-) -> Type:
-    name = str(callee.value)
-    return of_each(callee.parts[0], lambda base: _result_of_method(run, node, base, name, arguments, named))
 
 
 def _result_of_method(

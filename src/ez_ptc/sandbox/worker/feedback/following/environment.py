@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..types import NOTHING, UNKNOWN, Type, join, members
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Containers", "Frame"]
 
@@ -35,6 +35,13 @@ class Frame:
         self.names: dict[str, Type] = {}
         self.history: dict[str, Type] = {}
         self.results: list[Type] = []
+
+    def around(self) -> Iterator[Frame]:
+        """Yield this frame and those around it."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.outer
 
 
 class Containers:

@@ -11,7 +11,7 @@ from .conditions import follow_condition, may_be, narrow, widen
 from .environment import Frame
 from .functions import Function
 from .library import attribute_of_class, class_member, module_member
-from .names import target_names
+from .names import children, target_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,21 +41,16 @@ def _constant(_run: Analysis, node: ast.Constant) -> Type:
     return _CONSTANTS.get(type(node.value), UNKNOWN)
 
 
-def _text(run: Analysis, node: ast.JoinedStr) -> Type:
-    for value in node.values:
-        run.of(value)
-    return STR
+def _evaluated(result: Type) -> Callable[[Analysis, Any], Type]:
+    """Return a function that follows the parts of an expression which has this type."""
 
+    def follow(run: Analysis, node: ast.AST) -> Type:
+        for part in children(node):
+            if isinstance(part, ast.expr):
+                run.of(part)
+        return result
 
-def _formatted(run: Analysis, node: ast.FormattedValue) -> Type:
-    run.of(node.value)
-    if node.format_spec is not None:
-        run.of(node.format_spec)
-    return STR
-
-
-def _name(run: Analysis, node: ast.Name) -> Type:
-    return run.lookup(node.id)
+    return follow
 
 
 def _named(run: Analysis, node: ast.NamedExpr) -> Type:
@@ -201,11 +196,6 @@ def _member(run: Analysis, base: Type, name: str) -> Type:
     return found or UNKNOWN
 
 
-def _operation(run: Analysis, node: ast.BinOp) -> Type:
-    left, right = run.of(node.left), run.of(node.right)
-    return operation_type(left, right, node.op, run)
-
-
 def operation_type(left: Type, right: Type, sign: ast.operator, run: Analysis) -> Type:
     """Return the type of an arithmetic operation."""
     return of_each(left, lambda one: of_each(right, lambda other: _operate(run, one, other, sign)))
@@ -236,12 +226,6 @@ def _negation(run: Analysis, node: ast.UnaryOp) -> Type:
         return BOOL
     operand = run.of(node.operand)
     return operand if operand.kind in {"int", "float", "timedelta"} else UNKNOWN
-
-
-def _comparison(run: Analysis, node: ast.Compare) -> Type:
-    for operand in (node.left, *node.comparators):
-        run.of(operand)
-    return BOOL
 
 
 def _choice(run: Analysis, node: ast.BoolOp) -> Type:
@@ -285,41 +269,29 @@ def _yielded(run: Analysis, node: ast.Yield | ast.YieldFrom) -> Type:
     return UNKNOWN
 
 
-def _starred(run: Analysis, node: ast.Starred) -> Type:
-    run.of(node.value)
-    return UNKNOWN
-
-
-def _slice(run: Analysis, node: ast.Slice) -> Type:
-    for bound in (node.lower, node.upper, node.step):
-        if bound is not None:
-            run.of(bound)
-    return UNKNOWN
-
-
 EXPRESSIONS: dict[type, Callable[[Analysis, Any], Type]] = {
     ast.Attribute: _attribute,
     ast.Await: _awaited,
-    ast.BinOp: _operation,
+    ast.BinOp: lambda run, node: operation_type(run.of(node.left), run.of(node.right), node.op, run),
     ast.BoolOp: _choice,
     ast.Call: call,
-    ast.Compare: _comparison,
+    ast.Compare: _evaluated(BOOL),
     ast.Constant: _constant,
     ast.Dict: _dict,
     ast.DictComp: _comprehension,
-    ast.FormattedValue: _formatted,
+    ast.FormattedValue: _evaluated(STR),
     ast.GeneratorExp: _comprehension,
     ast.IfExp: _conditional,
-    ast.JoinedStr: _text,
+    ast.JoinedStr: _evaluated(STR),
     ast.Lambda: _lambda,
     ast.List: _list,
     ast.ListComp: _comprehension,
-    ast.Name: _name,
+    ast.Name: lambda run, node: run.lookup(node.id),
     ast.NamedExpr: _named,
     ast.Set: _list,
     ast.SetComp: _comprehension,
-    ast.Slice: _slice,
-    ast.Starred: _starred,
+    ast.Slice: _evaluated(UNKNOWN),
+    ast.Starred: _evaluated(UNKNOWN),
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
     ast.UnaryOp: _negation,

@@ -198,16 +198,12 @@ def _look_at_built_in_call(run: Analysis, node: ast.Call, rule: str) -> None:
         run.report(node, rule, f"TypeError: {error}")
 
 
-def _look_at_loop(run: Analysis, node: ast.For | ast.comprehension, rule: str) -> None:
+def _look_at_loop(run: Analysis, node: ast.For | ast.ListComp, rule: str) -> None:
     """Loops over what has no items."""
-    types = _types(run, node.iter)
-    if _all_of(types, _NO_ITEMS):
-        run.report(node.iter, rule, f"TypeError: {types[0].name!r} object is not iterable")
-
-
-def _look_at_comprehension(run: Analysis, node: ast.ListComp, rule: str) -> None:
-    for part in node.generators:
-        _look_at_loop(run, part, rule)
+    for loop in (node,) if isinstance(node, ast.For) else node.generators:
+        types = _types(run, loop.iter)
+        if _all_of(types, _NO_ITEMS):
+            run.report(loop.iter, rule, f"TypeError: {types[0].name!r} object is not iterable")
 
 
 def _look_at_unpacking(run: Analysis, node: ast.Tuple | ast.List, rule: str) -> None:
@@ -316,8 +312,7 @@ _NAMED: tuple[tuple[str, Callable[[Analysis, Any, str], None], tuple[type, ...]]
     ("not-callable", _look_at_call, (ast.Call,)),
     ("own-arguments", _look_at_own_call, (ast.Call,)),
     ("built-in-arguments", _look_at_built_in_call, (ast.Call,)),
-    ("not-iterable", _look_at_loop, (ast.For,)),
-    ("not-iterable", _look_at_comprehension, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)),
+    ("not-iterable", _look_at_loop, (ast.For, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)),
     ("unpacking", _look_at_unpacking, (ast.Tuple,)),
     ("operands", _look_at_operands, (ast.BinOp, ast.AugAssign)),
     ("operands", _look_at_comparison, (ast.Compare,)),
