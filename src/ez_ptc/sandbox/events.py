@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ez_ptc.sandbox.frames import CallFrame, OutputFrame
+    from ez_ptc.sandbox.protocols import EventReader
 
 __all__ = ["ApprovalNeeded", "CallEnded", "CallStarted", "EventSink", "OutputDelta", "ProgramEnded", "ProgramEvent"]
 
@@ -95,18 +96,20 @@ class EventSink:
     `parent` is that of the events: the program, or the call of a conversation that runs it.
 
     `put` takes an event, in the event loop of the program; `put_from_thread` in any thread. `wait_for_room` waits while
-    the consumer is behind.
+    the consumer is behind. Where a thread runs the program instead, `reader` is the consumer in another one.
     """
 
     id: str
     parent: str
     put: Callable[[ProgramEvent], None]
     put_from_thread: Callable[[ProgramEvent], None]
-    wait_for_room: Callable[[], Awaitable[None]]
+    wait_for_room: Callable[[], Awaitable[None]] | None = None
+    reader: EventReader | None = None
 
     async def room(self) -> None:
         """Wait while the consumer is behind."""
-        await self.wait_for_room()
+        if self.wait_for_room is not None:
+            await self.wait_for_room()
 
     def report_output(self, frame: OutputFrame) -> None:
         """Report output."""

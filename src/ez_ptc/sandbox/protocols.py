@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ez_ptc.tools.call_lifetime import CallLife
     from ez_ptc.tools.decisions import Decision
 
-__all__ = ["Channel", "Observer", "Recorder", "Sandbox", "SandboxSession"]
+__all__ = ["Channel", "EventReader", "Observer", "Recorder", "Sandbox", "SandboxSession"]
 
 
 class Recorder(Protocol):
@@ -87,8 +87,25 @@ class Recorder(Protocol):
         ...
 
 
+class EventReader(Protocol):
+    """Reads the events of a program in another thread than those that run it."""
+
+    def begin(self, cancel: Callable[[], None]) -> None:
+        """Receive the function by which any thread ends the program at once."""
+        ...
+
+    def wait_for_room(self, seconds: float) -> bool:
+        """Wait while too many events are unread, `seconds` at most. Return whether there is room now."""
+        ...
+
+
 class Observer(Protocol):
-    """Receives the events of one program, in its event loop."""
+    """Receives the events of one program, in its event loop or in the threads that run it."""
+
+    @property
+    def reader(self) -> EventReader | None:
+        """The reader in another thread; None for a consumer in the event loop."""
+        ...
 
     def report_output(self, frame: OutputFrame) -> None:
         """Receive output."""
@@ -121,7 +138,7 @@ class Channel(Protocol):
 
     @property
     def observer(self) -> Observer | None:
-        """The receiver of the program's events, or None; only `aexecute` reports any."""
+        """The receiver of the program's events, or None."""
         ...
 
     @property

@@ -1,7 +1,10 @@
 """The events of a program, one after another."""
 
+import contextvars
+import threading
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, closing
+from pathlib import Path
 
 import anyio
 import pytest
@@ -180,3 +183,116 @@ async def test_programs_stream_side_by_side(anyio_backend: str) -> None:
             for name in "abc":
                 group.start_soon(run, name)
     assert outputs == {"a": "a\n", "b": "b\n", "c": "c\n"}
+
+
+def test_blocking_slow_reader_slows_the_program() -> None:
+    with Toolkit([log]) as toolkit, closing(toolkit.stream("for n in range(1000):\n    log(str(n))")) as events:
+        for _ in range(10):
+            next(events)
+        for _ in range(3):  # the program has time for all of its calls
+            assert toolkit.execute("sum(range(10**7))").success
+        # What was read, what waits, and what the socket and the program hold.
+        assert len(calls) < 200
+        assert isinstance(list(events)[-1], ProgramEnded)
+    assert len(calls) == 1000
+
+
+def test_slow_reader_does_not_stop_the_clock() -> None:
+    with Toolkit([log]) as toolkit:
+        events = toolkit.stream("for n in range(1000):\n    log(str(n))", timeout=0.5)
+        next(events)
+        assert toolkit.execute("import time; time.sleep(1)").success
+        ended = list(events)[-1]
+    assert isinstance(ended, ProgramEnded)
+    assert ended.result.error is not None
+    assert "timed out" in ended.result.error
+
+
+def test_closing_leaves_a_hanging_tool_behind() -> None:
+    released = threading.Event()
+
+    @ez_tool
+    def hang() -> None:
+        """Hang."""
+        released.wait(60)
+
+    try:
+        with Toolkit([hang, log]) as toolkit:
+            events = toolkit.stream("hang()\nlog('after')")
+            assert isinstance(next(events), CallStarted)
+            events.close()
+            assert not [thread for thread in threading.enumerate() if thread.name == "ez-ptc-stream"]
+            assert list(events) == []
+            assert toolkit.execute("1").success
+    finally:
+        released.set()
+    assert calls == []
+
+
+def test_dropped_iteration_ends_the_program() -> None:
+    with Toolkit([log]) as toolkit:
+        events = toolkit.stream("while True:\n    log('again')")
+        next(events)
+        thread = next(thread for thread in threading.enumerate() if thread.name == "ez-ptc-stream")
+        del events
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_another_thread_may_close_the_iteration() -> None:
+    with Toolkit([log]) as toolkit:
+        events = toolkit.stream("while True:\n    log('again')")
+        next(events)
+        thread = threading.Thread(target=events.close)
+        thread.start()
+        list(events)
+        thread.join(30)
+        assert list(events) == []
+
+
+def test_tool_that_exits_raises_in_the_reader() -> None:
+    @ez_tool
+    def leave() -> None:
+        """Leave."""
+        raise KeyboardInterrupt
+
+    with Toolkit([leave]) as toolkit, pytest.raises(KeyboardInterrupt):
+        list(toolkit.stream("leave()"))
+
+
+def test_tools_see_the_context_of_the_reader() -> None:
+    variable = contextvars.ContextVar("variable", default="unset")
+
+    @ez_tool
+    def look() -> str:
+        """Look."""
+        return variable.get()
+
+    variable.set("set")
+    with Toolkit([look]) as toolkit:
+        ended = list(toolkit.stream("look()"))[-1]
+    assert isinstance(ended, ProgramEnded)
+    assert ended.result.return_value == "set"
+
+
+@pytest.mark.parametrize("is_journaled", [False, True], ids=["plain", "journaled"])
+def test_session_streams_its_programs(is_journaled: bool, tmp_path: Path) -> None:
+    journal = tmp_path / "runs.db" if is_journaled else None
+    with Toolkit([log], journal=journal) as toolkit, toolkit.session() as session:
+        assert [shape(event)[0] for event in session.stream("kept = log('a')")] == ["started", "ended", "program ended"]
+        assert shape(list(session.stream("print(kept)"))[-1]) == ("program ended", "a\n")
+        with closing(session.stream("while True:\n    log('again')")) as events:
+            next(events)
+        if is_journaled:  # which resumes what was cut off, and rebuilds what was lost
+            return
+        assert "cut off" in str(session.execute("print(kept)").error)
+
+
+def test_closed_journaled_stream_can_be_resumed(tmp_path: Path) -> None:
+    with Toolkit([log, refund], journal=tmp_path / "runs.db") as toolkit:
+        events = toolkit.stream("for n in range(50):\n    log(str(n))")
+        started = next(events)
+        events.close()
+        run = toolkit.open_journal().run(started.parent)
+        assert run.state in {"resumable", "outcome_unknown"}
+        assert not [thread for thread in threading.enumerate() if thread.name == "ez-ptc-stream"]

@@ -64,9 +64,11 @@ class Runner:
         self._begin(exchange)
         try:
             calls = exchange.waiting_calls or None
-            if calls is None and not exchange.in_session:
+            needs_driver = exchange.in_session or channel.observer is not None or calls is not None
+            if not needs_driver:
                 calls = ask(exchange, lease.worker.socket)
-            if exchange.in_session or calls is not None:
+                needs_driver = calls is not None
+            if needs_driver:
                 BlockingDriver(exchange, lease, channel, self._threads).run(calls)
             if exchange.is_lost:
                 self._explain(exchange, lease)

@@ -9,6 +9,9 @@ in threads of their own.
 If the program is the only one and there is a second core, the reader polls the socket before it sleeps; see
 `ez_ptc.sandbox.worker.spinning`.
 
+A reader of the program's events in yet another thread slows the program: nothing is received while too many events are
+unread. When it leaves, `cancel` takes the worker from all threads, and a tool that runs keeps its thread only.
+
 Locks. `_sending` is held while a reply is sent, and no other lock is: a large reply waits for the worker, which may
 itself wait for a reader.
 """
@@ -113,7 +116,9 @@ class BlockingDriver:
         self._in_tool = False
         self._is_watched = False
         self._failure: BaseException | None = None
+        self._over: threading.Event | None = None
         self._clock = Clock(exchange.deadline)
+        self._events_reader = None if exchange.observer is None else exchange.observer.reader
 
     def run(self, calls: list[CallFrame] | None) -> None:
         """Return when the program ends or is stopped, or its worker is lost.
@@ -121,6 +126,8 @@ class BlockingDriver:
         `calls` are those of its first answer, or None if it was not sent yet. Raises exceptions of tools that are not
         an Exception (KeyboardInterrupt, SystemExit).
         """
+        if self._events_reader is not None:
+            self._events_reader.begin(self.cancel)
         try:
             if calls is None:
                 self._send_opening()
@@ -133,10 +140,24 @@ class BlockingDriver:
         else:
             if calls:
                 context = contextvars.copy_context()
-                over = threading.Event()
+                self._over = over = threading.Event()
                 self._threads.start(lambda: context.run(self._converse, calls, over))
                 self._watch(over)
                 self._settle()
+
+    def cancel(self) -> None:
+        """End the program at once, in any thread: no further call begins, and `run` returns."""
+        self._exchange.closed = True
+        self._lease.withdraw("the reader of its events has left")
+        if self._over is not None:
+            self._over.set()
+
+    def _wait_for_room(self) -> None:
+        """Wait while too many events are unread. Raises TimeoutError at the end of the time."""
+        reader = self._events_reader
+        while reader is not None and not reader.wait_for_room(min(self._clock.nap(), _MAX_WAIT)):
+            if not self._clock.left():
+                raise TimeoutError
 
     def _send_opening(self) -> None:
         try:
@@ -163,6 +184,7 @@ class BlockingDriver:
     def _read_until_call(self, reader: int, spin_seconds: float) -> list[CallFrame]:
         """Return the next calls; none if the program has ended or another reader has taken over."""
         while reader == self._reader and not self._exchange.is_over:
+            self._wait_for_room()
             data = self._receive(spin_seconds)
             with self._turn:
                 if not data or reader != self._reader:

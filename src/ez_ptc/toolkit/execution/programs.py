@@ -14,7 +14,7 @@ from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.toolkit.execution.channel import ToolChannel
-from ez_ptc.toolkit.execution.observing import program_events
+from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
 from ez_ptc.toolkit.prompting.effects import effects_of
 from ez_ptc.tools.call_settings import CallSettings
@@ -107,12 +107,22 @@ class ProgramRunner:
                 partial(self.aexecute, **settings, repair=repair, max_attempts=max_attempts), code, timeout
             )
         channel = self._channel.with_settings(context, approve, on_tool_call)
+        return self._execute(code, channel, self.limits.with_timeout(timeout))
+
+    def _execute(
+        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+    ) -> ExecutionResult:
+        """Run a program; `observe` returns the receiver of its events, given its id."""
         sandbox = watched(self._access.sandbox or self._access.open())
-        limits = self.limits.with_timeout(timeout)
         if self.journal is None or find_code_problem(code, limits):
+            if observe is not None:
+                channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return sandbox.execute(code, channel, limits)
         with self._runs.start(code, channel, limits) as run:
-            return run.finish(sandbox.execute(run.code, run.channel, run.limits))
+            channel = run.channel
+            if observe is not None:
+                channel = replace(channel, observer=observe(run.row.id))
+            return run.finish(sandbox.execute(run.code, channel, run.limits))
 
     async def aexecute(  # noqa: PLR0913 - users type them
         self,
@@ -176,13 +186,15 @@ class ProgramRunner:
 
     # Events -----------------------------------------------------------------------------------------------------------
 
-    def stream(self, code: str, timeout: float | None = None) -> BlockingEvents[ProgramEvent]:
+    def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events in order; the last is `ProgramEnded`, with the result.
 
         The program goes on while events are handled, and waits if too many are not. Leaving the iteration, or closing
         the iterator, ends the program. Raises what `execute` raises.
         """
-        return BlockingEvents(self.astream(code, timeout))
+        if self._channel.grants.has_async_tools:
+            return BlockingEvents(self.astream(code, timeout))
+        return ThreadEvents(partial(self._execute, code, self._channel, self.limits.with_timeout(timeout)))
 
     def astream(
         self,

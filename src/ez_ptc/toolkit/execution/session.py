@@ -12,7 +12,7 @@ from ez_ptc._sync import BlockingEvents, run_coroutine, to_thread_and_back
 from ez_ptc.errors import JournalError
 from ez_ptc.sandbox.process.runner import find_code_problem
 from ez_ptc.schema.annotations.context import NO_CONTEXT
-from ez_ptc.toolkit.execution.observing import program_events
+from ez_ptc.toolkit.execution.observing import ThreadEvents, program_events
 from ez_ptc.toolkit.execution.telemetry import watched
 
 if TYPE_CHECKING:
@@ -89,10 +89,16 @@ class Session:
             settings: dict[str, Any] = {"context": context, "approve": approve, "on_tool_call": on_tool_call}
             return run_coroutine(partial(self.aexecute, **settings), code, timeout)
         channel = self._channel.with_settings(context, approve, on_tool_call)
-        limits = self._limits.with_timeout(timeout)
+        return self._execute(code, channel, self._limits.with_timeout(timeout))
+
+    def _execute(
+        self, code: str, channel: ToolChannel, limits: Limits, *, observe: Callable[[str], Observer] | None = None
+    ) -> ExecutionResult:
         if self._recording is None or find_code_problem(code, limits):
+            if observe is not None:
+                channel = replace(channel, observer=observe(uuid.uuid4().hex))
             return watched(self._programs).execute(code, channel, limits)
-        return self._drive(self._recording.steps(code, channel, limits))
+        return self._drive(self._recording.steps(code, channel, limits), observe)
 
     async def aexecute(
         self,
@@ -116,9 +122,11 @@ class Session:
             return await watched(self._programs).aexecute(code, channel, limits)
         return await self._adrive(self._recording.steps(code, channel, limits), observe)
 
-    def stream(self, code: str, timeout: float | None = None) -> BlockingEvents[ProgramEvent]:
+    def stream(self, code: str, timeout: float | None = None) -> ThreadEvents | BlockingEvents[ProgramEvent]:
         """Run a program, and iterate over its events, as `Toolkit.stream` does."""
-        return BlockingEvents(self.astream(code, timeout))
+        if self._channel.grants.has_async_tools:
+            return BlockingEvents(self.astream(code, timeout))
+        return ThreadEvents(partial(self._execute, code, self._channel, self._limits.with_timeout(timeout)))
 
     def astream(self, code: str, timeout: float | None = None) -> AsyncGenerator[ProgramEvent]:
         """Same as `stream`, but iterates asynchronously."""
@@ -144,12 +152,13 @@ class Session:
             raise JournalError(message)
         return self._recording
 
-    def _drive(self, steps: Steps) -> ExecutionResult:
+    def _drive(self, steps: Steps, observe: Callable[[str], Observer] | None = None) -> ExecutionResult:
         with closing(steps):
             try:
                 step = next(steps)
                 while True:
-                    step = steps.send(watched(self._programs).execute(step.code, step.channel, step.limits))
+                    channel = _observed(step, observe)
+                    step = steps.send(watched(self._programs).execute(step.code, channel, step.limits))
             except StopIteration as end:
                 return end.value
 
@@ -165,9 +174,7 @@ class Session:
         try:
             step = await to_thread_and_back(take, None)
             while isinstance(step, tuple):
-                channel = step.channel
-                if observe is not None and step.run_id is not None:
-                    channel = replace(channel, observer=observe(step.run_id))
+                channel = _observed(step, observe)
                 result = await watched(self._programs).aexecute(step.code, channel, step.limits)
                 step = await to_thread_and_back(take, result)
             return step
@@ -196,3 +203,10 @@ class Session:
         self, error_type: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _observed(step: Step, observe: Callable[[str], Observer] | None) -> ToolChannel:
+    """Return the channel of a step, observed if it is the caller's own program."""
+    if observe is None or step.run_id is None:
+        return step.channel
+    return replace(step.channel, observer=observe(step.run_id))
