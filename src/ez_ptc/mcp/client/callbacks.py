@@ -126,9 +126,10 @@ class Callbacks:
         # Only an answer that the callback gave counts as one of the person.
         if answer is None or answer is False:
             return types.ElicitResult(action="decline")
-        if isinstance(answer, dict):
-            return types.ElicitResult(action="accept", content=cast("dict[str, Any]", answer))
-        return types.ElicitResult(action="accept")
+        given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        if question.schema is None:
+            return types.ElicitResult(action="accept")
+        return types.ElicitResult(action="accept", content={**_defaults(question.schema), **given})
 
     async def notify(self, callback: Callable[[Any], object], event: object) -> None:
         """Call a user's function with an event; its failure is logged."""
@@ -164,6 +165,12 @@ async def _ask(callback: Callable[[Any], object], question: object) -> object:
 
 async def _awaited(function: Callable[[], Awaitable[None]]) -> None:
     await function()
+
+
+def _defaults(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the defaults of an answer's fields."""
+    properties = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
+    return {name: field["default"] for name, field in properties.items() if "default" in field}
 
 
 def _uri(root: str | Path) -> str:

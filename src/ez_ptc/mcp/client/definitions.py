@@ -53,6 +53,9 @@ def listed_tools(server: str, tools: Iterable[types.Tool]) -> dict[str, ListedTo
         if tool.name in listed:
             warn(server, tool.name, "it is listed twice; the first is kept")
             continue
+        if tool.execution is not None and tool.execution.task_support == "required":
+            warn(server, tool.name, "it needs tasks, an experiment of the protocol that is not supported here")
+            continue
         listed[tool.name] = _listed(server, tool)
     return listed
 

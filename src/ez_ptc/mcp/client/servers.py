@@ -25,6 +25,9 @@ _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 # As VS Code and Claude Code write them; a variable without a default must be set.
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?(\w+)(?::-([^}]*))?\}")
 _NO_SERVERS: Final = frozenset({type(None), bool, int, float, bytes, set})
+# What starts a server is not its name, nor is what every script is called.
+_RUNNERS: Final = frozenset({"uvx", "uv", "npx", "node", "run", "env", "docker"})
+_PLAIN_NAMES: Final = frozenset({"index", "main", "server", "cli", "dist", "build", "src", "bin"})
 _WHAT: Final = "a command, a URL, mcpServers JSON or its file, a ClientSession, or an MCP server object"
 
 
@@ -212,15 +215,15 @@ def _name_of_url(url: str) -> str:
 
 def _name_of_command(words: Sequence[str]) -> str:
     """Return the nearest to a server's name in its command: `mcp-server-git` of `uvx mcp-server-git --repository .`."""
-    names = [Path(word).name for word in words if not word.startswith("-")]
-    # What starts a server is not its name.
-    runners = {"uvx", "uv", "npx", "node", "python", "python3", "run", "env", "docker", "-m"}
     if "-m" in words[:-1]:
         return words[words.index("-m") + 1]
-    for name in names:
-        if name not in runners and not re.fullmatch(r"python[\d.]*", name):
-            return name
-    return names[0] if names else words[0]
+    for word in words:
+        if word.startswith("-") or Path(word).name in _RUNNERS or re.fullmatch(r"python[\d.]*", Path(word).name):
+            continue
+        # A script of Node's is often `server-memory/dist/index.js`.
+        parts = [part for part in Path(word).parts if Path(part).stem not in _PLAIN_NAMES]
+        return parts[-1] if parts else word
+    return words[0]
 
 
 def _distinct(addresses: list[ServerAddress]) -> list[ServerAddress]:

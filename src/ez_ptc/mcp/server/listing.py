@@ -29,6 +29,7 @@ _LARGE: Final = (
 _SEARCH: Final = "Find tools for programs by words of their names and descriptions; returns signatures, best first."
 _DESCRIBE: Final = "Return the signatures and documentation of tools for programs."
 _RESUME: Final = "Continue a program that waits for a person's decision about calls. Ask the person first."
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final = {"type": "string"}
 _NAMES: Final = {"type": "array", "items": _TEXT}
 
@@ -41,6 +42,8 @@ def is_wrapped(tool: Tool[..., Any]) -> bool:
 def describe_tool(tool: Tool[..., Any]) -> types.Tool:
     """Return a tool as clients list it."""
     described = mcp_format.describe(tool)
+    if "$schema" in tool.parameters:  # converted to the protocol's draft, whatever it was
+        described["inputSchema"] = {"$schema": _DRAFT, **described["inputSchema"]}
     if is_wrapped(tool):
         schema = dict(cast("Mapping[str, Any]", tool.return_schema))
         definitions = {key: schema.pop(key) for key in ("$defs", "definitions") if key in schema}
@@ -48,6 +51,7 @@ def describe_tool(tool: Tool[..., Any]) -> types.Tool:
             "type": "object",
             "properties": {WRAPPED: schema},
             "required": [WRAPPED],
+            "x-fastmcp-wrap-result": True,  # FastMCP's client unwraps only what says so
             **definitions,
         }
     hints: dict[str, Any] = {"readOnlyHint": tool.read_only is True, "idempotentHint": tool.idempotent}
