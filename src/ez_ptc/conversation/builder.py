@@ -220,7 +220,8 @@ class LLMPromptBuilder(ConversationContents):
         """Set `max_tokens`, `temperature`, `tool_choice`, `strict`, or any other field of the provider's request.
 
         With `native_only=True`, tools raise ProviderError if the provider cannot call them; otherwise its model is told
-        to write programs over them. Raises TypeError for a misspelt option.
+        to write programs over them. With `hosted_programs=True`, the tools are called by programs that the provider
+        runs (Anthropic, and OpenAI's Responses). Raises TypeError for a misspelt option.
         """
         check_options(options)
         return self._with(options={**self.settings.options, **options})

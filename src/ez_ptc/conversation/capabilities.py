@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.conversation.settings import TOOL_OPTIONS
 from ez_ptc.errors import ProviderError
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ez_ptc.tools.tool import Tool
 
 __all__ = ["adapt_settings"]
+
+# The providers at which a model's program can call tools.
+_HOSTS: Final = ("anthropic", "openai")
 
 _log = logging.getLogger("ez_ptc.conversation")
 # Without this, an application that has not configured logging would print our warnings.
@@ -33,6 +36,13 @@ def adapt_settings(settings: Settings, providers: Sequence[LLMProvider]) -> Sett
         ProviderError: The first provider cannot call tools and the option `native_only` is set, or only a fallback
             cannot: it would have to continue after tool calls of another provider.
     """
+    for provider in providers:
+        if settings.hosted_tools and provider.name not in _HOSTS:
+            message = (
+                f"expected a provider that runs programs ({', '.join(_HOSTS)}) for options(hosted_programs=True), "
+                f"got {provider.name}: give the tools as .toolkit(...) instead, whose programs run here"
+            )
+            raise ProviderError(message)
     if not (settings.tools or settings.has_program_tool):
         return settings
     native_only = settings.options.get("native_only")

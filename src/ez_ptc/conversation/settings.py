@@ -23,7 +23,7 @@ __all__ = ["OWN_OPTIONS", "PROMPT_OPTIONS", "TOOL_OPTIONS", "Settings", "TurnLim
 TOOL_OPTIONS: Final = ("tool_choice", "strict")
 PROMPT_OPTIONS: Final = ("max_tokens", "temperature", *TOOL_OPTIONS)
 # The options that ez-ptc defines for every provider; any other is a field of one provider's request.
-OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only")
+OWN_OPTIONS: Final = (*PROMPT_OPTIONS, "native_only", "hosted_programs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,13 @@ class Settings:
     def has_written_programs(self) -> bool:
         """Whether the model writes programs into the text of its answers."""
         return self.toolkit is not None and self.mode == "prompt"
+
+    @property
+    def hosted_tools(self) -> frozenset[str]:
+        """The names of the tools for the provider's own programs; `execute_tools` runs ours."""
+        if not self.options.get("hosted_programs"):
+            return frozenset()
+        return frozenset(tool.name for tool in self.tools)
 
     def providers(self) -> list[LLMProvider]:
         """Return the provider and its fallbacks, in the order in which they are asked.

@@ -71,14 +71,29 @@ def names_for(tools: Iterable[Describable], format: str) -> Names:  # noqa: A002
     return names_of(tools, module.NAMES, keys=module.KEYS)
 
 
-def describe_all(tools: Iterable[Describable], format: str, *, strict: bool = False) -> list[dict[str, Any]]:  # noqa: A002 - callers write format="openai"
+def describe_all(
+    tools: Iterable[Describable],
+    format: str,  # noqa: A002 - callers write format="openai"
+    *,
+    strict: bool = False,
+    hosted: bool = False,
+) -> list[dict[str, Any]]:
     """Return tools as the list in a request (for Gemini: the declarations of one tool).
 
-    `strict` applies to tools that do not say whether they are strict.
+    `strict` applies to tools that do not say whether they are strict. With `hosted`, they are for the programs that the
+    provider runs, and its tool that runs these comes last.
 
-    Raises as `names_for` does, and `SchemaError` for parameters the provider cannot express.
+    Raises as `names_for` does, and `SchemaError` for parameters the provider cannot express; ValueError
+    for `hosted` with a provider that runs no programs.
     """
     module = format_named(format)
     listed = list(tools)
     names_of(listed, module.NAMES)
-    return [module.describe(tool, strict=strict) for tool in listed]
+    described = [module.describe(tool, strict=strict) for tool in listed]
+    if not hosted:
+        return described
+    describe_hosted = getattr(module, "describe_hosted", None)
+    if describe_hosted is None:
+        message = f"{format} has no programs that call tools; expected 'anthropic' or 'openai-responses'"
+        raise ValueError(message)
+    return describe_hosted(described, listed, frozenset(tool.name for tool in listed))

@@ -98,14 +98,17 @@ class ToolRegistry:
         category: str | None = None,
         *,
         strict: bool = False,
+        hosted: bool = False,
     ) -> list[dict[str, Any]]:
         """Return the tools of a category, or all, as a provider's API expects them.
 
-        Raises as `Tool.to_format` does, and DuplicateToolError if two names become equal under the provider's rules.
+        With `hosted`, they are for the programs that Anthropic or OpenAI ("openai-responses") run. Raises as
+        `Tool.to_format` does, DuplicateToolError if two names become equal under the provider's rules, and ValueError
+        for `hosted` with another provider.
         """
         from ez_ptc.formats.catalog import describe_all
 
-        return describe_all(self.list_tools(category), format, strict=strict)
+        return describe_all(self.list_tools(category), format, strict=strict, hosted=hosted)
 
     def to_openai_format(self, category: str | None = None) -> list[dict[str, Any]]:
         """Return the tools of a category, or all, for OpenAI's Chat Completions."""

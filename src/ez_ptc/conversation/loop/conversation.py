@@ -85,6 +85,7 @@ class Conversation:
             entries=(*entries, *self.goal.instructions),
             tools=tuple(self.tools),
             output_schema=self.goal.output_schema or settings.output_schema,
+            hosted_tools=settings.hosted_tools,
             cache_tools=settings.cache_tools,
             options={name: value for name, value in settings.options.items() if name not in OWN_OPTIONS},
             **{name: value for name, value in settings.options.items() if name in PROMPT_OPTIONS},

@@ -1,6 +1,6 @@
 """Tools, calls and results in OpenAI's Responses API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ez_ptc.formats.content import deliverable_result, result_content
@@ -13,13 +13,15 @@ from ez_ptc.formats.naming.spelling import NameRules
 from ez_ptc.formats.openai_responses.media import media_part, text_part
 from ez_ptc.messages import ToolCall, ToolResult
 
-__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "results"]
+__all__ = ["CALL", "KEYS", "NAMES", "calls", "describe", "describe_hosted", "results"]
 
 NAMES: Final = NameRules(characters="A-Za-z0-9_-", first="A-Za-z0-9_-", longest=64)
 KEYS: Final = None
 
 # The type of an item that is a call of one of our tools.
 CALL: Final = "function_call"
+# The type of the tool that runs the model's programs at OpenAI.
+_PROGRAMS: Final = "programmatic_tool_calling"
 
 
 def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
@@ -39,6 +41,20 @@ def describe(tool: Describable, *, strict: bool = False) -> dict[str, Any]:
         "parameters": lower(tool.name, tool.parameters),
         "strict": strict,  # always present: this API's default is true
     }
+
+
+def describe_hosted(
+    described: Sequence[dict[str, Any]], tools: Sequence[Describable], hosted: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return described tools, those in `hosted` for the calls of OpenAI's programs, with the tool that runs these."""
+    changed: list[dict[str, Any]] = []
+    for tool, shape in zip(described, tools, strict=True):
+        if shape.name in hosted:
+            tool = {**tool, "allowed_callers": ["programmatic"]}  # noqa: PLW2901 - the tool with its callers
+            if shape.return_schema is not None:
+                tool["output_schema"] = shape.return_schema
+        changed.append(tool)
+    return [*changed, {"type": _PROGRAMS}]
 
 
 def calls(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]], names: Names | None = None) -> list[ToolCall]:
