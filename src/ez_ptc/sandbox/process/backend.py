@@ -15,7 +15,7 @@ from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
 from ez_ptc.sandbox.exchange import Exchange
 from ez_ptc.sandbox.opening import rejected_result
-from ez_ptc.sandbox.process.boot.host import report_platform
+from ez_ptc.sandbox.process.boot.host import report_platform, require_host
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
@@ -37,62 +37,26 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
     from ez_ptc.sandbox.protocols import Channel
 
-__all__ = ["ProcessSandbox"]
+__all__ = ["PooledSandbox", "ProcessSandbox"]
 
 _BOOTS = 3
 _DESCRIPTORS_EACH = 4
 _ZYGOTE = "ez_ptc.sandbox.process.zygote"
 
 
-class ProcessSandbox:
-    """Runs each program in its own process, from any thread and event loop, even after the host has forked.
+class PooledSandbox:
+    """Runs each program in a worker of a pool, from any thread and event loop, even after the host has forked."""
 
-    Use it as a context manager or call `close()` to end its processes. They also end, with a ResourceWarning, when it
-    is dropped, and with the host in any case.
-    """
-
-    def __init__(  # noqa: PLR0913 - users type them
-        self,
-        *,
-        ready: int = 4,
-        running: int = 256,
-        waiting: int = 1_000,
-        patience: float = 60.0,
-        paused: float = 60.0,
-        allow_imports: Iterable[str] = (),
-        python: str | os.PathLike[str] | None = None,
-    ) -> None:
-        """Create a sandbox. Its zygote boots with the first program.
-
-        Args:
-            ready: Workers (1.6 MB each) to keep ready; more for a while after bursts.
-            running: Programs that may run at a time, limited by file descriptors (four for each); others wait.
-            waiting: Programs that may wait; further ones raise Overloaded.
-            patience: Maximum seconds to wait; then the program raises Overloaded.
-            paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is
-                run again from the journal.
-            allow_imports: Packages programs may import in addition to the standard library, such as `["numpy"]`.
-            python: The interpreter for programs, by default this process's: CPython 3.11 or later, and with
-                `allow_imports` the same minor version as this process. Required in a frozen application.
-
-        Raises:
-            MissingExtraError: A package in `allow_imports` is not installed.
-            ValueError: A number is out of range.
-        """
-        self._threads = threads = Threads()
-        capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
-        capacity = replace(capacity, running=_limit_running(running))
-        settings = Settings(packages=find_packages(allow_imports), python=None if python is None else os.fspath(python))
-        self._pool = Pool(capacity, partial(_boot, settings), threads)
-        self._deterministic_pool = Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads)
-        self._runner = Runner(threads)
+    def __init__(self, pool: Pool, deterministic_pool: Pool, runner: Runner, threads: Threads, paused: float) -> None:
+        """Use two pools: for programs, and for those with a seed. `paused` is how long paused ones keep a worker."""
+        self._threads = threads
+        self._pool = pool
+        self._deterministic_pool = deterministic_pool
+        self._runner = runner
         self._parked = ParkedWorkers(paused)
-        if report_platform() is None:
-            # Imported now, because with the first program there may be no file descriptor left.
-            importlib.import_module(_ZYGOTE)
-        on_fork(self, ProcessSandbox._after_fork)
-        self._dropped = weakref.finalize(self, _close_dropped, self._pool, self._deterministic_pool)
-        # Silently: at exit the zygotes end by themselves.
+        on_fork(self, PooledSandbox._after_fork)
+        self._dropped = weakref.finalize(self, _close_dropped, type(self).__name__, pool, deterministic_pool)
+        # Silently: at exit the workers end by themselves.
         self._dropped.atexit = False
 
     def _after_fork(self) -> None:
@@ -206,6 +170,57 @@ class ProcessSandbox:
         self._deterministic_pool.close()
 
 
+class ProcessSandbox(PooledSandbox):
+    """Runs each program in its own process, from any thread and event loop, even after the host has forked.
+
+    Use it as a context manager or call `close()` to end its processes. They also end, with a ResourceWarning, when it
+    is dropped, and with the host in any case.
+    """
+
+    def __init__(  # noqa: PLR0913 - users type them
+        self,
+        *,
+        ready: int = 4,
+        running: int = 256,
+        waiting: int = 1_000,
+        patience: float = 60.0,
+        paused: float = 60.0,
+        allow_imports: Iterable[str] = (),
+        python: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Create a sandbox. Its zygote boots with the first program.
+
+        Args:
+            ready: Workers (1.6 MB each) to keep ready; more for a while after bursts.
+            running: Programs that may run at a time, limited by file descriptors (four for each); others wait.
+            waiting: Programs that may wait; further ones raise Overloaded.
+            patience: Maximum seconds to wait; then the program raises Overloaded.
+            paused: Seconds to keep the worker of a paused program, which then resumes at once. Later, and with 0, it is
+                run again from the journal.
+            allow_imports: Packages programs may import in addition to the standard library, such as `["numpy"]`.
+            python: The interpreter for programs, by default this process's: CPython 3.11 or later, and with
+                `allow_imports` the same minor version as this process. Required in a frozen application.
+
+        Raises:
+            MissingExtraError: A package in `allow_imports` is not installed.
+            ValueError: A number is out of range.
+        """
+        threads = Threads()
+        capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
+        capacity = replace(capacity, running=_limit_running(running))
+        settings = Settings(packages=find_packages(allow_imports), python=None if python is None else os.fspath(python))
+        if report_platform() is None:
+            # Imported now, because with the first program there may be no file descriptor left.
+            importlib.import_module(_ZYGOTE)
+        super().__init__(
+            Pool(capacity, partial(_boot, settings), threads, require_host),
+            Pool(capacity, partial(_boot, replace(settings, deterministic=True)), threads, require_host),
+            Runner(threads),
+            threads,
+            paused,
+        )
+
+
 def _result(exchange: Exchange) -> ExecutionResult:
     result = exchange.result()
     if not exchange.is_orphaned:
@@ -242,13 +257,13 @@ def _boot(settings: Settings) -> ZygoteProcess:
     return ZygoteProcess(settings)
 
 
-def _close_dropped(*pools: Pool) -> None:
+def _close_dropped(name: str, *pools: Pool) -> None:
     had_processes = any(pool.has_processes for pool in pools)
     for pool in pools:
         pool.close()
     if had_processes:
         message = (
-            "a ProcessSandbox was dropped without being closed, and its processes were ended: use it in a `with` "
+            f"a {name} was dropped without being closed, and its processes were ended: use it in a `with` "
             "statement, or call close()"
         )
         warnings.warn(message, ResourceWarning, stacklevel=2)

@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 
 from ez_ptc._sync import Threads, call_within, from_other_threads
 from ez_ptc.errors import SandboxError
-from ez_ptc.sandbox.process.boot.host import require_host
 from ez_ptc.sandbox.process.stock import Stock
 from ez_ptc.sandbox.process.workers.background import Background
 from ez_ptc.sandbox.process.workers.closing import Closing
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.process.workers.handle import WorkerHandle
     from ez_ptc.sandbox.process.zygote import ZygoteProcess
 
+    Boot = Callable[[], ZygoteProcess]
+
 __all__ = ["Lease", "Pool"]
 
 _PAUSE_SECONDS = 0.02
@@ -62,16 +63,15 @@ _CLOSED = "the sandbox was closed"
 class Pool:
     """Allocates workers to callers in any thread and event loop."""
 
-    def __init__(self, capacity: Capacity, boot: Callable[[], ZygoteProcess], threads: Threads) -> None:
-        """Create a pool without processes.
+    def __init__(self, capacity: Capacity, boot: Boot, threads: Threads, require: Callable[[], None]) -> None:
+        """Create a pool without processes, within the limits of `capacity`.
 
-        Args:
-            capacity: Its limits.
-            boot: Boots a zygote; called if there is none.
-            threads: Runs the dispatcher.
+        `boot` boots a zygote if there is none, `require` raises SandboxError if none can be booted, and `threads` run
+        the dispatcher.
         """
         self._capacity = capacity
         self._boot = boot
+        self._require = require
         self._threads = threads
         self.closed = ""
         self.generation = 0
@@ -203,7 +203,7 @@ class Pool:
 
     def _enqueue(self, wake: Callable[[], object]) -> Place:
         if self._find_living() is None:
-            require_host()
+            self._require()
         position = Place(wake)
         self._queue.append(position)
         if len(self._queue) > self._capacity.waiting:
@@ -315,7 +315,7 @@ class Pool:
         """Return the zygote, after booting one if necessary. Raises as `boot` does, and SandboxError after `close`."""
         living = self._find_living()
         if living is None:
-            require_host()
+            self._require()
             # Not in this thread: a signal handler that interrupts it may need the zygote too.
             living = call_within(threading.TIMEOUT_MAX, self._boot_once)
         return living
@@ -347,8 +347,8 @@ class Pool:
             self._zygote = None
         zygote.close()
 
-    def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of a worker (negative: the signal) after its socket ended, or None if unknown."""
+    def exit_reason(self, worker: WorkerHandle) -> str | None:
+        """Return why a worker ended, after its socket ended, or None if unknown."""
         zygote = self._running.get(worker)
         if zygote is None:
             return None
@@ -357,12 +357,12 @@ class Pool:
             # The cause of this worker's end may have ended others too.
             for ended in zygote.take_ended():
                 ended.close()
-            while (code := zygote.exit_code(worker)) is None:
+            while (reason := zygote.exit_reason(worker)) is None:
                 zygote.wait()
         except ZygoteGoneError:
             self._forget(zygote)
             return None
-        return code
+        return reason
 
     def close(self) -> None:
         """End every process; no worker can be taken afterwards."""

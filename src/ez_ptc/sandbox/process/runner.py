@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import TYPE_CHECKING
 
 from ez_ptc._sync import to_thread
@@ -21,24 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Runner", "find_code_problem"]
 
 
-# By name, because Windows, where conversations work, has few of these signals.
-_CRASHES = {
-    "SIGSEGV": "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
-    "SIGABRT": "the program made the interpreter abort (SIGABRT)",
-    # If abort cannot signal itself, it executes an invalid instruction: on aarch64 a breakpoint.
-    "SIGTRAP": "the program made the interpreter abort (SIGTRAP)",
-    "SIGSYS": "the program made a system call that is not allowed (SIGSYS)",
-    "SIGXCPU": "the program used up its CPU time",
-    "SIGKILL": "the program was killed: it ran out of memory or CPU time",
-}
-
-
 class Runner:
     """Runs programs in leased workers."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, threads: Threads, *, may_spin: bool = True) -> None:
         self._threads = threads
-        if hasattr(os, "sched_getaffinity"):
+        if may_spin and hasattr(os, "sched_getaffinity"):
             self._cores = len(os.sched_getaffinity(0))
         else:
             self._cores = 1
@@ -96,17 +83,11 @@ class Runner:
         if lease.withdrawn:
             raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
         lease.worker.kill()
-        code = lease.exit_code()
+        reason = lease.exit_reason()
         if lease.withdrawn:
             # Withdrawn in the meantime, which is why the zygote ended.
             raise SandboxError(_describe_withdrawal(exchange, lease.withdrawn))
-        if code is None:
-            exchange.end(ZYGOTE_GONE)
-        elif code >= 0:
-            exchange.end(f"the program ended its process (exit code {code}) instead of running to its end")
-        else:
-            name = signal.Signals(-code).name
-            exchange.end(_CRASHES.get(name, f"the program's process ended with {name}"))
+        exchange.end(ZYGOTE_GONE if reason is None else reason)
 
 
 def _describe_withdrawal(exchange: Exchange, reason: str) -> str:

@@ -96,6 +96,16 @@ _AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
 _FDS_EACH = 2
 _FDS_SPACE = socket.CMSG_LEN(_FDS_EACH * array.array("i").itemsize)
 
+_CRASHES = {
+    "SIGSEGV": "the program crashed the interpreter (SIGSEGV): it nested or recursed too deeply, or aborted",
+    "SIGABRT": "the program made the interpreter abort (SIGABRT)",
+    # If abort cannot signal itself, it executes an invalid instruction: on aarch64 a breakpoint.
+    "SIGTRAP": "the program made the interpreter abort (SIGTRAP)",
+    "SIGSYS": "the program made a system call that is not allowed (SIGSYS)",
+    "SIGXCPU": "the program used up its CPU time",
+    "SIGKILL": "the program was killed: it ran out of memory or CPU time",
+}
+
 
 class ZygoteProcess:
     """One zygote and its ready workers. It ends when it is closed or dropped."""
@@ -236,10 +246,16 @@ class ZygoteProcess:
         """Ask for the exit code of `worker`. Raises ZygoteGoneError."""
         self._send(AskExitCode(worker.pid))
 
-    def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code (negative: the signal) of a worker asked for with `ask`, or None if unknown yet."""
+    def exit_reason(self, worker: WorkerHandle) -> str | None:
+        """Return why a worker asked for with `ask` has ended, or None if unknown yet."""
         self.receive()
-        return self._ended.pop(worker.pid, None)
+        code = self._ended.pop(worker.pid, None)
+        if code is None:
+            return None
+        if code >= 0:
+            return f"the program ended its process (exit code {code}) instead of running to its end"
+        name = signal.Signals(-code).name
+        return _CRASHES.get(name, f"the program's process ended with {name}")
 
     def wait(self) -> None:
         """Return when there is something to receive, or a moment later. Raises ZygoteGoneError."""

@@ -19,8 +19,8 @@ class Lender(Protocol):
         """End a worker so that another program may run. Return whether it was still leased."""
         ...
 
-    def exit_code(self, worker: WorkerHandle) -> int | None:
-        """Return the exit code of a worker (negative: the signal) after its socket ended, or None if unknown."""
+    def exit_reason(self, worker: WorkerHandle) -> str | None:
+        """Return why a worker ended, after its socket ended, or None if unknown."""
         ...
 
 
@@ -50,9 +50,9 @@ class Lease:
         self._withdrawn = reason
         self.worker.hang_up()
 
-    def exit_code(self) -> int | None:
-        """Return the worker's exit code (negative: the signal) after its socket ended, or None if unknown."""
-        return self._lender.exit_code(self.worker)
+    def exit_reason(self) -> str | None:
+        """Return why the worker ended, after its socket ended, or None if unknown."""
+        return self._lender.exit_reason(self.worker)
 
     def release(self) -> bool:
         """End the worker so that another program may run. Return whether this was the first release."""

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING
 from ..control import AskExitCode, ExitCode, ForkRefused, ForkWorkers, NewWorker, decode, encode
 from ..kernel.pipe import NOWHERE_FD, DescriptorPipe
 from ..kernel.platform import KernelPlatform
-from ..running import determinism
-from ..running.link import HostGoneError, Link, reply_body
+from ..running import determinism, warm_up
+from ..running.link import HostGoneError, Link
 from ..running.runtime import Runtime
-from ..values import codec as values
 from .packages import MAX_OPEN
 
 if TYPE_CHECKING:
@@ -38,36 +37,10 @@ __all__ = ["Zygote"]
 
 _WORKER_FD = 3
 _FIRST_FREE_FD = _WORKER_FD + 1
-# How often a dummy program runs before the first fork: CPython specializes code that has run often.
-_WARM_UP_RUNS = 12
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
-_TYPES = "[[[`x`,`str`,true],[`n`,`int`,true]],[0,2],[false,false],[`list`,3,[`record`,2,0,{`n`:`int`}]],[]]"
-_TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, _TYPES, False)
 _MAX_ORDER_BYTES = 256
 _MAX_REMEMBERED = 1024
 _REAP_AFTER_MS = 20
-_WARM_UP_PROGRAM = """
-import json
-from collections import defaultdict
-
-def add(rows, key="n"):
-    counts = defaultdict(int)
-    for row in rows:
-        if row[key] > 0 and row.n is not None:
-            counts[row["n"]] += row.n * 2
-    return dict(counts)
-
-total = 0
-for row in tool("x", n=1):
-    total += row["n"]
-found = sorted([x for x in range(5) if x % 2], key=lambda x: -x)
-try:
-    text = f"{total:.2f} {', '.join(map(str, found))} {add([])}"
-except (KeyError, ValueError) as error:
-    text = json.dumps({"error": str(error)})
-print(text)
-{"total": total, "rows": [{"a": 1, "b": (1, 2.5, None)}]}
-"""
 
 
 class Zygote:
@@ -87,7 +60,7 @@ class Zygote:
         streams = {name: vars(sys)[name] for name in _STREAMS}
         self._pipe = DescriptorPipe(_WORKER_FD, _WORKER_FD)
         self._runtime = Runtime(Link(self._pipe), KernelPlatform(base_memory))
-        self._warm_up_run = _run("1", _TOOL)
+        self._warm_up_run = warm_up.small_run()
         _warm_up(base_memory)
         for name, stream in streams.items():
             setattr(sys, name, stream)
@@ -211,26 +184,12 @@ class Zygote:
 
 def _warm_up(base_memory: int) -> None:
     """Run a dummy program several times: CPython specializes code that has run, and caches its lookups."""
-    reply = reply_body(1, [{"n": 1}, {"n": 2}])
-    run = _run(_WARM_UP_PROGRAM, _TOOL)
-    for _ in range(_WARM_UP_RUNS):
+    reply, run = warm_up.reply(), warm_up.large_run()
+    for _ in range(warm_up.RUNS):
         receive, send = os.pipe()
-        os.write(send, len(reply).to_bytes(4, "big") + reply)
+        os.write(send, reply)
         runtime = Runtime(Link(DescriptorPipe(receive, NOWHERE_FD)), KernelPlatform(base_memory))
         runtime.enter()
         runtime.warm_up(run)
         os.close(receive)
         os.close(send)
-
-
-def _run(code: str, *tools: tuple[object, ...]) -> bytes:
-    frame = {
-        "t": "run",
-        "code": code,
-        "tools": tools,
-        "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
-        | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
-        "messages": {},
-        "spin": 0.0,
-    }
-    return values.dumps(frame)

@@ -21,7 +21,7 @@ from .call_paths import count_threads
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .pipe import Pipe
+    from .platform import Pipe
 
 __all__ = ["HostGoneError", "Link", "Pending", "TooLargeError", "read_frame", "reply_body"]
 

@@ -1,0 +1,64 @@
+"""Dummy programs for the warm-up: CPython specializes code that has run, and caches its lookups."""
+
+from __future__ import annotations
+
+from ..values import codec as values
+from .link import reply_body
+
+__all__ = ["RUNS", "large_run", "reply", "small_run"]
+
+# How often a dummy program runs before programs do: CPython specializes code that has run often.
+RUNS = 12
+_TYPES = "[[[`x`,`str`,true],[`n`,`int`,true]],[0,2],[false,false],[`list`,3,[`record`,2,0,{`n`:`int`}]],[]]"
+_TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, _TYPES, False)
+_PROGRAM = """
+import json
+from collections import defaultdict
+
+def add(rows, key="n"):
+    counts = defaultdict(int)
+    for row in rows:
+        if row[key] > 0 and row.n is not None:
+            counts[row["n"]] += row.n * 2
+    return dict(counts)
+
+total = 0
+for row in tool("x", n=1):
+    total += row["n"]
+found = sorted([x for x in range(5) if x % 2], key=lambda x: -x)
+try:
+    text = f"{total:.2f} {', '.join(map(str, found))} {add([])}"
+except (KeyError, ValueError) as error:
+    text = json.dumps({"error": str(error)})
+print(text)
+{"total": total, "rows": [{"a": 1, "b": (1, 2.5, None)}]}
+"""
+
+
+def small_run() -> bytes:
+    """Return the body of a run frame with the shortest program."""
+    return _run("1")
+
+
+def large_run() -> bytes:
+    """Return the body of a run frame with a program of many kinds of statements, which calls a tool once."""
+    return _run(_PROGRAM)
+
+
+def reply() -> bytes:
+    """Return the frame that answers the call of the large program."""
+    body = reply_body(1, [{"n": 1}, {"n": 2}])
+    return len(body).to_bytes(4, "big") + body
+
+
+def _run(code: str) -> bytes:
+    frame = {
+        "t": "run",
+        "code": code,
+        "tools": [_TOOL],
+        "limits": dict.fromkeys(("memory", "output", "frame"), 1 << 20)
+        | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
+        "messages": {},
+        "spin": 0.0,
+    }
+    return values.dumps(frame)
