@@ -106,7 +106,8 @@ class PooledSandbox:
         problem = find_code_problem(code, limits)
         if problem:
             return rejected_result(problem)
-        parked = self._take_parked(channel)
+        recorder = channel.recorder
+        parked = None if recorder is None else self._parked.take(recorder.run_id, recorder.execution)
         if parked is not None:
             parked.exchange.resume(channel)
             try:
@@ -125,10 +126,6 @@ class PooledSandbox:
             attempts += 1
             if attempts == MAX_ATTEMPTS or not exchange.is_repeatable:
                 return _result(exchange)
-
-    def _take_parked(self, channel: Channel) -> ParkedProgram | None:
-        recorder = channel.recorder
-        return None if recorder is None else self._parked.take(recorder.run_id, recorder.execution)
 
     def _end(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Release a worker, or keep that of a paused program for a while."""

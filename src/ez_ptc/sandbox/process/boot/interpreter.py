@@ -55,71 +55,13 @@ def find_interpreter(named: str | None, *, same_version: bool) -> Interpreter:
     """
     if named is None:
         return Interpreter(_find_own(), _pick_environment("LD_LIBRARY_PATH", "PYTHONHOME"))
+    import shutil
+
     # A frozen application's library path leads to its bundled libraries, and its PYTHONHOME to another interpreter.
     if _is_frozen():
         environment = _pick_environment()
     else:
         environment = _pick_environment("LD_LIBRARY_PATH")
-    return Interpreter(_check_named(named, environment, same_version=same_version), environment)
-
-
-def _pick_environment(*names: str) -> dict[str, str]:
-    return {name: os.environ[name] for name in names if name in os.environ}
-
-
-def _is_frozen() -> bool:
-    return bool(getattr(sys, "frozen", False))
-
-
-def _find_own() -> str:
-    """Return this process's interpreter: `sys.executable`, or the one its standard library belongs to."""
-    if _is_frozen():
-        message = (
-            f"expected a Python interpreter to run programs in, but this process is a frozen application, and "
-            f"sys.executable ({_quote(sys.executable)}) is the application itself: {_NAME_ONE}"
-        )
-        raise SandboxError(message)
-    if sys.implementation.name != "cpython":
-        message = f"expected CPython to run programs in, got {sys.implementation.name}: {_NAME_ONE}"
-        raise SandboxError(message)
-    installed = _find_installation()
-    if sys.executable and _is_interpreter(sys.executable, installed):
-        return sys.executable
-    if _is_executable(installed):
-        return installed
-    message = (
-        f"expected a Python interpreter to run programs in, but sys.executable is {_quote(sys.executable)}, which may "
-        f"be an application, and there is no {_quote(installed)}: {_NAME_ONE}"
-    )
-    raise SandboxError(message)
-
-
-def _find_installation() -> str:
-    """Return the path of the interpreter in the installation the standard library belongs to."""
-    major, minor = sys.version_info[:2]
-    return f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"
-
-
-def _is_interpreter(path: str, installed: str) -> bool:
-    """Return whether a file is the installed interpreter, or a program named `python`, as copies of it are."""
-    if not _is_executable(path):
-        return False
-    if _is_executable(installed) and os.path.samefile(path, installed):  # noqa: PTH121 - a Path would be made for nothing
-        return True
-    if _NAME.fullmatch(os.path.basename(os.path.realpath(path))) is None:  # noqa: PTH119 - as above
-        return False
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        return file.read(len(_MAGIC)) == _MAGIC
-
-
-def _is_executable(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - as above
-
-
-def _check_named(named: str, environment: Mapping[str, str], *, same_version: bool) -> str:
-    """Run an interpreter to find out its version, and return its absolute path."""
-    import shutil
-
     path = shutil.which(named)
     if path is None:
         message = (
@@ -148,7 +90,55 @@ def _check_named(named: str, environment: Mapping[str, str], *, same_version: bo
     if match[1] != "cpython" or not fits:
         message = f"expected {wanted}, got {match[1]} {match[2]}.{match[3]} at {_quote(path)}: name another interpreter"
         raise SandboxError(message)
-    return path
+    return Interpreter(path, environment)
+
+
+def _pick_environment(*names: str) -> dict[str, str]:
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _is_frozen() -> bool:
+    return bool(getattr(sys, "frozen", False))
+
+
+def _find_own() -> str:
+    """Return this process's interpreter: `sys.executable`, or the one its standard library belongs to."""
+    if _is_frozen():
+        message = (
+            f"expected a Python interpreter to run programs in, but this process is a frozen application, and "
+            f"sys.executable ({_quote(sys.executable)}) is the application itself: {_NAME_ONE}"
+        )
+        raise SandboxError(message)
+    if sys.implementation.name != "cpython":
+        message = f"expected CPython to run programs in, got {sys.implementation.name}: {_NAME_ONE}"
+        raise SandboxError(message)
+    major, minor = sys.version_info[:2]
+    installed = f"{sys.base_exec_prefix}/bin/python{major}.{minor}{sys.abiflags}"
+    if sys.executable and _is_interpreter(sys.executable, installed):
+        return sys.executable
+    if _is_executable(installed):
+        return installed
+    message = (
+        f"expected a Python interpreter to run programs in, but sys.executable is {_quote(sys.executable)}, which may "
+        f"be an application, and there is no {_quote(installed)}: {_NAME_ONE}"
+    )
+    raise SandboxError(message)
+
+
+def _is_interpreter(path: str, installed: str) -> bool:
+    """Return whether a file is the installed interpreter, or a program named `python`, as copies of it are."""
+    if not _is_executable(path):
+        return False
+    if _is_executable(installed) and os.path.samefile(path, installed):  # noqa: PTH121 - a Path would be made for nothing
+        return True
+    if _NAME.fullmatch(os.path.basename(os.path.realpath(path))) is None:  # noqa: PTH119 - as above
+        return False
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def _is_executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - as above
 
 
 def _is_this_application(path: str) -> bool:
