@@ -167,14 +167,6 @@ def _bytecode(folder: str, stem: str) -> bytes:
     return _read(source)
 
 
-def _without_places(source: bytes) -> bytes:
-    """Return CPython's build settings as source, without those that contain paths of this machine."""
-    found: dict[str, dict[str, object]] = {}
-    exec(source, found)
-    settings = {name: value for name, value in found["build_time_vars"].items() if "/" not in str(value)}
-    return f"build_time_vars = {settings!r}\n".encode()
-
-
 def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -223,7 +215,11 @@ class Modules:
     def close(self) -> None:
         """Keep nothing more, and hide this machine's paths in CPython's build settings."""
         for name, folder in self._settings.items():
-            self._kept[name] = _Kept(self.shelf, _without_places(_read(f"{folder}/{name}.py")), name, "<stdlib>")
+            found: dict[str, dict[str, object]] = {}
+            exec(_read(f"{folder}/{name}.py"), found)
+            settings = {name: value for name, value in found["build_time_vars"].items() if "/" not in str(value)}
+            build_settings = f"build_time_vars = {settings!r}\n".encode()
+            self._kept[name] = _Kept(self.shelf, build_settings, name, "<stdlib>")
         self._settings.clear()
         self.shelf.close()
 

@@ -81,13 +81,10 @@ def _listed_files(folder: str, package: str) -> Iterator[str]:
         with open(f"{folder}/{entry}/RECORD", encoding="utf-8", newline="") as record:
             for row in csv.reader(record):
                 file = row[0] if row else ""
-                if file.startswith(f"{package}/") and not _is_left_out(file):
+                *folders, name = file.split("/")
+                is_code = name.endswith(_CODE) or ".so." in name
+                if file.startswith(f"{package}/") and not is_code and _NOT_FOR_PROGRAMS.isdisjoint(folders):
                     yield file
-
-
-def _is_left_out(file: str) -> bool:
-    *folders, name = file.split("/")
-    return not _NOT_FOR_PROGRAMS.isdisjoint(folders) or name.endswith(_CODE) or ".so." in name
 
 
 def _size(path: str) -> int:

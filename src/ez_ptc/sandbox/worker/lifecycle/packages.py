@@ -56,11 +56,6 @@ def load_packages(modules: Modules, names: Sequence[str], places: Sequence[str],
     for name in _IMPORTED_BY_PACKAGES:
         _keep(modules, name, "<stdlib>")
     _expect_single_threads()
-    _require_forks(names)
-
-
-def _require_forks(names: Sequence[str]) -> None:
-    """Raise PackageError if a fork of this process would not be in the state the packages expect."""
     threads = _threads() - _IDLE_THREADS
     if threads:
         message = (

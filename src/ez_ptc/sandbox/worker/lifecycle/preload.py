@@ -186,7 +186,12 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
         return next((name + path[len(root) :] for root, name in places.items() if path.startswith(root)), path)
 
     if packages:
-        _hide_in_objects(hide)
+        for candidate in gc.get_objects():
+            if type(candidate) is FunctionType:
+                rename(candidate.__code__, hide(candidate.__code__.co_filename))
+            elif type(candidate) is dict and "__file__" in candidate:
+                # A module may keep copies of its namespace.
+                _hide_in_names(cast("dict[str, object]", candidate), hide)
         hide_places(hide)
     machine_code = _MachineCode()
     for module in list(sys.modules.values()):
@@ -208,15 +213,6 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
         sys.modules.pop(name, None)
     sys.path[:] = []
     sys.path_importer_cache.clear()
-
-
-def _hide_in_objects(hide: Callable[[str], str]) -> None:
-    for candidate in gc.get_objects():
-        if type(candidate) is FunctionType:
-            rename(candidate.__code__, hide(candidate.__code__.co_filename))
-        elif type(candidate) is dict and "__file__" in candidate:
-            # A module may keep copies of its namespace.
-            _hide_in_names(cast("dict[str, object]", candidate), hide)
 
 
 def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:

@@ -189,7 +189,11 @@ class Link:
                     if not self._reading:
                         self._reading = True
                         break
-                    self._sleep()
+                    self._sleepers += 1
+                    try:
+                        self._turn.wait()
+                    finally:
+                        self._sleepers -= 1
                 else:
                     return
             try:
@@ -203,13 +207,6 @@ class Link:
                     self._reading = False
                     if self._sleepers:
                         self._turn.notify_all()
-
-    def _sleep(self) -> None:
-        self._sleepers += 1
-        try:
-            self._turn.wait()
-        finally:
-            self._sleepers -= 1
 
 
 def read_frame(body: bytes) -> dict[str, Any]:

@@ -96,23 +96,19 @@ def prepare() -> None:
     """Let the loaded packages draw without files, and show their pictures."""
     # They draw once now: modules they load for it could not be loaded later.
     if _FIGURES in sys.modules:
-        _prepare_figures()
+        plots: Any = importlib.import_module("matplotlib.pyplot")
+        importlib.import_module("matplotlib").use("agg")
+        figure, axes = plots.subplots()
+        axes.set_title("$x$")
+        _png(figure)
+        plots.close("all")
+        plots.show = _show_figures
+        type(figure).show = _show_figure
     if _IMAGES in sys.modules:
         images = importlib.import_module("PIL.Image")
         images.preinit()
         images.new("RGB", (1, 1)).save(io.BytesIO(), format="PNG")
         images.Image.show = _show_image
-
-
-def _prepare_figures() -> None:
-    plots: Any = importlib.import_module("matplotlib.pyplot")
-    importlib.import_module("matplotlib").use("agg")
-    figure, axes = plots.subplots()
-    axes.set_title("$x$")
-    _png(figure)
-    plots.close("all")
-    plots.show = _show_figures
-    type(figure).show = _show_figure
 
 
 def _show_figures(*args: object, **kwargs: object) -> None:
@@ -163,7 +159,8 @@ def _forget(functions: Mapping[str, Any]) -> None:
 
 def _pictures_in(value: object) -> list[object]:
     """Return the pictures a value is, or those in a list or tuple of nothing but pictures."""
-    kinds = _kinds()
+    places = (("matplotlib.figure", "Figure"), ("PIL.Image", "Image"))
+    kinds = tuple(vars(sys.modules[module])[name] for module, name in places if module in sys.modules)
     if type(value) in (list, tuple):
         items = cast("Iterable[object]", value)
     else:
@@ -181,11 +178,6 @@ def _is_of_figures(value: object) -> bool:
     else:
         items = (value,)
     return all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
-
-
-def _kinds() -> tuple[type, ...]:
-    places = (("matplotlib.figure", "Figure"), ("PIL.Image", "Image"))
-    return tuple(vars(sys.modules[module])[name] for module, name in places if module in sys.modules)
 
 
 def _open_figures() -> list[Any]:

@@ -175,9 +175,7 @@ class Runtime:
                 with contextlib.suppress(BaseException):  # foreign code: its failure to draw is not the program's error
                     PICTURES.end(None)
             return self._failure(error, "" if tree is None else self._suggest_program(error, tree, text))
-        return self._value(None if is_shown else value)
-
-    def _value(self, value: object) -> dict[str, object]:
+        value = None if is_shown else value
         try:
             done: dict[str, object] = {"t": "done", "value": values.encode(value, most=self._limits["elements"])}
         except values.CannotCrossError as error:

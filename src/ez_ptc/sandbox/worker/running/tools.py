@@ -193,7 +193,16 @@ class Tools:
             takers = [
                 self._branch(pool, f"{step}.{number}", function, args) for number, (function, args) in enumerate(split)
             ]
-            return _all(takers)
+            results: list[object] = []
+            failures: list[Exception] = []
+            for take in takers:
+                try:
+                    results.append(take())
+                except Exception as error:  # noqa: BLE001 - every branch is waited for; the first failure is raised below
+                    failures.append(error)
+            if failures:
+                raise failures[0]
+            return results
 
     def _branch(
         self, pool: ThreadPoolExecutor, path: str, function: Callable[..., object], args: tuple[object, ...]
@@ -212,19 +221,6 @@ class Tools:
 
 def _raise(error: Exception) -> object:
     raise error
-
-
-def _all(takers: list[Callable[[], object]]) -> list[object]:
-    results: list[object] = []
-    failures: list[Exception] = []
-    for take in takers:
-        try:
-            results.append(take())
-        except Exception as error:  # noqa: BLE001 - every branch is waited for; the first failure is raised below
-            failures.append(error)
-    if failures:
-        raise failures[0]
-    return results
 
 
 def _is_row(branches: object) -> bool:
