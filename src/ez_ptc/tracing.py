@@ -104,16 +104,16 @@ def current_call(tool: str) -> Notes | None:
 
 def _configured_trace() -> ModuleType | None:
     """Return the module `opentelemetry.trace`, or None if the application has not configured it."""
-    trace: Any = sys.modules.get("opentelemetry.trace")
-    if trace is None and _AUTOMATIC in os.environ:
-        trace = _import_trace()
+    trace: Any = sys.modules.get("opentelemetry.trace") or _import_automatic_trace()
     if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return None
     return trace
 
 
-@functools.cache
-def _import_trace() -> ModuleType | None:
+@functools.cache  # a variable takes longer to look up than a module
+def _import_automatic_trace() -> ModuleType | None:
+    if _AUTOMATIC not in os.environ:
+        return None
     try:
         from opentelemetry import trace
     except ImportError:
