@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..turns import RepliesAhead
 from ..values import codec as values
@@ -21,9 +21,7 @@ from .call_paths import count_threads
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .platform import Pipe
-
-__all__ = ["HostGoneError", "Link", "Pending", "TooLargeError", "read_frame", "reply_body"]
+__all__ = ["HostGoneError", "Link", "Pending", "Pipe", "TooLargeError", "read_frame", "reply_body"]
 
 _scan: Callable[[str, int], tuple[dict[str, Any], int]] = vars(json.JSONDecoder())["scan_once"]
 _HEADER = 4
@@ -45,6 +43,32 @@ class TooLargeError(ValueError):
 
 class HostGoneError(ConnectionError):
     """The host closed the socket: no one waits for this program's result."""
+
+
+class Pipe(Protocol):
+    """Two streams of bytes, to the host and from it; each kind of worker has one of its own.
+
+    One thread reads at a time, and one writes.
+    """
+
+    spin_seconds: float
+    """How many seconds a reader may poll before it sleeps; 0 where nothing sleeps."""
+
+    def read(self, size: int) -> bytes:
+        """Wait for bytes and return at most `size` of them; none if no more will come."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data`, at the latest before the next `read` waits."""
+        ...
+
+    def mute(self) -> None:
+        """Discard what is written, until `unmute`."""
+        ...
+
+    def unmute(self) -> None:
+        """Write to the host again."""
+        ...
 
 
 class Pending:

@@ -1,4 +1,4 @@
-"""What a program's runtime asks of the machine below it: each kind of worker has a pipe and a platform of its own."""
+"""What a program's runtime asks of the machine below it; each kind of worker has a platform of its own."""
 
 from __future__ import annotations
 
@@ -10,30 +10,7 @@ if TYPE_CHECKING:
 
     from .link import Pending
 
-__all__ = ["Pipe", "Platform"]
-
-
-class Pipe(Protocol):
-    """Two streams of bytes, to the host and from it. One thread reads at a time, and one writes."""
-
-    spin_seconds: float
-    """How many seconds a reader may poll before it sleeps; 0 where nothing sleeps."""
-
-    def read(self, size: int) -> bytes:
-        """Wait for bytes and return at most `size` of them; none if no more will come."""
-        ...
-
-    def write(self, data: bytes) -> None:
-        """Write all of `data`, at the latest before the next `read` waits."""
-        ...
-
-    def mute(self) -> None:
-        """Discard what is written, until `unmute`."""
-        ...
-
-    def unmute(self) -> None:
-        """Write to the host again."""
-        ...
+__all__ = ["Platform"]
 
 
 class Platform(Protocol):
