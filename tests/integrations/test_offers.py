@@ -41,7 +41,8 @@ def test_toolkit_is_offered_as_one_tool() -> None:
         assert "price(item: str)" in offer.description
         assert offer.call({"code": "print(price('tea'))"}).text == "3.0\n"
         assert offer.call('{"code": "print(price(item=\'milk\'))"}').text == "4.0\n"
-        for arguments in ("{}", {}, "nothing", {"code": 5}):
+        wrong: list[Any] = ["{}", {}, "nothing", {"code": 5}]
+        for arguments in wrong:
             assert "execute_tools: " in str(offer.call(arguments).error)
 
 
@@ -86,7 +87,7 @@ def test_undecidable_approval_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_developers_context_and_approver_come_first() -> None:
     effects: Effects = []
-    arguments = {"customer": "Ada", "amount": 5}
+    arguments: dict[str, object] = {"customer": "Ada", "amount": 5}
     refund = shop(effects)[1]
     hooks = Hooks("framework", approve)
     offers_of(refund)[0].call(arguments, hooks)
@@ -141,7 +142,8 @@ def test_paused_program_without_decider_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("resumed", [False, True])
 def test_events_of_a_program_are_reported(tmp_path: Path, *, resumed: bool) -> None:
-    reported: list[object] = []
+    reported: list[str] = []
+    watched: list[str] = []
 
     async def report(event: object) -> None:
         reported.append(type(event).__name__)
@@ -150,7 +152,9 @@ def test_events_of_a_program_are_reported(tmp_path: Path, *, resumed: bool) -> N
         return {call.id: resumed for call in paused.pending}
 
     with Toolkit(shop([]), journal=tmp_path / "runs.db", context="eve") as toolkit:
-        offers_of(toolkit)[0].call({"code": "refund('Ada', 1)"}, Hooks(decide=decide, report=report))
+        hooks = Hooks(decide=decide, report=report, watch=lambda event: watched.append(type(event).__name__))
+        offers_of(toolkit)[0].call({"code": "refund('Ada', 1)"}, hooks)
+    assert [name for name in watched if name.startswith("Call")] == ["CallStarted", "CallEnded"]
     assert {"CallStarted", "CallEnded"} <= set(reported)
 
 

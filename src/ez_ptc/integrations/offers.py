@@ -7,8 +7,10 @@ durable pauses of programs are the same for all of them, and are here.
 from __future__ import annotations
 
 import copy
+import itertools
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -17,15 +19,14 @@ from ez_ptc._sync import run_coroutine, to_thread
 from ez_ptc.errors import ArgumentsError, JournalError
 from ez_ptc.formats.content import as_json, as_text
 from ez_ptc.messages import PendingCall, ToolCall
-from ez_ptc.sandbox.events import ProgramEnded, ProgramEvent
+from ez_ptc.sandbox.events import EventSink, ProgramEvent
 from ez_ptc.sandbox.execution import ExecutionResult
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.schema.safe_repr import safe_repr_with_type
-from ez_ptc.toolkit.execution.observing import program_events
 from ez_ptc.toolkit.toolkit import Toolkit
+from ez_ptc.tools.approvals.approval import needs_approval
 from ez_ptc.tools.call_settings import CallSettings
 from ez_ptc.tools.registry import ToolRegistry
-from ez_ptc.tools.sources.conversion import to_tools
 
 if TYPE_CHECKING:
     from ez_ptc.tools.approvals.approval import Approver
@@ -39,12 +40,13 @@ __all__ = [
     "PausedRun",
     "ProgramOffer",
     "ToolOffer",
+    "context_of",
     "offers_of",
     "pending_text",
     "run_id_of",
 ]
 
-Decider: TypeAlias = Callable[["PausedRun"], Awaitable[Mapping[str, object]]]
+Decider: TypeAlias = Callable[["PausedRun"], Awaitable[Mapping[str, object] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,13 @@ class PausedRun:
         id: The id of its run in the journal.
         pending: The calls that wait.
         is_known: Whether it waited before this call of the framework, so that a person may have seen what waits.
+        pauses: How often it has paused by now.
     """
 
     id: str
     pending: tuple[PendingCall, ...]
     is_known: bool
+    pauses: int
 
     def as_json(self) -> dict[str, Any]:
         """Return what a person has to know for a decision, as JSON."""
@@ -76,8 +80,10 @@ class Hooks:
         approve: The approver, where the developer has given none.
         reraise: The framework's control-flow exceptions, which are no failures of a tool.
         run_id: The id of the program's run, the same each time the framework repeats the call.
-        decide: Returns decisions about the calls that a paused program waits for, or raises to leave them for later.
-        report: Receives a program's events.
+        decide: Returns decisions about the calls that a paused program waits for; returns None, or raises, to leave
+            them for later.
+        watch: Receives a program's events at once.
+        report: Receives them a little later, and is awaited.
     """
 
     context: object = NO_CONTEXT
@@ -85,6 +91,7 @@ class Hooks:
     reraise: tuple[type[BaseException], ...] = ()
     run_id: str | None = None
     decide: Decider | None = None
+    watch: Callable[[ProgramEvent], object] | None = None
     report: Callable[[ProgramEvent], Awaitable[object]] | None = None
 
 
@@ -102,7 +109,9 @@ class Outcome:
     @property
     def text(self) -> str:
         """The result or the error as text for a model."""
-        return as_text(self.value) if self.error is None else self.error
+        if self.error is None:
+            return as_text(self.value)
+        return self.error
 
     @property
     def data(self) -> Any:
@@ -130,16 +139,28 @@ class ToolOffer:
         """Whether calls need approval, and the developer has given no approver."""
         return self.tool.requires_approval and self.settings.over(self.tool.settings).approve is None
 
-    async def acall(self, arguments: Mapping[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+    def needs_approval(self, arguments: dict[str, object] | str, context: object = NO_CONTEXT) -> bool:
+        """Return whether a call of a model waits for a person; not if its arguments are wrong, so that it will fail."""
+        if not self.is_undecided:
+            return False
+        definition = self.tool.definition
+        settings = self.settings.over(self.tool.settings).over(CallSettings(context))
+        try:
+            parsed = definition.parse(arguments)
+            return needs_approval(definition, definition.binder.bind((), parsed, context=settings.context))
+        except ArgumentsError:
+            return False
+
+    async def acall(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
         """Run a call of a model; only exceptions in `hooks.reraise` are raised."""
         settings = self.settings.over(self.tool.settings).over(CallSettings(hooks.context, hooks.approve))
-        call = ToolCall("", self.name, arguments if isinstance(arguments, str) else dict(arguments))
+        call = ToolCall("", self.name, arguments)
         settings = CallSettings(settings.context, settings.approve, (*settings.reraise, *hooks.reraise))
         # Never `tool(...)`: that would skip the checks of tools without approval or context.
         result = await self.tool.arun(call, settings)
         return Outcome(result.output, None if result.success else result.error or f"{self.name} failed")
 
-    def call(self, arguments: Mapping[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+    def call(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
         """Same as `acall`, but blocks."""
         return run_coroutine(self.acall, arguments, hooks)
 
@@ -169,7 +190,7 @@ class ProgramOffer:
         """Whether programs can pause."""
         return self.toolkit.journal is not None
 
-    async def acall(self, arguments: Mapping[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+    async def acall(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
         """Run a program of a model. Raises what `Toolkit.aexecute` raises, and exceptions in `hooks.reraise`."""
         try:
             code = self.program_of(arguments)
@@ -177,20 +198,27 @@ class ProgramOffer:
             return Outcome(error=str(error))
         # Some frameworks repeat a whole call after a decision, or after a crash: its effects must not be repeated.
         earlier = await self._find(hooks)
-        result = earlier if isinstance(earlier, ExecutionResult) else await self._arun(code, hooks, resume=earlier)
+        if isinstance(earlier, ExecutionResult):
+            result = earlier
+        else:
+            result = await self._arun(code, hooks, resume=earlier)
         while result.status == "paused" and hooks.decide is not None:
-            paused = PausedRun(str(result.run_id), result.pending, is_known=result is earlier)
-            result = await self._arun(code, hooks, resume=paused.id, decisions=await hooks.decide(paused))
+            decisions = await hooks.decide(await self._paused(result, is_known=result is earlier))
+            if decisions is None:
+                break
+            result = await self._arun(code, hooks, resume=result.run_id, decisions=decisions)
         if result.status == "paused":
             return Outcome(error=pending_text(result.pending), pending=result.pending)
         text = self.toolkit.answer(code, result)
-        return Outcome(text) if result.success else Outcome(error=text)
+        if result.success:
+            return Outcome(text)
+        return Outcome(error=text)
 
-    def call(self, arguments: Mapping[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
+    def call(self, arguments: dict[str, object] | str, hooks: Hooks = NO_HOOKS) -> Outcome:
         """Same as `acall`, but blocks."""
         return run_coroutine(self.acall, arguments, hooks)
 
-    def program_of(self, arguments: Mapping[str, object] | str) -> str:
+    def program_of(self, arguments: dict[str, object] | str) -> str:
         """Return the program in a model's arguments, a dict or JSON text. Raises ArgumentsError if there is none."""
         if isinstance(arguments, str):
             from ez_ptc.schema.arguments.json_text import parse_arguments
@@ -212,14 +240,36 @@ class ProgramOffer:
         else:
             run = partial(self.toolkit.aresume, resume, decisions)
         run = partial(run, context=context, approve=approve, reraise=hooks.reraise)
-        if hooks.report is None:
+        if hooks.watch is None and hooks.report is None:
             return await run()
-        async for event in program_events(run):
-            if isinstance(event, ProgramEnded) and not event.parent:
-                return event.result
-            await hooks.report(event)
-        message = "the program has not ended"
-        raise AssertionError(message)
+        events = _Events(hooks)
+        result = await run(observe=events.observe)
+        await events.deliver()
+        return result
+
+    async def _paused(self, result: ExecutionResult, *, is_known: bool) -> PausedRun:
+        run_id = str(result.run_id)
+        events = await to_thread(self.toolkit.open_journal().events, run_id)
+        return PausedRun(run_id, result.pending, is_known, sum(event.kind == "pause" for event in events))
+
+    def new_run_id(self, *parts: object) -> str:
+        """Return the id of a new run of a call whose `parts` a framework may use again, in another conversation."""
+        return next(run_id for run_id, state in self._runs_of(parts) if state is None)
+
+    def paused_run_id(self, *parts: object) -> str | None:
+        """Return the id of the latest run of such a call if it is not finished, or None."""
+        states = itertools.takewhile(lambda run: run[1] is not None, self._runs_of(parts))
+        unfinished = [run_id for run_id, state in states if state not in {"done", "failed"}]
+        return unfinished[-1] if unfinished else None
+
+    def _runs_of(self, parts: tuple[object, ...]) -> Iterator[tuple[str, str | None]]:
+        """Yield the ids for such a call, each with the state of its run, or None if there is none."""
+        for number in itertools.count():
+            run_id = run_id_of(*parts, number)
+            try:
+                yield run_id, self.toolkit.open_journal().run(run_id).state
+            except JournalError:
+                yield run_id, None
 
     def _settings(self, hooks: Hooks) -> tuple[object, Approver | None]:
         """Return the context and the approver: the developer's come before the framework's."""
@@ -241,10 +291,35 @@ class ProgramOffer:
             return None
         if run.state == "paused":
             return ExecutionResult(success=False, status="paused", run_id=run.id, pending=run.pending)
-        return run.result if run.state in {"done", "failed"} and run.result is not None else run.id
+        if run.state in {"done", "failed"} and run.result is not None:
+            return run.result
+        return run.id
 
 
 Offer: TypeAlias = ToolOffer | ProgramOffer
+
+
+class _Events:
+    """Delivers a program's events, without a task of its own: some frameworks run each call on a loop that ends."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._waiting: deque[ProgramEvent] = deque()
+
+    def observe(self, program: str) -> EventSink:
+        """Return the receiver of a program's events."""
+        return EventSink(program, program, self._put, self._waiting.append, self.deliver)
+
+    def _put(self, event: ProgramEvent) -> None:
+        if self._hooks.watch is not None:
+            self._hooks.watch(event)
+        if self._hooks.report is not None:
+            self._waiting.append(event)
+
+    async def deliver(self) -> None:
+        """Report what has happened. The program waits meanwhile."""
+        while self._waiting and self._hooks.report is not None:
+            await self._hooks.report(self._waiting.popleft())
 
 
 def offers_of(
@@ -266,8 +341,7 @@ def offers_of(
     if isinstance(tools, Toolkit):
         offers: list[Offer] = [ProgramOffer(tools, settings)]
     else:
-        listed = list(tools) if isinstance(tools, ToolRegistry) else to_tools(tools)
-        offers = [ToolOffer(tool, settings) for tool in ToolRegistry(listed)]
+        offers = [ToolOffer(tool, settings) for tool in ToolRegistry([tools])]
     if not offers:
         message = "expected a toolkit or tools, got none: pass at least one function"
         raise ValueError(message)
@@ -282,6 +356,13 @@ def pending_text(pending: Iterable[PendingCall]) -> str:
     """Return the text a model reads of calls that wait."""
     names = ", ".join(dict.fromkeys(call.tool for call in pending))
     return f"not finished: {names} waits for a person's decision"
+
+
+def context_of(value: object) -> object:
+    """Return a framework's context for `Hooks`; None counts as no context."""
+    if value is None:
+        return NO_CONTEXT
+    return value
 
 
 def run_id_of(*parts: object) -> str:

@@ -11,13 +11,13 @@ from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ToolError
 from ez_ptc.formats.content import as_json
 from ez_ptc.integrations.frameworks import import_framework
-from ez_ptc.integrations.offers import Hooks, Offer, PausedRun, ProgramOffer, offers_of, run_id_of
+from ez_ptc.integrations.offers import Hooks, Offer, PausedRun, ProgramOffer, context_of, offers_of, run_id_of
 from ez_ptc.sandbox.events import CallEnded, CallStarted, ProgramEvent
 from ez_ptc.schema.annotations.context import NO_CONTEXT, Context
 from ez_ptc.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from ez_ptc.messages import ToolCall
     from ez_ptc.tools.approvals.approval import Approver
@@ -138,7 +138,7 @@ def _export_offer(offer: Offer) -> Any:
     return _ai.Tool.from_schema(call, offer.name, offer.description, offer.parameters, takes_ctx=True)
 
 
-async def call_offer(offer: Offer, run: Any, arguments: Mapping[str, object]) -> object:
+async def call_offer(offer: Offer, run: Any, arguments: dict[str, object]) -> object:
     """Call an offer in an agent's run, with its `RunContext`. Raises the framework's exceptions."""
     token = _RUN.set(run)
     try:
@@ -151,7 +151,7 @@ async def call_offer(offer: Offer, run: Any, arguments: Mapping[str, object]) ->
 
 
 def _hooks(offer: Offer, run: Any, code: object) -> Hooks:
-    context = NO_CONTEXT if run.deps is None else run.deps
+    context = context_of(run.deps)
 
     def approve(call: ToolCall) -> bool:
         if run.tool_call_approved:

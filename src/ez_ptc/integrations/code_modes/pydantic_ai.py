@@ -94,5 +94,6 @@ class _ProgramToolset(_toolsets.WrapperToolset):
         return {**others, **await _toolsets.FunctionToolset([exported]).get_tools(ctx)}
 
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> object:
-        toolset = self.wrapped if name != "execute_tools" else tool.toolset
-        return await toolset.call_tool(name, tool_args, ctx, tool)
+        if name == "execute_tools":
+            return await tool.toolset.call_tool(name, tool_args, ctx, tool)
+        return await self.wrapped.call_tool(name, tool_args, ctx, tool)

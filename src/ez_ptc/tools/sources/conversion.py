@@ -18,7 +18,16 @@ __all__ = ["to_tools"]
 _Tools = list[Tool[..., Any]]
 
 # The modules with `import_tools(thing)`, by the package that defines the thing's class or a base of it.
-_CONVERTERS: Final[Mapping[str, str]] = {"pydantic_ai": "ez_ptc.integrations.pydantic_ai"}
+_CONVERTERS: Final[Mapping[str, str]] = {
+    "agents": "ez_ptc.integrations.openai_agents",
+    "langchain_core": "ez_ptc.integrations.langchain",
+    "chatlas": "ez_ptc.integrations.chatlas",
+    "llama_index": "ez_ptc.integrations.llama_index",
+    "llm": "ez_ptc.integrations.llm",
+    "dspy": "ez_ptc.integrations.dspy",
+    "smolagents": "ez_ptc.integrations.smolagents",
+    "pydantic_ai": "ez_ptc.integrations.pydantic_ai",
+}
 _MAX_NAME_LENGTH: Final = 100
 
 

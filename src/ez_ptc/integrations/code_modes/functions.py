@@ -1,0 +1,125 @@
+"""Programs that share their variables and call plain functions: what frameworks expect of a code interpreter."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final
+
+from ez_ptc.errors import SandboxError
+from ez_ptc.toolkit.toolkit import Toolkit
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.toolkit.execution.session import Session
+
+__all__ = ["FunctionSession", "ProgramFinished", "function_tool"]
+
+_VARIABLES: Final = "ez_ptc_variables"
+
+
+class ProgramFinished(Exception):  # noqa: N818 - no error: a function has ended its program
+    """A function raises it to end its program with a `value`; `FunctionSession.execute` raises it."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
+
+
+class FunctionSession:
+    """A session of programs that call functions by name. The session starts with its first program.
+
+    `options` are those of `Toolkit`, such as `timeout` and `allow_imports`.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._functions: dict[str, Callable[..., object]] = {}
+        self._granted: frozenset[str] = frozenset()
+        self._variables: dict[str, object] = {}
+        self._toolkit: Toolkit | None = None
+        self._session: Session | None = None
+
+    def execute(
+        self, code: str, functions: Mapping[str, Callable[..., object]], variables: Mapping[str, object]
+    ) -> ExecutionResult:
+        """Run a program that may call `functions`, after setting `variables`.
+
+        Variables survive unless there are functions with other names than in the previous programs.
+
+        Raises:
+            ProgramFinished: A function has ended the program.
+            SandboxError: The sandbox failed, or a variable cannot be passed to programs.
+        """
+        session = self._open(functions)
+        if variables:
+            # A program of its own, so that the line numbers of errors are those of the code.
+            self._variables = dict(variables)
+            result = session.execute(f"globals().update({_VARIABLES}())")
+            if not result.success:
+                message = f"the variables {', '.join(variables)} could not be set: {result.error}"
+                raise SandboxError(message)
+        return session.execute(code)
+
+    def close(self) -> None:
+        """End the session. The next program starts another one."""
+        session, toolkit = self._session, self._toolkit
+        self._session = self._toolkit = None
+        if session is not None and toolkit is not None:
+            session.close()
+            toolkit.close()
+
+    def _open(self, functions: Mapping[str, Callable[..., object]]) -> Session:
+        self._functions = dict(functions)
+        if self._session is None or not functions.keys() <= self._granted:
+            self.close()
+            self._granted = frozenset(functions)
+            tools = [function_tool(name, function, self._find) for name, function in functions.items()]
+            tools.append(Tool(_VARIABLES, "Return the variables.", {"type": "object"}, lambda: self._variables))
+            self._toolkit = Toolkit(tools, **self._options, reraise=(ProgramFinished,))
+            self._session = self._toolkit.session()
+        return self._session
+
+    def _find(self, name: str) -> Callable[..., object]:
+        # Later programs may bring another function of the same name, or withdraw one.
+        if name not in self._functions:
+            message = f"name {name!r} is not defined"
+            raise NameError(message)
+        return self._functions[name]
+
+
+def function_tool(
+    name: str, function: Callable[..., object], find: Callable[[str], Callable[..., object]]
+) -> Tool[..., Any]:
+    """Return a tool that calls `find(name)`, and takes what `function` takes, of any type."""
+    parameters = _parameters(function)
+    named = {key: item for key, item in parameters.items() if item.kind not in {item.VAR_POSITIONAL, item.VAR_KEYWORD}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {key: {} for key in named},
+        "required": [key for key, item in named.items() if item.default is item.empty],
+        "additionalProperties": any(item.kind is item.VAR_KEYWORD for item in parameters.values()),
+    }
+
+    def call(**arguments: object) -> object:
+        return find(name)(**arguments)
+
+    async def acall(**arguments: object) -> object:
+        result: Any = find(name)(**arguments)
+        return await result if inspect.isawaitable(result) else result
+
+    documentation = inspect.getdoc(function) or name
+    return Tool.from_schema(name, documentation, schema, acall if _is_async(function) else call)
+
+
+def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a built-in without a signature
+        return {"arguments": inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)}
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object with an asynchronous __call__ is meant

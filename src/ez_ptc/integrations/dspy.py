@@ -1,0 +1,63 @@
+"""DSPy: its tools as our tools, and ours as its tools."""
+
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc.errors import ToolError
+from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.offers import Offer, offers_of
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["export_tools", "import_tools"]
+
+_dspy: Any = import_framework("dspy", package="dspy", version="3.0")
+
+
+def import_tools(thing: object) -> list[Tool[..., Any]] | None:
+    """Return the tool of a `dspy.Tool`, or None for anything else."""
+    if not isinstance(thing, _dspy.Tool):
+        return None
+    tool: Any = thing
+    properties: dict[str, dict[str, Any]] = tool.args or {}
+
+    async def call(**arguments: object) -> object:
+        return await tool.acall(**arguments)
+
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name, item in properties.items() if "default" not in item],
+        "additionalProperties": tool.has_kwargs,
+    }
+    return [Tool.from_schema(tool.name, tool.desc or tool.name, schema, call)]
+
+
+def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
+    """Return a toolkit, or tools and functions, as DSPy tools: `dspy.ReAct(signature, tools=export_tools(toolkit))`.
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver: DSPy has no approval of its own.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+    """
+    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, framework="DSPy")]
+
+
+def _export_offer(offer: Offer) -> Any:
+    def call(**arguments: object) -> object:
+        outcome = offer.call(arguments)
+        if outcome.error is not None:
+            raise ToolError(outcome.error)
+        return outcome.data
+
+    properties: dict[str, Any] = offer.parameters["properties"]
+    # Any type, because DSPy would validate by itself, and refuse what we repair.
+    types = dict.fromkeys(properties, Any)
+    return _dspy.Tool(call, name=offer.name, desc=offer.description, args=properties, arg_types=types)

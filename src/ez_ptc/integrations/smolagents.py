@@ -1,0 +1,100 @@
+"""smolagents: their tools as our tools, and ours as theirs."""
+
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc.errors import ToolError
+from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.offers import Offer, offers_of
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["export_tools", "import_tools"]
+
+_smolagents: Any = import_framework("smolagents", package="smolagents", version="1.20")
+
+# Their types that JSON Schema has too; others are described as any value.
+_TYPES = frozenset({"string", "boolean", "integer", "number", "array", "object", "null"})
+
+
+def import_tools(thing: object) -> list[Tool[..., Any]] | None:
+    """Return the tool of a smolagents `Tool`, or None for anything else."""
+    if not isinstance(thing, _smolagents.Tool):
+        return None
+    tool: Any = thing
+    inputs: dict[str, dict[str, Any]] = tool.inputs
+
+    def call(**arguments: object) -> object:
+        return tool(**arguments)
+
+    schema = {
+        "type": "object",
+        "properties": {name: _property_of(item) for name, item in inputs.items()},
+        "required": [name for name, item in inputs.items() if not item.get("nullable")],
+        "additionalProperties": False,
+    }
+    returns = _property_of({"type": tool.output_type}) or None
+    return [Tool.from_schema(tool.name, tool.description, schema, call, return_schema=returns)]
+
+
+def _property_of(item: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of one of their inputs."""
+    kinds: list[str] = item["type"]
+    if isinstance(kinds, str):
+        kinds = [kinds]
+    schema = {key: text for key, text in item.items() if key == "description"}
+    if not _TYPES.issuperset(kinds):
+        return schema
+    if item.get("nullable"):
+        kinds = [*kinds, "null"]
+    return {"type": kinds, **schema}
+
+
+def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
+    """Return a toolkit, or tools and functions, as smolagents tools: `ToolCallingAgent(export_tools(toolkit), model)`.
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver: smolagents has no approval of its own.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+    """
+    offers = offers_of(tools, context=context, approve=approve, framework="smolagents")
+    return [_OfferTool(offer) for offer in offers]
+
+
+class _OfferTool(_smolagents.Tool):
+    # Its base checks the signature of `forward` against `inputs`, which are those of each offer.
+    skip_forward_signature_validation = True
+    output_type = "any"
+
+    def __init__(self, offer: Offer) -> None:
+        required: list[str] = offer.parameters.get("required", [])
+        self.name, self.description = offer.name, offer.description
+        self.inputs = {
+            name: {
+                "type": _input_type(schema),
+                "description": str(schema.get("description", name)),
+                **({} if name in required else {"nullable": True}),
+            }
+            for name, schema in offer.parameters["properties"].items()
+        }
+        self._offer = offer
+        _smolagents.Tool.__init__(self)
+
+    def forward(self, *args: object, **arguments: object) -> object:
+        arguments = {**dict(zip(self.inputs, args, strict=False)), **arguments}
+        outcome = self._offer.call({name: value for name, value in arguments.items() if value is not None})
+        if outcome.error is not None:
+            raise ToolError(outcome.error)
+        return outcome.data
+
+
+def _input_type(schema: dict[str, Any]) -> str:
+    kind = schema.get("type", "any")
+    return kind if isinstance(kind, str) and kind in _TYPES else "any"
