@@ -42,6 +42,8 @@ def main(page: Path) -> int:
     if "site-packages" not in Path(ez_ptc.__file__).parts:
         print(f"smoke test: this is not the installed package: {ez_ptc.__file__}")
         return 1
+    for name in vars(ez_ptc)["__all__"]:  # none of them may need an extra
+        getattr(ez_ptc, name)
     example = first_example(page.read_text(encoding="utf-8"))
     expected, printed = _EXPECTED.findall(example), printed_by(example)
     if not expected or printed != expected:

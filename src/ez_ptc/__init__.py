@@ -59,7 +59,6 @@ if TYPE_CHECKING or not install_lazy_importer(globals()):
     from ez_ptc.mcp.client.settings import McpProgress as McpProgress
     from ez_ptc.mcp.client.tools import McpPrompt as McpPrompt
     from ez_ptc.mcp.client.tools import McpTools as McpTools
-    from ez_ptc.mcp.server.serving import McpServer as McpServer
     from ez_ptc.messages import Answer as Answer
     from ez_ptc.messages import AudioMessage as AudioMessage
     from ez_ptc.messages import DocumentMessage as DocumentMessage

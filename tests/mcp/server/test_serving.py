@@ -21,8 +21,9 @@ from mcp_types import (
     TextContent,
 )
 
-from ez_ptc import McpServer, Tool, Toolkit, ez_tool, mcp_tools
+from ez_ptc import Tool, Toolkit, ez_tool, mcp_tools
 from ez_ptc.cli.app import main
+from ez_ptc.mcp.server.serving import McpServer
 from tests.mcp.servers.shop import toolkit
 
 

@@ -6,10 +6,9 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ez_ptc.errors import EzPtcError, SchemaError
-from ez_ptc.mcp.client.results import unwrapped_schema
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
 from ez_ptc.schema.imported.parameters import check_result_schema
 from ez_ptc.schema.safe_repr import safe_name
@@ -23,7 +22,19 @@ if TYPE_CHECKING:
 
     from ez_ptc.tools.definitions.options import HandmadeOptions
 
-__all__ = ["ListedTool", "distinct_names", "fingerprint", "listed_tools", "make_tool", "warn"]
+__all__ = [
+    "WRAPPER_KEY",
+    "ListedTool",
+    "distinct_names",
+    "fingerprint",
+    "listed_tools",
+    "make_tool",
+    "unwrapped_schema",
+    "warn",
+]
+
+WRAPPER_KEY: Final = "result"
+"""What servers wrap results in that are no objects."""
 
 _MAX_NAME: Final = 100
 _log = logging.getLogger("ez_ptc.mcp")
@@ -97,6 +108,23 @@ def _hints(tool: types.Tool) -> HandmadeOptions:
     if hints.destructive_hint:
         options["requires_approval"] = True
     return options
+
+
+def unwrapped_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the schema of the value in a `{"result": value}` wrapper, or None if the schema declares no such wrapper.
+
+    Servers wrap what is no object, because the protocol's results are objects.
+    """
+    if schema is None:
+        return None
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or set(cast("dict[str, Any]", properties)) != {WRAPPER_KEY}:
+        return None
+    inner = cast("dict[str, Any]", properties)[WRAPPER_KEY]
+    if not isinstance(inner, dict) or WRAPPER_KEY not in schema.get("required", ()):
+        return None
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    return {**definitions, **cast("dict[str, Any]", inner)}
 
 
 def fingerprint(tool: types.Tool) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import mcp_types as types
 
 from ez_ptc.errors import ToolError
+from ez_ptc.mcp.client.definitions import WRAPPER_KEY
 from ez_ptc.mcp.client.texts import clean_text, error_line
 from ez_ptc.messages import AudioMessage, ImageMessage, MediaMessage, MessageRole, TextMessage
 from ez_ptc.schema.arguments.json_text import parse_value
@@ -19,27 +20,9 @@ if TYPE_CHECKING:
 
     from ez_ptc.messages import Message
 
-__all__ = ["content_value", "prompt_messages", "resource_value", "unwrapped_schema", "value_of_result"]
+__all__ = ["content_value", "prompt_messages", "resource_value", "value_of_result"]
 
-_WRAPPED: Final = "result"
 _MAX_ERROR: Final = 4_000
-
-
-def unwrapped_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the schema of the value in a `{"result": value}` wrapper, or None if the schema declares no such wrapper.
-
-    Servers wrap what is no object, because the protocol's results are objects.
-    """
-    if schema is None:
-        return None
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or set(cast("dict[str, Any]", properties)) != {_WRAPPED}:
-        return None
-    inner = cast("dict[str, Any]", properties)[_WRAPPED]
-    if not isinstance(inner, dict) or _WRAPPED not in schema.get("required", ()):
-        return None
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    return {**definitions, **cast("dict[str, Any]", inner)}
 
 
 def value_of_result(
@@ -68,7 +51,7 @@ def value_of_result(
                 f"{problem}; do not call it again for the result"
             )
             raise ToolError(message)
-        return cast("dict[str, object]", structured)[_WRAPPED] if is_wrapped else structured
+        return cast("dict[str, object]", structured)[WRAPPER_KEY] if is_wrapped else structured
     if structured is not None:
         # The text repeats the structured content, as the protocol asks of servers.
         media = [block for block in result.content if not isinstance(block, types.TextContent)]

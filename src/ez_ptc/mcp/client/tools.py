@@ -1,4 +1,7 @@
-"""The tools of MCP servers, and who owns their connections."""
+"""The tools of MCP servers, and who owns their connections.
+
+The SDK is imported when a server is connected: `McpTools` is a public name even where the extra is not installed.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ToolNotFoundError
 from ez_ptc.mcp.client.background import BackgroundLoop
-from ez_ptc.mcp.client.catalog import Catalog
 from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool, warn
-from ez_ptc.mcp.client.resources import resource_tools
-from ez_ptc.mcp.client.results import prompt_messages
 from ez_ptc.mcp.client.servers import read_servers
-from ez_ptc.mcp.client.sessions import SessionLoop, is_open_session
 from ez_ptc.mcp.client.texts import clean_text
 from ez_ptc.tools.definitions.names import unknown_tool_text
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from ez_ptc.mcp.client.catalog import Catalog
     from ez_ptc.mcp.client.settings import McpSettings
     from ez_ptc.messages import Message
     from ez_ptc.tools.tool import Tool
@@ -63,6 +63,9 @@ class McpTools:
     """
 
     def __init__(self, server: object, settings: McpSettings) -> None:
+        from ez_ptc.mcp.client.catalog import Catalog
+        from ez_ptc.mcp.client.sessions import SessionLoop, is_open_session
+
         addresses = read_servers(server)
         self._settings = settings
         self._background: BackgroundLoop | None = None
@@ -127,6 +130,8 @@ class McpTools:
         return prompts
 
     async def _prompt(self, name: str, arguments: Mapping[str, str]) -> list[Message]:
+        from ez_ptc.mcp.client.results import prompt_messages
+
         prompts = await self._prompts()
         for prompt, catalog in [(prompt, catalog) for prompt in prompts for catalog in self._catalogs]:
             if prompt.name == name and prompt.server == catalog.name:
@@ -215,6 +220,8 @@ class McpTools:
         return tools
 
     def _offers(self) -> list[_Offer]:
+        from ez_ptc.mcp.client.resources import resource_tools
+
         offers: list[_Offer] = []
         for catalog in self._catalogs:
             offers += [_Offer(catalog, tool, partial(catalog.call, tool)) for tool in catalog.tools.values()]
