@@ -23,7 +23,7 @@ _BEFORE_MISSING = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.journal", description=__doc__)
-    parser.add_argument("--only", choices=["kills", "costs", "stream", "off"], help="only this part")
+    parser.add_argument("--only", choices=["kills", "costs", "resume", "stream", "off"], help="only this part")
     parser.add_argument("--subject", action="append", choices=SUBJECTS, help="only this one; may be given repeatedly")
     parser.add_argument("--point", action="append", choices=POINTS, help="only this one; may be given repeatedly")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="how often costs are measured (5)")
@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(table_lines(outcomes)), flush=True)
     if options.only in {None, "costs"}:
         print("\n".join(cost_lines(subjects, options.rounds, options.steps)), flush=True)
+    if options.only in {None, "resume"}:
         print("\n".join(resume_lines(options.rounds, options.steps)), flush=True)
     if options.only in {None, "stream"}:
         print("\n".join(stream_lines(options.rounds)), flush=True)

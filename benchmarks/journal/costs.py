@@ -60,13 +60,17 @@ def cost_lines(subjects: Sequence[str], rounds: int, steps: int) -> list[str]:
 
 
 def resume_lines(rounds: int, calls: int) -> list[str]:
-    """Return the time from `toolkit.resume` to the result of a run with recorded calls, in a fresh worker."""
-    answers = [cast("dict[str, list[float]]", ask(OURS, "resume", calls)) for _ in range(rounds)]
-    lines: list[str] = []
+    """Return a table in Markdown: the time from `toolkit.resume` to the result of a run with recorded calls.
+
+    A fresh worker runs it; the first row is the program of as many calls without a journal.
+    """
+    answers = [cast("dict[str, list[list[float]]]", ask(OURS, "resume", calls)) for _ in range(rounds)]
+    lines = [f"| {calls:,} calls | ms | lowest – highest | ms of CPU | lowest |", "|---|---:|---:|---:|---:|"]
     for title in answers[0]:
-        values = [seconds * 1e3 for answer in answers for seconds in answer[title]]
+        pairs = [pair for answer in answers for pair in answer[title]]
+        wall, cpu = ([pair[number] * 1e3 for pair in pairs] for number in range(2))
+        span = f"{min(wall):.0f} – {max(wall):.0f}"
         lines.append(
-            f"{title} ({calls:,} calls): {statistics.median(values):.1f} ms "
-            f"({min(values):.1f} – {max(values):.1f} ms, {len(values)} runs)"
+            f"| {title} | {statistics.median(wall):.0f} | {span} | {statistics.median(cpu):.0f} | {min(cpu):.0f} |"
         )
     return lines

@@ -50,7 +50,7 @@ def test_costs_of_steps_are_seconds(action: str, tmp_path: Path, capsys: pytest.
 
 
 def test_resumed_runs_are_timed_to_pause_and_result(tmp_path: Path) -> None:
-    assert all(seconds > 0 for times in resume_times(tmp_path, 3).values() for seconds in times)
+    assert all(seconds > 0 for times in resume_times(tmp_path, 3).values() for pair in times for seconds in pair)
 
 
 def test_each_program_is_streamed_both_ways(tmp_path: Path) -> None:

@@ -70,34 +70,39 @@ def _costs(toolkit: Toolkit, program: str, steps: int) -> float:
         return time.process_time() - began
 
 
-def resume_times(folder: Path, calls: int) -> dict[str, list[float]]:
-    """Return the seconds to resume runs of `calls` recorded calls: to the same pause, and approved, to the result.
+def resume_times(folder: Path, calls: int) -> dict[str, list[tuple[float, float]]]:
+    """Return the seconds, and those of CPU in this process, to resume runs of `calls` recorded calls.
 
+    They are resumed to the same pause, and approved, to the result; beside that, the same calls run without a journal.
     The worker of the paused program is not kept; the zygote, from which a new one comes, is running.
     """
-    pauses: list[float] = []
-    ends: list[float] = []
+    plain: list[tuple[float, float]] = []
+    pauses: list[tuple[float, float]] = []
+    ends: list[tuple[float, float]] = []
     limits = Limits(calls=calls + 1)
     with (
         ProcessSandbox(paused=0) as sandbox,
         Toolkit([echo, approved], journal=folder / "runs.db", sandbox=sandbox, limits=limits) as toolkit,
+        Toolkit([echo], sandbox=sandbox, limits=limits) as unrecorded,
     ):
+        unrecorded.execute(_STEPS.format(1)).raise_for_error()
         for _ in range(_RESUMES):
             paused = toolkit.execute(_RESUMED.format(calls))
             assert paused.status == "paused", paused.status
             assert paused.run_id is not None
+            plain.append(_seconds(partial(unrecorded.execute, _STEPS.format(calls)), "done"))
             pauses.append(_seconds(partial(toolkit.resume, paused.run_id), "paused"))
             decisions = {paused.pending[0].id: Approve()}
             ends.append(_seconds(partial(toolkit.resume, paused.run_id, decisions), "done"))
-    return {"resume to the same pause": pauses, "resume with an approval, to the result": ends}
+    return {"no journal": plain, "resumed to the same pause": pauses, "resumed with an approval, to the result": ends}
 
 
-def _seconds(run: Callable[[], ExecutionResult], status: str) -> float:
-    began = time.perf_counter()
+def _seconds(run: Callable[[], ExecutionResult], status: str) -> tuple[float, float]:
+    began, began_cpu = time.perf_counter(), time.process_time()
     result = run()
-    seconds = time.perf_counter() - began
+    seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     assert result.status == status, result.status
-    return seconds
+    return seconds, cpu
 
 
 def stream_times(folder: Path, tries: int, calls: int = _STREAMED_CALLS) -> dict[str, list[tuple[float, float]]]:
