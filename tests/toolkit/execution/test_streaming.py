@@ -288,6 +288,15 @@ def test_session_streams_its_programs(is_journaled: bool, tmp_path: Path) -> Non
         assert "cut off" in str(session.execute("print(kept)").error)
 
 
+def test_closing_at_the_last_event_keeps_the_session() -> None:
+    with Toolkit([log]) as toolkit, toolkit.session() as session:
+        assert session.execute("count = 0").success
+        for number in range(1, 21):
+            with closing(session.stream("count += 1\nprint(count)")) as events:
+                ended = next(event for event in events if isinstance(event, ProgramEnded))
+            assert ended.result.output == f"{number}\n"
+
+
 def test_closed_journaled_stream_can_be_resumed(tmp_path: Path) -> None:
     with Toolkit([log, refund], journal=tmp_path / "runs.db") as toolkit:
         events = toolkit.stream("for n in range(50):\n    log(str(n))")

@@ -155,10 +155,15 @@ class _Inbox:
             if self.is_closed:
                 cancel()
 
-    def end(self, failure: BaseException | None) -> None:
-        """End the events: nothing is left to be cancelled."""
+    def end(self, outcome: ProgramEnded | BaseException) -> None:
+        """End the events, with the last one or an exception for the reader: nothing is left to be cancelled."""
         with self._lock:
-            self._cancel, self.failure = None, failure
+            # First: a reader of the last event may close at once, and the worker may wait for a session's next program.
+            self._cancel = None
+        if isinstance(outcome, ProgramEnded):
+            self.put(outcome)
+        else:
+            self.failure = outcome
         self.put(None)
 
     def close(self) -> bool:
@@ -181,8 +186,7 @@ def _produce(context: contextvars.Context, run: Callable[..., ExecutionResult], 
 
     try:
         result = context.run(run, observe=observe)
-        inbox.put(ProgramEnded("".join(ids), "", result))
     except BaseException as error:  # noqa: BLE001 - raised again for the reader
         inbox.end(error)
     else:
-        inbox.end(None)
+        inbox.end(ProgramEnded("".join(ids), "", result))
