@@ -14,7 +14,7 @@ SYSTEMS = {"darwin": NOT_IN_MACOS, "win32": NOT_IN_WINDOWS}
 # The standard library and other packages are loaded as they are here; this library never sees what is missing.
 PREPARE = """
 import asyncio, concurrent.futures.thread, contextlib, importlib, io, json, os, pkgutil, select, signal, socket
-import fcntl, multiprocessing, pwd, readline, resource, sqlite3, subprocess, sys, tempfile, termios, traceback
+import fcntl, multiprocessing, pwd, readline, resource, sqlite3, subprocess, sys, tempfile, termios, traceback, zoneinfo
 import anyio._backends._asyncio, cyclopts, pydantic, rich.console, rich.live, rich.table
 system, missing = json.loads(sys.argv[1])
 for name in missing.split():
@@ -85,7 +85,8 @@ def attempt(function, *arguments):
 
 with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
     with open("shop.py", "w") as file:
-        file.write("from ez_ptc import Toolkit, ez_tool\\n@ez_tool\\ndef f(x: int) -> int:\\n    return x\\n")
+        file.write("from ez_ptc import Toolkit, ez_tool\\n@ez_tool\\n")
+        file.write("def f(x: int) -> int:\\n    'Return it.'\\n    return x\\n")
         file.write("toolkit = Toolkit([f])\\n")
     with open("program.py", "w") as file:
         file.write("print(f(1))\\n")
@@ -97,13 +98,13 @@ print(json.dumps(found))
 """
 )
 IMPORTS = (
-    "import anthropic, google.genai, openai"
+    "import anthropic, google.genai, mcp.client.stdio, mcp.server.stdio, mcp.client.streamable_http, openai, uvicorn"
     + PREPARE
     + """
 import ez_ptc
 failed = {}
 for module in pkgutil.walk_packages(ez_ptc.__path__, "ez_ptc."):
-    if not module.name.startswith("ez_ptc.sandbox.worker."):
+    if not module.name.startswith(("ez_ptc.sandbox.worker.", "ez_ptc.integrations.")):
         try:
             importlib.import_module(module.name)
         except (AttributeError, ImportError) as error:

@@ -6,6 +6,7 @@ import pytest
 
 from ez_ptc import CodeError
 from ez_ptc.sandbox.execution import ExecutionResult, Grant, Grants
+from ez_ptc.sandbox.tool_types import describe_types
 from ez_ptc.sandbox.worker.values import codec as values
 
 
@@ -49,6 +50,6 @@ def test_grants_are_sent_as_rows() -> None:
     grants = Grants([Grant("add", "add(a)", "Add ☕.", is_async=True), Grant("b", read_only=True)])
     assert list(grants.by_name) == ["add", "b"]
     assert values.loads(grants.encoded) == [
-        ["add", "add(a)", "Add ☕.", True, "", False],
+        ["add", "add(a)", "Add ☕.", True, describe_types("add", "add(a)", ""), False],
         ["b", "", "", False, "", True],
     ]
