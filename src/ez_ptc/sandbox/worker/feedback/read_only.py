@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .following.names import bound_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 __all__ = ["reads_only"]
 
@@ -29,9 +31,14 @@ _MODULES = frozenset(
     {"asyncio", "collections", "datetime", "decimal", "itertools", "json", "math", "random", "re", "statistics", "time"}
 )
 # Ways from a module or object to hidden parts of it.
-_DOORS = frozenset({"attrgetter", "builtins", "methodcaller", "modules", "sys"})
+_DOORS = frozenset({"*", "attrgetter", "builtins", "methodcaller", "modules", "sys"})
 _INSIDES = ("_", "ag_", "cr_", "f_", "gi_", "tb_")
 _ESCAPE = re.compile(r"\\[^\n]")
+_ALLOWED = (
+    *(ast.AnnAssign, ast.Assert, ast.Assign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.AugAssign),
+    *(ast.Break, ast.Continue, ast.Expr, ast.For, ast.FunctionDef, ast.If, ast.Import, ast.ImportFrom, ast.Pass),
+    *(ast.Raise, ast.Return, ast.Try, ast.While, ast.With),
+)
 _Names = frozenset[str]
 
 
@@ -52,7 +59,7 @@ def reads_only(program: str, tools: Mapping[str, bool], taken: Collection[str] |
     try:
         tree = compile(blanked, "<proposed>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         if isinstance(tree, ast.Module):
-            _Look(tree, tools, taken).block(tree.body, frozenset())
+            _Look(tree, tools, taken).follow(tree.body, frozenset())
     except (_DoesMoreError, SyntaxError, ValueError, RecursionError, MemoryError):
         # The parser raises the last two for too much nesting.
         return False
@@ -60,10 +67,7 @@ def reads_only(program: str, tools: Mapping[str, bool], taken: Collection[str] |
 
 
 class _Look:
-    """Follows the names that are certainly bound.
-
-    Each method takes those bound before a node; the methods for statements return those bound after it.
-    """
+    """Follows the names that are certainly bound: from those before a node to those after it."""
 
     def __init__(self, tree: ast.Module, tools: Mapping[str, bool], taken: Collection[str] | None) -> None:
         self._tools = tools
@@ -74,164 +78,73 @@ class _Look:
             harmless |= {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
         self._harmless = harmless.difference(taken or ())
 
-    def block(self, statements: Iterable[ast.stmt], known: _Names) -> _Names:
-        for statement in statements:
-            look = _STATEMENTS.get(type(statement))
-            if look is None:
+    def follow(self, nodes: Iterable[ast.AST | None], known: _Names) -> _Names:
+        """Follow nodes in the order of their evaluation."""
+        for node in filter(None, nodes):
+            if self._is_harmful(node, known) or any(name in self._tools for name in bound_names(node)):
                 raise _DoesMoreError
-            known = look(self, statement, known)
+            known = self._follow_ways(node, known)
         return known
 
-    def plain(self, node: ast.stmt, known: _Names) -> _Names:
-        """Check the expressions that a statement evaluates."""
-        self.values(ast.iter_child_nodes(node), known)
-        return known
+    def _is_harmful(self, node: ast.AST, known: _Names) -> bool:
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.AugAssign(target=ast.Name(id=name)):
+                return name not in known and name not in self._harmless
+            case ast.Attribute(attr=name) | ast.alias(name=name):
+                return name.startswith(_INSIDES) or name in _DOORS or self._tools.get(name) is False
+            case ast.Constant(value=str(name)) | ast.keyword(arg=str(name)):
+                return self._tools.get(name) is False
+            case ast.ImportFrom():
+                return node.module not in _MODULES
+            case ast.Import():
+                return any(alias.name not in _MODULES for alias in node.names)
+            case _:
+                is_unknown = isinstance(node, (ast.stmt, ast.NamedExpr)) and not isinstance(node, _ALLOWED)
+                return is_unknown or bool(getattr(node, "type_params", ()))
 
-    def assign(self, node: ast.Assign, known: _Names) -> _Names:
-        self.value(node.value, known)
-        return known.union(*(self.bind(target, known) for target in node.targets))
+    def _follow_ways(self, node: ast.AST, known: _Names) -> _Names:
+        """Follow the ways that a statement may take: what all of them bind is bound."""
+        match node:
+            case ast.If():
+                known = self.follow([node.test], known)
+                return self.follow(node.body, known) & self.follow(node.orelse, known)
+            case ast.For() | ast.AsyncFor() | ast.While():
+                head = [node.test] if isinstance(node, ast.While) else [node.iter, node.target]
+                self.follow([*head, *node.body], known)
+                self.follow(node.orelse, known)
+                return known  # the loop may have no iterations
+            case ast.Try():
+                after = self.follow([*node.body, *node.orelse], known)
+                for handler in node.handlers:
+                    after &= self.follow([handler], known)
+                return after | self.follow(node.finalbody, known)
+            case ast.AnnAssign(value=None):
+                self.follow([node.annotation], known)
+                return known
+            case _:
+                return self._follow_names(node, known)
 
-    def annotate(self, node: ast.AnnAssign, known: _Names) -> _Names:
-        self.values(filter(None, (node.annotation, node.value)), known)
-        bound = self.bind(node.target, known)
-        if node.value is None:
-            return known
-        return known | bound
-
-    def augment(self, node: ast.AugAssign, known: _Names) -> _Names:
-        self.value(node.value, known)
-        if isinstance(node.target, ast.Name) and node.target.id not in known | self._harmless:
-            raise _DoesMoreError
-        return known | self.bind(node.target, known)
-
-    def loop(self, node: ast.For | ast.AsyncFor, known: _Names) -> _Names:
-        self.value(node.iter, known)
-        self.block(node.body, known | self.bind(node.target, known))
-        self.block(node.orelse, known)
-        return known  # the loop may have no iterations
-
-    def repeat(self, node: ast.While, known: _Names) -> _Names:
-        self.value(node.test, known)
-        self.block(node.body, known)
-        self.block(node.orelse, known)
-        return known
-
-    def choose(self, node: ast.If, known: _Names) -> _Names:
-        self.value(node.test, known)
-        return self.block(node.body, known) & self.block(node.orelse, known)
-
-    def enter(self, node: ast.With | ast.AsyncWith, known: _Names) -> _Names:
-        for item in node.items:
-            self.value(item.context_expr, known)
-            if item.optional_vars is not None:
-                known |= self.bind(item.optional_vars, known)
-        return self.block(node.body, known)
-
-    def attempt(self, node: ast.Try, known: _Names) -> _Names:
-        after = self.block(node.orelse, self.block(node.body, known))
-        for handler in node.handlers:
-            self.values(filter(None, (handler.type,)), known)
-            bound = known
-            if handler.name:
-                bound = known | self.name(handler.name)
-            after &= self.block(handler.body, bound)
-        return after | self.block(node.finalbody, known)
-
-    def define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: _Names) -> _Names:
-        if getattr(node, "type_params", ()):
-            raise _DoesMoreError
-        self.values(filter(None, (*node.decorator_list, node.returns)), known)
-        known |= self.name(node.name)
-        self.block(node.body, known | self.parameters(node.args, known))
-        return known
-
-    def use(self, node: ast.Import | ast.ImportFrom, known: _Names) -> _Names:
-        names = [alias.name for alias in node.names]
-        modules = names
-        if isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-        if not _MODULES.issuperset(modules) or not _DOORS.isdisjoint(names) or "*" in names:
-            raise _DoesMoreError
-        if any(name.startswith("_") for name in names):
-            raise _DoesMoreError
-        return known.union(*(self.name(alias.asname or alias.name) for alias in node.names))
-
-    # What binds names, and what is evaluated --------------------------------------------------------------------------
-
-    def name(self, name: str) -> _Names:
-        if name in self._tools:
-            raise _DoesMoreError
-        return frozenset({name})
-
-    def bind(self, target: ast.expr, known: _Names) -> _Names:
-        if isinstance(target, ast.Name):
-            return self.name(target.id)
-        if isinstance(target, (ast.Tuple, ast.List)):
-            return frozenset[str]().union(*(self.bind(element, known) for element in target.elts))
-        if isinstance(target, ast.Starred):
-            return self.bind(target.value, known)
-        self.value(target, known)
-        return frozenset()
-
-    def parameters(self, node: ast.arguments, known: _Names) -> _Names:
-        arguments = [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
-        annotations = [argument.annotation for argument in arguments if argument.annotation is not None]
-        self.values([*annotations, *node.defaults, *filter(None, node.kw_defaults)], known)
-        return frozenset[str]().union(*(self.name(argument.arg) for argument in arguments))
-
-    def values(self, nodes: Iterable[ast.AST], known: _Names) -> None:
-        for node in nodes:
-            self.value(node, known)
-
-    def value(self, node: ast.AST, known: _Names) -> None:
-        if isinstance(node, ast.Name):
-            is_harmful = node.id not in known and node.id not in self._harmless
-        elif isinstance(node, ast.Attribute):
-            is_inside = node.attr.startswith(_INSIDES) or node.attr in _DOORS
-            is_harmful = is_inside or self._tools.get(node.attr) is False
-        elif isinstance(node, ast.Constant):
-            is_harmful = isinstance(node.value, str) and self._tools.get(node.value) is False
-        elif isinstance(node, ast.keyword):
-            is_harmful = node.arg is not None and self._tools.get(node.arg) is False
-        else:
-            is_harmful = isinstance(node, ast.NamedExpr)
-        if is_harmful:
-            raise _DoesMoreError
-        if isinstance(node, ast.Lambda):
-            self.value(node.body, known | self.parameters(node.args, known))
-        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-            self.comprehension(node, known)
-        else:
-            self.values(ast.iter_child_nodes(node), known)
-
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, known: _Names) -> None:
-        for generator in node.generators:
-            self.value(generator.iter, known)
-            known |= self.bind(generator.target, known)
-            self.values(generator.ifs, known)
-        self.values((node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,), known)
+    def _follow_names(self, node: ast.AST, known: _Names) -> _Names:
+        bound = known.union(bound_names(node))
+        match node:
+            case ast.ExceptHandler():
+                self.follow([node.type], known)
+                return self.follow(node.body, bound)
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                loops = [part for loop in node.generators for part in (loop.iter, loop.target, *loop.ifs)]
+                results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+                self.follow([*loops, *results], known)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                parameters = [*ast.iter_child_nodes(node.args)]
+                for outside in (*parameters, *getattr(node, "decorator_list", ()), getattr(node, "returns", None)):
+                    self.follow([outside], known)
+                body = [node.body] if isinstance(node, ast.Lambda) else node.body
+                self.follow(body, bound.union(*map(bound_names, parameters)))
+            case _:
+                targets_last = sorted(ast.iter_child_nodes(node), key=_is_target)
+                return bound | self.follow(targets_last, known)
+        return bound
 
 
-_STATEMENTS: dict[type, Callable[[_Look, Any, _Names], _Names]] = {
-    ast.AnnAssign: _Look.annotate,
-    ast.Assert: _Look.plain,
-    ast.Assign: _Look.assign,
-    ast.AsyncFor: _Look.loop,
-    ast.AsyncFunctionDef: _Look.define,
-    ast.AsyncWith: _Look.enter,
-    ast.AugAssign: _Look.augment,
-    ast.Break: _Look.plain,
-    ast.Continue: _Look.plain,
-    ast.Expr: _Look.plain,
-    ast.For: _Look.loop,
-    ast.FunctionDef: _Look.define,
-    ast.If: _Look.choose,
-    ast.Import: _Look.use,
-    ast.ImportFrom: _Look.use,
-    ast.Pass: _Look.plain,
-    ast.Raise: _Look.plain,
-    ast.Return: _Look.plain,
-    ast.Try: _Look.attempt,
-    ast.While: _Look.repeat,
-    ast.With: _Look.enter,
-}
+def _is_target(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
