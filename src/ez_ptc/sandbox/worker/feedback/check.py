@@ -9,10 +9,8 @@ from __future__ import annotations
 from time import thread_time_ns
 from typing import TYPE_CHECKING
 
-from .following.analysis import Analysis
-from .following.expressions import EXPRESSIONS
 from .following.facts import TooLongError, read_facts
-from .following.statements import STATEMENTS
+from .following.statements import Statements
 from .rules.table import RULES
 
 if TYPE_CHECKING:
@@ -48,8 +46,7 @@ def _check(tree: ast.Module, shapes: Shapes, outer_names: Collection[str], milli
     """Return the mistakes of a program in any order; None if it takes too long to follow."""
     deadline = thread_time_ns() + milliseconds * 1_000_000
     try:
-        analysis = Analysis(tree, read_facts(tree), shapes, outer_names)
-        return analysis.run(EXPRESSIONS, STATEMENTS, RULES, deadline)
+        return Statements(read_facts(tree), shapes, outer_names, RULES, deadline).run(tree.body)
     except (TooLongError, RecursionError, ValueError):
         # CPython may run a program that is nested too deeply to follow or to unparse.
         return None

@@ -18,7 +18,7 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from ..mistakes import Mistake
-from ..types import INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
+from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
 from .environment import Containers, Frame
 from .facts import TooLongError
 from .library import object_type
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ..signatures import Shapes
     from .facts import Facts
 
+    Rules = Mapping[type, Sequence[tuple[str, Callable[["Analysis", Any, str], None]]]]
+
 __all__ = ["MAX_MISTAKES", "Analysis", "Loop"]
 
 # As many as take less than 20 ms on any machine; of a slow one, the time is bounded, too.
@@ -41,6 +43,8 @@ MAX_MISTAKES = 50
 # The most mistakes for which suggestions are looked for, which takes a millisecond each.
 _MAX_SUGGESTED = 10
 _ALL = frozenset({"BaseException", "Exception"})
+# The types of expressions that depend on nothing in them.
+_PLAIN: dict[type, Type] = {ast.Compare: BOOL, ast.FormattedValue: STR, ast.JoinedStr: STR}
 Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 """The types of names where a loop is left: by `break` and by `continue`."""
 
@@ -48,8 +52,11 @@ Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 class Analysis:
     """One look at a program."""
 
-    def __init__(self, tree: ast.Module, facts: Facts, shapes: Shapes, outer_names: Collection[str]) -> None:
-        self.tree = tree
+    def __init__(self, facts: Facts, shapes: Shapes, outer_names: Collection[str], rules: Rules, deadline: int) -> None:
+        """Take the program's facts, the tools, names from outside, and the rules that look at the nodes of a kind.
+
+        `deadline` is in nanoseconds of the thread's time.
+        """
         self.facts = facts
         self.shapes = shapes
         self.outer_names = outer_names
@@ -67,30 +74,19 @@ class Analysis:
         self._silent = 0
         self._forgotten: set[str] = set()  # expressions other than names, as text
         self._steps = self._timed_steps = 0
-        self._deadline = self._suggesting_until = 0
+        self._deadline, self._suggesting_until = deadline, (deadline + thread_time_ns()) // 2
+        self._rules = rules
         self._used_by_functions: set[tuple[Frame, str]] = set()
         self.version = 0  # of what functions see of the names around them
 
-    def run(
-        self,
-        expressions: Mapping[type, Callable[[Analysis, Any], Type]],
-        statements: Mapping[type, Callable[[Analysis, Any], bool | None]],
-        rules: Mapping[type, Sequence[tuple[str, Callable[[Analysis, Any, str], None]]]],
-        deadline: int,
-    ) -> list[Mistake]:
+    def run(self, body: Sequence[ast.stmt]) -> list[Mistake]:
         """Return the mistakes of the program; none if it cannot be followed to its end.
-
-        `expressions` return the types of expressions, `statements` follow a statement and return False if the program
-        never gets past it, and `rules`, each with its name, look at the nodes of a kind. `deadline` is in nanoseconds
-        of the thread's time.
 
         Raises TooLongError, and RecursionError for too much nesting.
         """
-        self._expressions, self._statements, self._rules = expressions, statements, rules
-        self._deadline, self._suggesting_until = deadline, (deadline + thread_time_ns()) // 2
         if self.facts.makes_names:
             return []
-        bound = names_bound_in(self.tree.body)
+        bound = names_bound_in(body)
         for _ in range(_MAX_PASSES):
             self.containers.start()
             self.types.clear()
@@ -98,7 +94,7 @@ class Analysis:
             self.mistakes.clear()
             self.module = self.frame = Frame(bound)
             self.module.history = self.module_history
-            self.execute(self.tree.body)
+            self.execute(body)
             if not self.containers.is_stale:
                 return [mistake for _, mistake in self.mistakes]
         return []
@@ -113,10 +109,7 @@ class Analysis:
     def of(self, node: ast.expr) -> Type:
         """Return the type of an expression, and look at it by the rules."""
         self.count_steps(1)
-        evaluate = self._expressions.get(type(node))
-        if evaluate is None:
-            return UNKNOWN
-        value = evaluate(self, node)
+        value: Type = getattr(self, f"follow_{type(node).__name__.lower()}", self.follow_other)(node)
         if (
             value.site is None
             and value.kind in {"list", "set", "dict"}
@@ -138,6 +131,13 @@ class Analysis:
         self.types[node] = value
         self.apply_rules(node)
         return value
+
+    def follow_other(self, node: ast.expr) -> Type:
+        """Follow the parts of an expression, and return its type if it is the same whatever they are."""
+        for part in children(node):
+            if isinstance(part, ast.expr):
+                self.of(part)
+        return _PLAIN.get(type(node), UNKNOWN)
 
     def count_steps(self, number: int) -> None:
         """Count steps, and raise TooLongError when there are too many."""
@@ -170,8 +170,8 @@ class Analysis:
         """Follow statements, and return whether the program may get past them."""
         for statement in body:
             self.count_steps(1)
-            follow = self._statements.get(type(statement))
-            if follow is not None and follow(self, statement) is False:
+            follow = getattr(self, f"follow_{type(statement).__name__.lower()}", None)
+            if follow is not None and follow(statement) is False:
                 return False
         return True
 

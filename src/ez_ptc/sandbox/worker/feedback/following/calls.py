@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .analysis import Analysis
 
-__all__ = ["CHANGING", "FILLING", "call"]
+__all__ = ["CHANGING", "FILLING", "type_of_call"]
 
 # Functions that ask a value what it is: nothing more is known of it then.
 _ASKING = frozenset({"callable", "dir", "getattr", "hasattr", "isinstance", "issubclass", "type", "vars"})
@@ -35,7 +35,7 @@ _SIGNED = frozenset({"int", "float", "timedelta"})
 _ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
 
 
-def call(run: Analysis, node: ast.Call) -> Type:
+def type_of_call(run: Analysis, node: ast.Call) -> Type:
     """Return the type of a call."""
     function = run.of(node.func)
     arguments = [run.constant(argument) for argument in node.args]

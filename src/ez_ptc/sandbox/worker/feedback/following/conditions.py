@@ -9,49 +9,37 @@ from ..types import UNKNOWN, join, members
 from .names import every
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ..types import Type
     from .analysis import Analysis
-    from .environment import Frame
 
-__all__ = ["Narrowed", "follow_condition", "may_be", "narrow", "widen"]
+__all__ = ["follow_condition", "may_be", "narrow"]
 
 _LOOKS = frozenset({"keys", "items", "values", "get", "__contains__"})
 # Functions that tell nothing of the keys and types in what they are given.
 _PLAIN = frozenset({"abs", "bool", "float", "int", "len", "max", "min", "round", "sorted", "str", "sum"})
 _EQUAL, _DIFFERENT = (ast.Is, ast.Eq), (ast.IsNot, ast.NotEq)
-Narrowed = tuple["Frame", str, "Type", "Type"]
-"""A name whose type a condition narrows: its frame, the name, and its types before and after."""
 
 
 def follow_condition(run: Analysis, node: ast.expr) -> None:
-    """Follow a condition: of a record that it looks into, nothing is known any more."""
+    """Follow a condition: of a record that it passes on, iterates over or asks for keys, nothing is known any more."""
     run.of(node)
-    for name, is_passed in _names_looked_into(node):
-        if is_passed or any(member.keys for member in members(run.types.get(name, UNKNOWN))):
-            run.forget(name)
-
-
-def _names_looked_into(node: ast.AST) -> Iterator[tuple[ast.Name, bool]]:
-    """Yield the names that a condition passes on, iterates over or asks for keys, other than by reading one.
-
-    With each, whether it is passed to a function of which nothing is known.
-    """
     for part in every(node):
-        looked: list[ast.expr] = []
-        is_passed = False
+        passed: list[ast.expr] = []
+        asked: list[ast.expr] = []
         if isinstance(part, ast.Call):
-            is_passed = not (isinstance(part.func, ast.Name) and part.func.id in _PLAIN)
-            looked = [*part.args, *(keyword.value for keyword in part.keywords)]
-            if isinstance(part.func, ast.Attribute) and part.func.attr in _LOOKS:
-                yield from ((name, False) for name in (part.func.value,) if isinstance(name, ast.Name))
+            passed = [*part.args, *(keyword.value for keyword in part.keywords)]
+            if isinstance(part.func, ast.Name) and part.func.id in _PLAIN:
+                passed, asked = asked, passed
+            elif isinstance(part.func, ast.Attribute) and part.func.attr in _LOOKS:
+                asked = [part.func.value]
         elif isinstance(part, ast.comprehension):
-            looked = [part.iter]
+            asked = [part.iter]
         elif isinstance(part, ast.Compare) and any(isinstance(sign, (ast.In, ast.NotIn)) for sign in part.ops):
             # A constant key tested by the program is not a mistake anywhere in the program.
-            looked = [] if isinstance(part.left, ast.Constant) else part.comparators
-        yield from ((name, is_passed) for name in looked if isinstance(name, ast.Name))
+            asked = [] if isinstance(part.left, ast.Constant) else part.comparators
+        asked = [name for name in asked if any(member.keys for member in members(run.types.get(name, UNKNOWN)))]
+        for name in (*passed, *asked):
+            if isinstance(name, ast.Name):
+                run.forget(name)
 
 
 def may_be(run: Analysis, node: ast.expr, *, truth: bool) -> bool:
@@ -96,34 +84,21 @@ def _comparison(run: Analysis, node: ast.Compare) -> bool | None:
     return is_equal is isinstance(sign, _EQUAL)
 
 
-def narrow(run: Analysis, node: ast.expr, *, truth: bool) -> list[Narrowed]:
-    """Leave out None where a condition excludes it, and return what was changed."""
+def narrow(run: Analysis, node: ast.expr, *, truth: bool) -> None:
+    """Leave out None where a condition excludes it."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return narrow(run, node.operand, truth=not truth)
-    if isinstance(node, ast.BoolOp):
-        values = node.values if isinstance(node.op, ast.And) is truth else []
-        return [narrowed for value in values for narrowed in narrow(run, value, truth=truth)]
-    excludes_none, name = truth, node
+        narrow(run, node.operand, truth=not truth)
+    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) is truth:
+        for value in node.values:
+            narrow(run, value, truth=truth)
+    name, excludes_none = node, truth
     if isinstance(node, ast.Compare):
         right = node.comparators[0]
         is_none = len(node.ops) == 1 and isinstance(right, ast.Constant) and right.value is None
-        excludes_none = is_none and isinstance(node.ops[0], _DIFFERENT) is truth
-        name = node.left
+        name, excludes_none = node.left, is_none and isinstance(node.ops[0], _DIFFERENT) is truth
     if isinstance(name, ast.NamedExpr):
         name = name.target
-    frame = run.frame_with(name.id) if isinstance(name, ast.Name) and excludes_none else None
-    if frame is None or not isinstance(name, ast.Name):
-        return []
-    before = frame.names.get(name.id, UNKNOWN)
-    after = join(member for member in members(before) if member.kind != "NoneType")
-    if after == before or after.kind == "nothing":
-        return []
-    frame.names[name.id] = after
-    return [(frame, name.id, before, after)]
-
-
-def widen(narrowed: Iterable[Narrowed]) -> None:
-    """Undo what conditions narrowed, for the way on."""
-    for frame, name, before, after in narrowed:
-        if frame.names.get(name) is after:
-            frame.names[name] = before
+    if excludes_none and isinstance(name, ast.Name) and name.id in run.frame.names:
+        after = join(member for member in members(run.frame.names[name.id]) if member.kind != "NoneType")
+        if after.kind != "nothing":
+            run.frame.names[name.id] = after

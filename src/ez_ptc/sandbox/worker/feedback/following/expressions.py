@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
 
 from ..types import BOOL, FALSE, FLOAT, INT, NONE, NOTHING, NUMBERS, STR, TRUE, UNKNOWN, Type, join, members, of_each
-from .calls import CHANGING, FILLING, call
-from .conditions import follow_condition, may_be, narrow, widen
+from .analysis import Analysis
+from .calls import CHANGING, FILLING, type_of_call
+from .conditions import follow_condition, may_be, narrow
 from .environment import Frame
 from .functions import Function
 from .library import attribute_of_class, class_member, module_member
-from .names import children, target_names
+from .names import target_names
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .analysis import Analysis
-    from .conditions import Narrowed
-
-__all__ = ["EXPRESSIONS", "operation_type"]
+__all__ = ["Expressions"]
 
 _CONSTANTS: dict[type, Type] = {
     str: STR,
@@ -29,272 +23,232 @@ _CONSTANTS: dict[type, Type] = {
     bytes: Type("bytes"),
     complex: Type("complex"),
 }
+_COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
+_DICTS = frozenset({"dict", "defaultdict", "Counter"})
 # The kinds of values whose methods may change values of which nothing is known.
 _ANY = frozenset({"", "class"})
 # The kinds of values that have no attributes but those of their class.
 _WITHOUT_OTHERS = frozenset({"str", "int", "float", "bool", "NoneType", "list", "dict", "set", "tuple"})
 
 
-def _constant(_run: Analysis, node: ast.Constant) -> Type:
-    if isinstance(node.value, bool):
-        return TRUE if node.value else FALSE
-    return _CONSTANTS.get(type(node.value), UNKNOWN)
+class Expressions(Analysis):
+    """Each method returns the type of one kind of expression."""
 
+    def follow_constant(self, node: ast.Constant) -> Type:
+        """Return the type of a literal."""
+        if isinstance(node.value, bool):
+            return TRUE if node.value else FALSE
+        return _CONSTANTS.get(type(node.value), UNKNOWN)
 
-def _evaluated(result: Type) -> Callable[[Analysis, Any], Type]:
-    """Return a function that follows the parts of an expression which has this type."""
+    def follow_name(self, node: ast.Name) -> Type:
+        """Look the name up."""
+        return self.lookup(node.id)
 
-    def follow(run: Analysis, node: ast.AST) -> Type:
-        for part in children(node):
-            if isinstance(part, ast.expr):
-                run.of(part)
+    def follow_namedexpr(self, node: ast.NamedExpr) -> Type:
+        """Bind the name."""
+        value = self.of(node.value)
+        self.bind(node.target, value)
+        return value
+
+    def follow_await(self, node: ast.Await) -> Type:
+        """Return the result of a coroutine; a tool's result can be awaited or not."""
+        value = self.of(node.value)
+        return (value.item or UNKNOWN) if value.kind == "coroutine" else value
+
+    def follow_list(self, node: ast.List | ast.Set | ast.Tuple) -> Type:
+        """Return a list with the types of its items."""
+        items = [
+            self.item_of(self.of(item.value)) if isinstance(item, ast.Starred) else self.of(item) for item in node.elts
+        ]
+        return Type(type(node).__name__.lower(), item=join(items), site=node)
+
+    follow_set = follow_list
+
+    def follow_tuple(self, node: ast.Tuple) -> Type:
+        """Return a tuple; without stars, with the type of each item."""
+        if any(isinstance(item, ast.Starred) for item in node.elts):
+            return self.follow_list(node)._replace(site=None)
+        return Type("tuple", parts=tuple(map(self.of, node.elts)))
+
+    def follow_dict(self, node: ast.Dict) -> Type:
+        """Return a dict; with keys that are all texts, it is known which."""
+        keys: dict[str, Type] = {}
+        values: list[Type] = []
+        is_known = bool(node.keys)
+        for key, expression in zip(node.keys, node.values, strict=True):
+            value = self.of(expression)
+            if key is None:
+                is_known = is_known and bool(value.keys) and not self.containers.is_open(value)
+                keys |= self.containers.keys_of(value) if is_known else {}
+                values.append(UNKNOWN)
+                continue
+            self.of(key)
+            values.append(value)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                keys[key.value] = value
+            else:
+                is_known = False
+        if is_known:
+            return Type("dict", item=UNKNOWN, keys=keys, site=node)
+        return Type("dict", item=join(values), site=node)
+
+    def follow_listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Type:
+        """Return what a comprehension makes of the items that may meet its conditions."""
+        names = {name for part in node.generators for name in target_names(part.target)}
+        self.frame, outer = Frame(names, self.frame, owner=self.frame.owner), self.frame
+        item, key, is_empty = NOTHING, "", False
+        for part in node.generators:
+            value = self.item_of(self.of(part.iter))
+            is_empty = is_empty or value.kind == "nothing"
+            if is_empty:
+                break
+            self.bind(part.target, value)
+            for test in part.ifs:
+                follow_condition(self, test)
+                is_empty = is_empty or not may_be(self, test, truth=True)
+        if not is_empty and isinstance(node, ast.DictComp):
+            key, item = self.of(node.key).kind, self.of(node.value)
+        elif not is_empty and not isinstance(node, ast.DictComp):
+            with self.silence(silent=isinstance(node, ast.GeneratorExp) and self.fails_elsewhere(node)):
+                item = self.of(node.elt)
+        self.frame = outer
+        return Type(_COMPREHENSIONS[type(node)], item=item, key=key if item.kind != "nothing" else "", site=node)
+
+    follow_setcomp = follow_generatorexp = follow_dictcomp = follow_listcomp
+
+    def follow_lambda(self, node: ast.Lambda) -> Type:
+        """Return the function."""
+        self.defaults(node.args)
+        return Type("function", value=Function(node, self.frame))
+
+    def follow_subscript(self, node: ast.Subscript) -> Type:
+        """Return an item, or a part of a text or list."""
+        base, index = self.of(node.value), self.of(node.slice)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        containers = self.containers
+
+        def item_of(member: Type) -> Type:
+            item = UNKNOWN
+            if isinstance(node.slice, ast.Slice):
+                if member.kind in {"list", "str"}:
+                    item = STR if member.kind == "str" else Type("list", item=containers.item_of(member))
+            elif member.kind == "tuple":
+                item = self.item_of(member)
+                if isinstance(key, int) and -len(member.parts) <= key < len(member.parts):
+                    item = member.parts[key]
+            elif member.keys or member.kind == "record":
+                if isinstance(key, str):
+                    item = containers.value_of(member, key) or UNKNOWN
+            elif member.kind == "str" and index.kind == "int":
+                item = STR
+            elif (member.kind == "list" and index.kind != "str") or member.kind in _DICTS:
+                item = containers.item_of(member)
+            return UNKNOWN if item.kind == "nothing" else item
+
+        return of_each(base, item_of)
+
+    def follow_attribute(self, node: ast.Attribute) -> Type:
+        """Return what an attribute is; a method may change what has it."""
+        base = self.of(node.value)
+        if node.attr == "__class__":
+            self.forget(node.value)
+        if any(member.kind in _ANY for member in members(base)):
+            if node.attr in FILLING:
+                self.containers.fill_unknown()
+            elif node.attr in CHANGING:
+                self.containers.open(UNKNOWN)
+        elif id(node) not in self.facts.called and node.attr in FILLING | CHANGING:
+            self.containers.open(base)  # a method that is called elsewhere
+        member = of_each(base, lambda member: self._member(member, node.attr))
+        return UNKNOWN if member.kind == "nothing" else member
+
+    def _member(self, base: Type, name: str) -> Type:
+        result = attribute_of_class(base.kind, name)
+        if base.kind == "record" and not hasattr(dict, name):
+            result = self.containers.value_of(base, name)
+        elif base.kind == "dict" and base.tool and not hasattr(dict, name):
+            result = self.containers.item_of(base)
+        elif base.kind == "module":
+            result = module_member(base.value, name)  # pyright: ignore[reportArgumentType] - the kind says so
+        elif base.kind == "class" and isinstance(base.value, type):
+            result = class_member(base.value, name)
+        elif result is None and base.kind in _WITHOUT_OTHERS:
+            result = NOTHING
+        elif result is not None and result.kind == "method":
+            result = Type("method", value=name, parts=(base,))
+        return result or UNKNOWN
+
+    def follow_call(self, node: ast.Call) -> Type:
+        """Return the result of a call."""
+        return type_of_call(self, node)
+
+    def follow_binop(self, node: ast.BinOp) -> Type:
+        """Return the result of arithmetic."""
+        return self.operate(self.of(node.left), self.of(node.right), node.op)
+
+    def operate(self, left: Type, right: Type, sign: ast.operator) -> Type:
+        """Return the type of an arithmetic operation."""
+        if "union" in {left.kind, right.kind}:
+            return join(self.operate(one, other, sign) for one in members(left) for other in members(right))
+        kinds = {left.kind, right.kind}
+        result = UNKNOWN
+        if left.kind == "str" and (isinstance(sign, (ast.Mod, ast.Mult)) or right.kind == "str"):
+            result = STR
+        elif kinds <= NUMBERS and isinstance(sign, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)):
+            result = FLOAT if "float" in kinds or isinstance(sign, ast.Div) else INT
+        elif (kinds == {"list"} and isinstance(sign, ast.Add)) or kinds == {"set"}:
+            result = Type(left.kind, item=join(map(self.item_of, (left, right))))
+        elif left.kind == "list" and isinstance(sign, ast.Mult):
+            result = Type("list", item=self.item_of(left))
+        elif left.kind in {"datetime", "date"}:
+            if right.kind == "timedelta":
+                result = left
+            elif left.kind == right.kind and isinstance(sign, ast.Sub):
+                result = Type("timedelta")
         return result
 
-    return follow
+    def follow_unaryop(self, node: ast.UnaryOp) -> Type:
+        """Return the type of a negation."""
+        if isinstance(node.op, ast.Not):
+            follow_condition(self, node.operand)
+            return BOOL
+        operand = self.of(node.operand)
+        return operand if operand.kind in {"int", "float", "timedelta"} else UNKNOWN
 
-
-def _named(run: Analysis, node: ast.NamedExpr) -> Type:
-    value = run.of(node.value)
-    run.bind(node.target, value)
-    return value
-
-
-def _awaited(run: Analysis, node: ast.Await) -> Type:
-    value = run.of(node.value)
-    if value.kind == "coroutine":
-        return value.item or UNKNOWN
-    return value  # a tool's, which can be awaited or not
-
-
-def _list(run: Analysis, node: ast.List | ast.Set) -> Type:
-    items = [run.item_of(run.of(item.value)) if isinstance(item, ast.Starred) else run.of(item) for item in node.elts]
-    return Type("set" if isinstance(node, ast.Set) else "list", item=join(items), site=node)
-
-
-def _tuple(run: Analysis, node: ast.Tuple) -> Type:
-    if any(isinstance(item, ast.Starred) for item in node.elts):
-        return Type("tuple", item=_list(run, ast.List(node.elts)).item)
-    return Type("tuple", parts=tuple(map(run.of, node.elts)))
-
-
-def _dict(run: Analysis, node: ast.Dict) -> Type:
-    """Return the type of a dict; with keys that are all texts, it is known which."""
-    keys: dict[str, Type] = {}
-    values: list[Type] = []
-    is_known = bool(node.keys)
-    for key, expression in zip(node.keys, node.values, strict=True):
-        value = run.of(expression)
-        if key is None:
-            is_known = is_known and bool(value.keys) and not run.containers.is_open(value)
-            keys |= run.containers.keys_of(value) if is_known else {}
-            values.append(UNKNOWN)
-            continue
-        run.of(key)
-        values.append(value)
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            keys[key.value] = value
+    def follow_boolop(self, node: ast.BoolOp) -> Type:
+        """Return the type of `and` and `or`: each operand is evaluated only if those before it let it."""
+        is_and = isinstance(node.op, ast.And)
+        types: list[Type] = []
+        before = dict(self.frame.names)
+        for operand in node.values[:-1]:
+            follow_condition(self, operand)
+            value = self.types[operand]
+            # An operand that `or` passes over is false; one that is the result is not None.
+            types += [member for member in members(value) if is_and or member.kind != "NoneType"]
+            if not may_be(self, operand, truth=is_and):
+                break
+            narrow(self, operand, truth=is_and)
         else:
-            is_known = False
-    if is_known:
-        return Type("dict", item=UNKNOWN, keys=keys, site=node)
-    return Type("dict", item=join(values), site=node)
+            types.append(self.of(node.values[-1]))
+        self.may_stay(before)
+        return join(types)
 
+    def follow_ifexp(self, node: ast.IfExp) -> Type:
+        """Return the types of the ways that its condition leaves."""
+        follow_condition(self, node.test)
+        types: list[Type] = []
+        for truth, expression in ((True, node.body), (False, node.orelse)):
+            if may_be(self, node.test, truth=truth):
+                before = dict(self.frame.names)
+                narrow(self, node.test, truth=truth)
+                types.append(self.of(expression))
+                self.may_stay(before)
+        return join(types)
 
-def _comprehension(run: Analysis, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Type:
-    frame = Frame(
-        {name for part in node.generators for name in target_names(part.target)}, run.frame, owner=run.frame.owner
-    )
-    run.frame, outer = frame, run.frame
-    is_empty = False
-    for part in node.generators:
-        item = run.item_of(run.of(part.iter))
-        is_empty = is_empty or item.kind == "nothing"
-        if is_empty:
-            break
-        run.bind(part.target, item)
-        for test in part.ifs:
-            follow_condition(run, test)
-            is_empty = is_empty or not may_be(run, test, truth=True)
-    item = NOTHING
-    if not is_empty and isinstance(node, ast.DictComp):
-        run.of(node.key)
-        item = run.of(node.value)
-    elif not is_empty and not isinstance(node, ast.DictComp):
-        with run.silence(silent=isinstance(node, ast.GeneratorExp) and run.fails_elsewhere(node)):
-            item = run.of(node.elt)
-    run.frame = outer
-    if isinstance(node, ast.DictComp):
-        return Type("dict", item=item, key=run.types[node.key].kind if item.kind != "nothing" else "", site=node)
-    if isinstance(node, ast.GeneratorExp):
-        return Type("generator", item=item, site=node)
-    return Type("set" if isinstance(node, ast.SetComp) else "list", item=item, site=node)
-
-
-def _lambda(run: Analysis, node: ast.Lambda) -> Type:
-    run.defaults(node.args)
-    return Type("function", value=Function(node, run.frame))
-
-
-def _subscript(run: Analysis, node: ast.Subscript) -> Type:
-    base, index = run.of(node.value), run.of(node.slice)
-    if isinstance(node.ctx, ast.Load):
-        return of_each(base, lambda member: _item(run, member, node.slice, index))
-    return UNKNOWN
-
-
-def _item(run: Analysis, base: Type, index: ast.expr, index_type: Type) -> Type:
-    key = index.value if isinstance(index, ast.Constant) else None
-    item = UNKNOWN
-    if isinstance(index, ast.Slice):
-        if base.kind in {"list", "str"}:
-            item = STR if base.kind == "str" else Type("list", item=run.containers.item_of(base))
-    elif base.kind == "tuple":
-        item = run.item_of(base)
-        if isinstance(key, int) and -len(base.parts) <= key < len(base.parts):
-            item = base.parts[key]
-    elif base.keys or base.kind == "record":
-        if isinstance(key, str):
-            item = run.containers.value_of(base, key) or UNKNOWN
-    elif base.kind == "str" and index_type.kind == "int":
-        item = STR
-    elif (base.kind == "list" and index_type.kind != "str") or base.kind in {"dict", "defaultdict", "Counter"}:
-        item = run.containers.item_of(base)
-    return UNKNOWN if item.kind == "nothing" else item
-
-
-def _attribute(run: Analysis, node: ast.Attribute) -> Type:
-    base = run.of(node.value)
-    if node.attr == "__class__":
-        run.forget(node.value)
-    if not isinstance(node.ctx, ast.Load):
+    def follow_yield(self, node: ast.Yield | ast.YieldFrom) -> Type:
+        """Pass the value on to where it is not followed."""
+        if node.value is not None:
+            self.containers.leak(self.of(node.value))
         return UNKNOWN
-    if any(member.kind in _ANY for member in members(base)):
-        if node.attr in FILLING:
-            run.containers.fill_unknown()
-        elif node.attr in CHANGING:
-            run.containers.open(UNKNOWN)
-    elif id(node) not in run.facts.called and node.attr in FILLING | CHANGING:
-        run.containers.open(base)  # a method that is called elsewhere
-    member = of_each(base, lambda member: _member(run, member, node.attr))
-    return UNKNOWN if member.kind == "nothing" else member
 
-
-def _member(run: Analysis, base: Type, name: str) -> Type:
-    if base.kind == "record" and not hasattr(dict, name):
-        return run.containers.value_of(base, name) or UNKNOWN
-    if base.kind == "dict" and base.tool and not hasattr(dict, name):
-        return run.containers.item_of(base)
-    if base.kind == "module":
-        return module_member(base.value, name) or UNKNOWN  # pyright: ignore[reportArgumentType] - the kind says so
-    if base.kind == "class" and isinstance(base.value, type):
-        return class_member(base.value, name) or UNKNOWN
-    found = attribute_of_class(base.kind, name)
-    if found is None and base.kind in _WITHOUT_OTHERS:
-        found = NOTHING
-    elif found is not None and found.kind == "method":
-        found = Type("method", value=name, parts=(base,))
-    return found or UNKNOWN
-
-
-def operation_type(left: Type, right: Type, sign: ast.operator, run: Analysis) -> Type:
-    """Return the type of an arithmetic operation."""
-    return of_each(left, lambda one: of_each(right, lambda other: _operate(run, one, other, sign)))
-
-
-def _operate(run: Analysis, left: Type, right: Type, sign: ast.operator) -> Type:
-    kinds = {left.kind, right.kind}
-    result = UNKNOWN
-    if left.kind == "str" and (isinstance(sign, (ast.Mod, ast.Mult)) or right.kind == "str"):
-        result = STR
-    elif kinds <= NUMBERS and isinstance(sign, (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)):
-        result = FLOAT if "float" in kinds or isinstance(sign, ast.Div) else INT
-    elif (kinds == {"list"} and isinstance(sign, ast.Add)) or kinds == {"set"}:
-        result = Type(left.kind, item=join(map(run.item_of, (left, right))))
-    elif left.kind == "list" and isinstance(sign, ast.Mult):
-        result = Type("list", item=run.item_of(left))
-    elif left.kind in {"datetime", "date"}:
-        if right.kind == "timedelta":
-            result = left
-        elif left.kind == right.kind and isinstance(sign, ast.Sub):
-            result = Type("timedelta")
-    return result
-
-
-def _negation(run: Analysis, node: ast.UnaryOp) -> Type:
-    if isinstance(node.op, ast.Not):
-        follow_condition(run, node.operand)
-        return BOOL
-    operand = run.of(node.operand)
-    return operand if operand.kind in {"int", "float", "timedelta"} else UNKNOWN
-
-
-def _choice(run: Analysis, node: ast.BoolOp) -> Type:
-    """Return the type of `and` and `or`: each operand is evaluated only if those before it let it."""
-    is_and = isinstance(node.op, ast.And)
-    narrowed: list[Narrowed] = []
-    types: list[Type] = []
-    before = dict(run.frame.names)
-    for operand in node.values[:-1]:
-        follow_condition(run, operand)
-        types.append(run.types[operand])
-        if not may_be(run, operand, truth=is_and):
-            widen(narrowed)
-            run.may_stay(before)
-            return join(types)
-        narrowed += narrow(run, operand, truth=is_and)
-    types.append(run.of(node.values[-1]))
-    widen(narrowed)
-    run.may_stay(before)
-    # The value of an operand that is passed over is false in `or`, and so not None's opposite.
-    kept = [member for value in types[:-1] for member in members(value) if is_and or member.kind != "NoneType"]
-    return join([*kept, types[-1]])
-
-
-def _conditional(run: Analysis, node: ast.IfExp) -> Type:
-    follow_condition(run, node.test)
-    types: list[Type] = []
-    for truth, expression in ((True, node.body), (False, node.orelse)):
-        if may_be(run, node.test, truth=truth):
-            before = dict(run.frame.names)
-            narrowed = narrow(run, node.test, truth=truth)
-            types.append(run.of(expression))
-            widen(narrowed)
-            run.may_stay(before)
-    return join(types)
-
-
-def _yielded(run: Analysis, node: ast.Yield | ast.YieldFrom) -> Type:
-    if node.value is not None:
-        run.containers.leak(run.of(node.value))
-    return UNKNOWN
-
-
-EXPRESSIONS: dict[type, Callable[[Analysis, Any], Type]] = {
-    ast.Attribute: _attribute,
-    ast.Await: _awaited,
-    ast.BinOp: lambda run, node: operation_type(run.of(node.left), run.of(node.right), node.op, run),
-    ast.BoolOp: _choice,
-    ast.Call: call,
-    ast.Compare: _evaluated(BOOL),
-    ast.Constant: _constant,
-    ast.Dict: _dict,
-    ast.DictComp: _comprehension,
-    ast.FormattedValue: _evaluated(STR),
-    ast.GeneratorExp: _comprehension,
-    ast.IfExp: _conditional,
-    ast.JoinedStr: _evaluated(STR),
-    ast.Lambda: _lambda,
-    ast.List: _list,
-    ast.ListComp: _comprehension,
-    ast.Name: lambda run, node: run.lookup(node.id),
-    ast.NamedExpr: _named,
-    ast.Set: _list,
-    ast.SetComp: _comprehension,
-    ast.Slice: _evaluated(UNKNOWN),
-    ast.Starred: _evaluated(UNKNOWN),
-    ast.Subscript: _subscript,
-    ast.Tuple: _tuple,
-    ast.UnaryOp: _negation,
-    ast.Yield: _yielded,
-    ast.YieldFrom: _yielded,
-}
+    follow_yieldfrom = follow_yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["bound_names", "children", "every", "names_bound_in", "target_names"]
+__all__ = ["bound_names", "called_name", "children", "every", "names_bound_in", "target_names"]
 
 # Nodes that bind their `name`; the type parameters exist from Python 3.12 on.
 _NAMED: tuple[type | None, ...] = (
@@ -63,6 +63,12 @@ def bound_names(node: ast.AST) -> Iterable[str]:
     if bind is None:
         return ()
     return [name for name in bind(node) if name]
+
+
+def called_name(node: ast.AST) -> str | None:
+    """Return the name by which a call calls a function or method; None for anything else."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "attr", getattr(function, "id", None))
 
 
 def target_names(target: ast.AST) -> Iterator[str]:

@@ -103,8 +103,6 @@ def _look_at_imported_name(run: Analysis, node: ast.ImportFrom, rule: str) -> No
 
 def _look_at_attribute(run: Analysis, node: ast.Attribute, rule: str) -> None:
     """Attributes that no value of the type has."""
-    if not isinstance(node.ctx, ast.Load):
-        return
     types = _types(run, node.value)
     if any(member.kind == "record" for member in types):
         look_at_missing_key(run, node, node.attr, rule)
@@ -137,7 +135,7 @@ def _lacks(base: Type, name: str) -> bool:
 
 def _look_at_key(run: Analysis, node: ast.Subscript, rule: str) -> None:
     """Keys and indexes that fail."""
-    if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice):
+    if isinstance(node.slice, ast.Slice):
         return
     types, index = _types(run, node.value), run.types.get(node.slice, UNKNOWN)
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
