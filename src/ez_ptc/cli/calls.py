@@ -66,7 +66,15 @@ def argument_lines(arguments: Mapping[str, object]) -> list[str]:
     the question off the screen, or look like another line.
     """
     max_lines = max(shutil.get_terminal_size().lines - _OTHER_LINES, _MIN_ARGUMENTS)
-    lines = [_line(ascii_name(name), _visible(value)) for name, value in islice(arguments.items(), max_lines)]
+    lines: list[str] = []
+    for name, value in islice(arguments.items(), max_lines):
+        start, text = f"{_MARGIN}{ascii_name(name)} = ", _visible(value)
+        columns = _width() - len(start)
+        beginning = _cut_to_columns(text, columns)
+        if beginning != text:
+            beginning = _cut_to_columns(text, max(columns - len(f"... ({len(text):,} more characters)"), 1))
+            beginning += f"… ({len(text) - len(beginning):,} more characters)"
+        lines.append(start + beginning)
     if omitted := len(arguments) - len(lines):
         lines.append(f"{_MARGIN}… and {omitted:,} more arguments")
     return lines
@@ -102,15 +110,6 @@ def quote_lines(text: str, most: int | None = None) -> Iterator[str]:
                 break
     if most is not None and len(lines) > most:
         yield f"{_MARGIN}… and {len(lines) - most:,} more lines"
-
-
-def _line(name: str, text: str) -> str:
-    columns = _width() - len(f"{_MARGIN}{name} = ")
-    beginning = _cut_to_columns(text, columns)
-    if beginning != text:
-        beginning = _cut_to_columns(text, max(columns - len(f"... ({len(text):,} more characters)"), 1))
-        beginning += f"… ({len(text) - len(beginning):,} more characters)"
-    return f"{_MARGIN}{name} = {beginning}"
 
 
 def _width() -> int:

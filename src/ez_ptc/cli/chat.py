@@ -134,8 +134,13 @@ class Chat:
             self._builder = stream.continuation
         except (ProviderError, TurnLimitError) as error:
             self._write(f"\n! {printable_lines(str(error))}\n")
-            if not self._continue_with(error.continuation):
+            continuation = error.continuation
+            # If only the question would be added, the user asks it again.
+            if not isinstance(continuation, LLMPromptBuilder) or (
+                len(continuation.entries) <= len(self._builder.entries) + 1
+            ):
                 return
+            self._builder = continuation
         finally:
             self._exchange += 1
         self._write("\n")
@@ -143,15 +148,6 @@ class Chat:
             self._id = self._history.save(self._builder, id=self._id)
         except (HistoryError, OSError) as error:
             self._write(f"! not saved: {printable_lines(str(error))}\n")
-
-    def _continue_with(self, continuation: object) -> bool:
-        """Continue after an error, unless only the question would be added: the user asks it again."""
-        if not isinstance(continuation, LLMPromptBuilder):
-            return False
-        if len(continuation.entries) <= len(self._builder.entries) + 1:
-            return False
-        self._builder = continuation
-        return True
 
     def _show(self, event: StreamEvent) -> None:
         if isinstance(event, TextDelta):

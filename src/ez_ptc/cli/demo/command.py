@@ -59,7 +59,13 @@ def run_demo(*, base_url: str | None = None, model: str | None = None, record: P
         else:
             provider = _local_or_recorded(stack, screen)
         recorder = Recorder(provider)
-        correct = _ask_all(recorder, shop, toolkit=toolkit, screen=screen)
+        correct = 0
+        for number, question in enumerate(QUESTIONS, start=1):
+            screen.show_question(number, question.text)
+            answer = answer_question(question.text, recorder, toolkit=toolkit, watcher=screen)
+            is_right = question.is_answered(answer, shop)
+            screen.show_answer(answer, is_right=is_right, expected=question.expected(shop))
+            correct += is_right
         if record is not None:
             Recording(provider.model, datetime.now(UTC).date().isoformat(), recorder.answers).save(record)
     screen.print(f"\n{correct} of {len(QUESTIONS)} answers are correct.", "bold")
@@ -85,15 +91,3 @@ def _local_or_recorded(stack: ExitStack, screen: Screen) -> LLMProvider:
     recording = Recording.load(RECORDING)
     screen.announce_recording(recording)
     return RecordedModel(recording)
-
-
-def _ask_all(provider: LLMProvider, shop: Shop, *, toolkit: Toolkit, screen: Screen) -> int:
-    """Ask each question, show its answer, and return the number of correct answers."""
-    correct = 0
-    for number, question in enumerate(QUESTIONS, start=1):
-        screen.show_question(number, question.text)
-        answer = answer_question(question.text, provider, toolkit=toolkit, watcher=screen)
-        is_right = question.is_answered(answer, shop)
-        screen.show_answer(answer, is_right=is_right, expected=question.expected(shop))
-        correct += is_right
-    return correct

@@ -1,4 +1,4 @@
-"""The commands of `ez-ptc runs` and their options, for cyclopts."""
+"""The commands of `ez-ptc runs` and their options, for cyclopts; other modules run them."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from ez_ptc.journal.record import RunState
 
-__all__ = ["runs_app"]
+__all__ = ["approve", "deny", "export", "list_", "replay", "resume", "runs_app", "settle", "show", "verify"]
 
 _JournalFile = Annotated[Path, Parameter(name="--journal", env_var="EZ_PTC_JOURNAL", help="The file of the journal.")]
 _Run = Annotated[str, Parameter(help="The run's id, or its beginning.")]
@@ -24,19 +24,19 @@ _DEFAULT_JOURNAL: Final = Path("runs.db")
 def runs_app() -> App:
     """Return the commands of `ez-ptc runs`."""
     app = App(name="runs", help="Show the runs of a journal, decide about their calls, and continue them.")
-    app.command(_list, name="list")
-    app.command(_show, name="show")
-    app.command(_approve, name="approve")
-    app.command(_deny, name="deny")
-    app.command(_settle, name="settle")
-    app.command(_resume, name="resume")
-    app.command(_replay, name="replay")
-    app.command(_verify, name="verify")
-    app.command(_export, name="export")
+    app.command(list_, name="list")
+    app.command(show)
+    app.command(approve)
+    app.command(deny)
+    app.command(settle)
+    app.command(resume)
+    app.command(replay)
+    app.command(verify)
+    app.command(export)
     return app
 
 
-def _list(*, state: RunState | None = None, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def list_(*, state: RunState | None = None, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     """List the runs, the latest first.
 
     Parameters
@@ -51,7 +51,7 @@ def _list(*, state: RunState | None = None, json: _Flag = False, journal: _Journ
     return list_runs(journal, state=state, as_json=json)
 
 
-def _show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     """Show a run: its program, its calls, its result, and what it waits for.
 
     Parameters
@@ -66,7 +66,7 @@ def _show(run: _Run, /, *, full: _Flag = False, json: _Flag = False, journal: _J
     return show_run(journal, run, in_full=full, as_json=json)
 
 
-def _approve(
+def approve(
     run: _Run,
     call: _Call = None,
     /,
@@ -89,7 +89,7 @@ def _approve(
     return approve_call(journal, run, call, arguments=arguments, remember=remember)
 
 
-def _deny(
+def deny(
     run: _Run,
     call: _Call = None,
     /,
@@ -109,7 +109,7 @@ def _deny(
     return deny_call(journal, run, call, reason=reason)
 
 
-def _settle(
+def settle(
     run: _Run,
     call: _Call = None,
     /,
@@ -132,7 +132,7 @@ def _settle(
     return settle_call(journal, run, call, happened=happened, did_not_happen=did_not_happen)
 
 
-def _resume(
+def resume(
     run: _Run,
     /,
     *,
@@ -162,7 +162,7 @@ def _resume(
     return resume_run(journal, run, tools=tools, options=options)
 
 
-def _replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     """Run a finished program from its record, without calling a tool. The exit code is 1 if the result differs.
 
     Parameters
@@ -176,14 +176,14 @@ def _replay(run: _Run, /, *, tools: _Tools, json: _Flag = False, journal: _Journ
     return replay_run(journal, run, tools=tools, options=ResultOptions(as_json=json))
 
 
-def _verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def verify(*, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     """Check that no row of the journal was damaged or changed. The exit code is 1 if one was."""
     from ez_ptc.cli.runs.auditing import verify_journal
 
     return verify_journal(journal)
 
 
-def _export(run: _Run, /, *, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
+def export(run: _Run, /, *, journal: _JournalFile = _DEFAULT_JOURNAL) -> int:
     """Print all events of a run, as lines of JSON."""
     from ez_ptc.cli.runs.auditing import export_run
 

@@ -35,7 +35,14 @@ def approve_call(journal_path: Path, run: str, call: str | None, *, arguments: s
         CommandError: The run, the call or the arguments are missing or invalid.
         DecisionError: The call does not wait, or is decided already.
     """
-    edited = None if arguments is None else _read_arguments(arguments)
+    edited: dict[str, Any] | None = None
+    if arguments is not None:
+        value = _read_json("--arguments", arguments)
+        if not isinstance(value, dict):
+            got = safe_repr_with_type(value)
+            message = f"--arguments: expected a JSON object with the call's arguments, got {got}"
+            raise CommandError(message)
+        edited = cast("dict[str, Any]", value)
     decision = Approve(edited, remember="run" if remember else None, by=login_name())
     with open_journal(journal_path) as journal:
         pending = _decide(journal, run, call, decision, _APPROVABLE)
@@ -119,14 +126,6 @@ def _report(journal: Journal, words: str, call: PendingCall, arguments: Mapping[
         print(line)
     for line in pending_lines(RunReference(run_id, journal.path), journal.run(run_id).pending):
         print(line)
-
-
-def _read_arguments(text: str) -> dict[str, Any]:
-    arguments = _read_json("--arguments", text)
-    if not isinstance(arguments, dict):
-        message = f"--arguments: expected a JSON object with the call's arguments, got {safe_repr_with_type(arguments)}"
-        raise CommandError(message)
-    return cast("dict[str, Any]", arguments)
 
 
 def _read_json(option: str, text: str) -> object:
