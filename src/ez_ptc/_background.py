@@ -7,7 +7,6 @@ task closes it then, which could not close the group.
 from __future__ import annotations
 
 import contextvars
-import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -95,7 +94,9 @@ async def events_of(produce: Callable[[EventQueue[T]], Coroutine[Any, Any, None]
 
 def _start(run: Callable[[], Coroutine[Any, Any, None]]) -> tuple[Callable[[], object], Callable[[], Awaitable[None]]]:
     """Start a coroutine; return functions that cancel it, and that wait for its end even if cancelled."""
-    from anyio import CancelScope, Event
+    import asyncio
+
+    from anyio import CancelScope, Event, get_cancelled_exc_class
 
     scope, is_ended = CancelScope(), Event()
 
@@ -110,25 +111,12 @@ def _start(run: Callable[[], Coroutine[Any, Any, None]]) -> tuple[Callable[[], o
         with CancelScope(shield=True):
             await is_ended.wait()
 
-    if _runs_trio():
+    if get_cancelled_exc_class() is not asyncio.CancelledError:
         import trio
 
         trio.lowlevel.spawn_system_task(run_in_scope, context=contextvars.copy_context())
         return scope.cancel, ended
-    import asyncio
-
     task = asyncio.get_running_loop().create_task(run_in_scope())
     # The loop refers to tasks only weakly.
     task.add_done_callback(lambda _: scope)
     return scope.cancel, ended
-
-
-def _runs_trio() -> bool:
-    trio = sys.modules.get("trio")
-    if trio is None:
-        return False
-    try:
-        trio.lowlevel.current_task()
-    except RuntimeError:
-        return False
-    return True

@@ -78,7 +78,9 @@ def call_within(seconds: float, function: Callable[[], R]) -> R:
     The thread sees the caller's context variables. A function that has not begun by then never begins. Raises
     TimeoutError, or whatever the function raises; it must not raise TimeoutError itself.
     """
-    outcome = _start_in_thread(_start_new_thread, function)
+    outcome = _start_in_thread(
+        lambda job: threading.Thread(target=job, name="ez-ptc-call", daemon=True).start(), function
+    )
     try:
         return outcome.result(timeout=seconds)
     finally:
@@ -137,10 +139,6 @@ def _loop_threads() -> Threads:
         threads = Threads()
         variable.set(threads)
         return threads
-
-
-def _start_new_thread(job: Callable[[], None]) -> None:
-    threading.Thread(target=job, name="ez-ptc-call", daemon=True).start()
 
 
 def _start_in_thread(

@@ -76,13 +76,12 @@ def _toolkit_of_all_tools(settings: Settings, provider: LLMProvider) -> Toolkit:
     toolkit = settings.toolkit
     if toolkit is None:
         return Toolkit(settings.tools)
-    missing = [tool for tool in settings.tools if not any(_replaces(present, tool) for present in toolkit)]
+    missing: list[Tool[..., Any]] = []
+    for tool in settings.tools:
+        same = [present for present in toolkit if present.name == tool.name and present.fn == tool.fn]
+        # One that asks for approval is not replaced by one that does not.
+        if not any(present.requires_approval or not tool.requires_approval for present in same):
+            missing.append(tool)
     if missing:
         return replace(toolkit, tools=(*toolkit, *missing))
     return toolkit
-
-
-def _replaces(present: Tool[..., Any], tool: Tool[..., Any]) -> bool:
-    """Return whether a toolkit's tool is the same as another one, and asks for approval if that one does."""
-    is_guarded = present.requires_approval or not tool.requires_approval
-    return present.name == tool.name and present.fn == tool.fn and is_guarded

@@ -17,7 +17,7 @@ from ez_ptc.providers._http import EVENT_STREAM, NO_KEY, error_for_status, secon
 from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 
     from anthropic import AsyncAnthropic
     from anthropic._streaming import ServerSentEvent
@@ -154,13 +154,17 @@ class _Connection:
         from httpx2 import Response
 
         betas: list[str] = body.pop("betas", None) or []
-        beta = {"params": {"beta": "true"}} if betas else {}
+        headers, params = dict[str, str](), dict[str, str]()
+        if betas:
+            headers, params = {"anthropic-beta": ",".join(betas)}, {"beta": "true"}
+        if body.keys() & _SAMPLING:
+            headers["anthropic-version"] = _SAMPLING_VERSION
         with self._errors(), anyio.fail_after(self._timeout):
             sent = await self._client.post(
                 _PATH,
                 cast_to=Response,
                 body=body,
-                options=cast("Any", {"headers": _headers(body, betas), **beta}),
+                options=cast("Any", {"headers": headers, "params": params}),
                 stream=streamed,
                 stream_cls=AsyncStream[object],
             )
@@ -200,13 +204,6 @@ class _Connection:
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the decoder's own errors
             message = f"{self._address} gave no usable answer: {one_line(str(error))}; is it the address of its API?"
             raise ProviderError(message) from error
-
-
-def _headers(body: Mapping[str, Any], betas: Sequence[str]) -> dict[str, str]:
-    beta = {"anthropic-beta": ",".join(betas)} if betas else {}
-    if body.keys() & _SAMPLING:
-        return {**beta, "anthropic-version": _SAMPLING_VERSION}
-    return beta
 
 
 async def _do_not_wait_long(response: Response) -> None:

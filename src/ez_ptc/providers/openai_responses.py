@@ -50,8 +50,8 @@ class OpenAIProvider:
 
     def connect(self) -> AbstractAsyncContextManager[OpenAIConnection]:
         """Open a connection."""
-        return self._account.connect(self.model, Wire("/responses", request, answer, AnswerStream, _open))
 
+        def send(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
+            return client.responses.with_streaming_response.create(extra_body=body)
 
-def _open(client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncAPIResponse[Any]]:
-    return client.responses.with_streaming_response.create(extra_body=body)
+        return self._account.connect(self.model, Wire("/responses", request, answer, AnswerStream, send))

