@@ -97,7 +97,7 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
         MissingExtraError: It is YAML, and pyyaml is not installed.
         OSError: The file cannot be read.
     """
-    root = spec if isinstance(spec, Mapping) else _parse(_text(spec))
+    root = spec if isinstance(spec, Mapping) else _parse(spec)
     if not isinstance(root, Mapping):
         message = f"expected an OpenAPI document, an object, got {type(root).__name__}"
         raise SchemaError(message)
@@ -118,7 +118,7 @@ def read_document(spec: Mapping[str, Any] | str | os.PathLike[str]) -> Document:
     return Document(root)
 
 
-def _text(spec: str | os.PathLike[str]) -> str:
+def _parse(spec: str | os.PathLike[str]) -> object:
     text = spec if isinstance(spec, str) else None
     if text is None or not ("\n" in text or text.lstrip().startswith("{")):
         if text is not None and text.startswith(("http://", "https://")):
@@ -128,30 +128,21 @@ def _text(spec: str | os.PathLike[str]) -> str:
     if len(text) > _MAX_TEXT_LENGTH:
         message = f"the OpenAPI document has {len(text):,} characters; expected at most {_MAX_TEXT_LENGTH:,}"
         raise SchemaError(message)
-    return text
-
-
-def _parse(text: str) -> object:
     try:
         if text.lstrip().startswith("{"):
             return json.loads(text)
-        return _parse_yaml(text)
+        yaml = import_extra("yaml", extra="openapi")
+        loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+        resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
+        # A date is no type of JSON, and stays the text it is.
+        loader.yaml_implicit_resolvers = {
+            first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+            for first, found in resolvers.items()
+        }
+        try:
+            return yaml.load(text, loader)
+        except yaml.YAMLError as error:
+            raise ValueError(str(error)) from error
     except (ValueError, RecursionError) as error:
         message = f"the OpenAPI document is neither JSON nor YAML: {safe_line(str(error))}"
         raise SchemaError(message) from error
-
-
-def _parse_yaml(text: str) -> object:
-    """Read YAML as JSON's types: a date stays the text it is."""
-    yaml = import_extra("yaml", extra="openapi")
-    loader: Any = type("Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
-    resolvers: Mapping[str, Sequence[tuple[str, object]]] = loader.yaml_implicit_resolvers
-    # A date is no type of JSON.
-    loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-        for first, found in resolvers.items()
-    }
-    try:
-        return yaml.load(text, loader)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error

@@ -104,21 +104,17 @@ def read_operations(
         for method in _METHODS:
             if method not in item:
                 continue
-            name = _unique(_name(item[method], method, path), names)
+            operation, words = item[method], f"{method} {path}"
+            if isinstance(operation, Mapping):
+                words = str(cast("Mapping[str, object]", operation).get("operationId") or words)
+            name = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_") or method
+            if name[0].isdigit():
+                name = f"_{name}"
+            name = _unique(name[:_MAX_NAME], names)
             try:
                 yield _Reader(document, client_names).read(name, method, path, item)
             except UnsupportedError as error:
                 refuse(f"{name} ({method.upper()} {path})", str(error))
-
-
-def _name(operation: object, method: str, path: str) -> str:
-    text = f"{method} {path}"
-    if isinstance(operation, Mapping):
-        text = str(cast("Mapping[str, object]", operation).get("operationId") or text)
-    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or method
-    if name[0].isdigit():
-        name = f"_{name}"
-    return name[:_MAX_NAME]
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -137,15 +133,13 @@ class _Reader:
     def __init__(self, document: Document, client_names: frozenset[str]) -> None:
         self._document = document
         self._schemas = SchemaReader(document, "request")
-        self._client_names = client_names | self._credential_names()
+        # API keys in headers, queries and cookies are the client's, too.
+        schemes = object_in(document.root.get("components"), "securitySchemes")
+        found = [object_in(schemes, name) for name in schemes]
+        keys = {f"{key.get('in')}:{key.get('name')}".lower() for key in found if key.get("type") == "apiKey"}
+        self._client_names = client_names | keys
         # Arguments of one name, in the path and in the query, get a number.
         self._arguments: set[str] = set()
-
-    def _credential_names(self) -> frozenset[str]:
-        """Return the names of the API keys in headers, queries and cookies."""
-        schemes = object_in(self._document.root.get("components"), "securitySchemes")
-        found = [object_in(schemes, name) for name in schemes]
-        return frozenset(f"{key.get('in')}:{key.get('name')}".lower() for key in found if key.get("type") == "apiKey")
 
     def read(self, name: str, method: str, path: str, item: Mapping[str, Any]) -> ApiOperation:
         operation = self._document.resolve(item[method])

@@ -30,8 +30,10 @@ def read_response(operation: ApiOperation, response: object) -> object:
     media_type = media_type.strip()
     if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's successes
         message = f"{operation.name}: the API answered with status {response.status}"
-        if body := _error_text(response, parameters):
-            message += f": {body}"
+        start = _decoded(response.content[: _MAX_ERROR_LENGTH * 8], parameters)
+        text = _without(response.secrets, start).strip()
+        if text and "\0" not in text:
+            message += f": {clean_text(text, _MAX_ERROR_LENGTH)}"
         raise ToolError(message)
     if not response.content:
         return None
@@ -53,13 +55,6 @@ def _read_json(operation: ApiOperation, response: ApiResponse) -> object:
         message = f"{operation.name}: the API answered with JSON of more than {MAX_DEPTH} levels"
         raise ToolError(message)
     return value
-
-
-def _error_text(response: ApiResponse, parameters: str) -> str:
-    text = _without(response.secrets, _decoded(response.content[: _MAX_ERROR_LENGTH * 8], parameters)).strip()
-    if "\0" in text:
-        return ""
-    return clean_text(text, _MAX_ERROR_LENGTH)
 
 
 def _decoded(content: bytes, parameters: str) -> str:

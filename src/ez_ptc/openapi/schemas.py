@@ -82,7 +82,12 @@ class SchemaReader:
                 self._within.pop()
         else:
             if reference not in self._names:
-                name = self._name_of(reference)
+                last = reference.rpartition("/")[2]
+                stem = re.sub(r"[^A-Za-z0-9]", "_", last)[:60] or "schema"
+                name, number = stem, 1
+                while name in self.definitions:
+                    number += 1
+                    name = f"{stem}_{number}"
                 self._names[reference] = name
                 self.definitions[name] = {}  # a schema that contains itself refers to it
                 # A definition is not nested in what refers to it.
@@ -93,15 +98,6 @@ class SchemaReader:
         if "description" in fields and isinstance(read, dict) and not self._document.is_3_0:
             return {**read, "description": clean_text(fields["description"], _MAX_DESCRIPTION)}
         return read
-
-    def _name_of(self, reference: str) -> str:
-        last = reference.rpartition("/")[2]
-        stem = re.sub(r"[^A-Za-z0-9]", "_", last)[:60] or "schema"
-        name, number = stem, 1
-        while name in self.definitions:
-            number += 1
-            name = f"{stem}_{number}"
-        return name
 
     def _read_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         read: dict[str, Any] = {key: value for key, value in fields.items() if key in _KEPT}
@@ -118,7 +114,11 @@ class SchemaReader:
                     hidden = named.keys() - read[key].keys()
                     read["required"] = [name for name in read["required"] if name not in hidden]
         if fields.get("nullable") is True:
-            return _nullable(read)
+            if isinstance(read.get("type"), str) and "enum" not in read and "const" not in read:
+                return {**read, "type": [read["type"], "null"]}
+            described = {key: read.pop(key) for key in ("description", "default") if key in read}
+            # An empty schema takes any value, null included.
+            return {"anyOf": [read, {"type": "null"}], **described} if read else described
         return read
 
     def _is_hidden(self, field: object) -> bool:
@@ -146,10 +146,3 @@ class SchemaReader:
         # Arguments are JSON, which has no bytes.
         if fields.get("format") in {"binary", "byte"} and read.get("type") == "string":
             read["contentEncoding"] = "base64"
-
-
-def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(schema.get("type"), str) and "enum" not in schema and "const" not in schema:
-        return {**schema, "type": [schema["type"], "null"]}
-    description = {key: schema.pop(key) for key in ("description", "default") if key in schema}
-    return {"anyOf": [schema, {"type": "null"}], **description} if schema else description

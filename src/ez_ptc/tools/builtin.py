@@ -153,32 +153,27 @@ def create_datetime_tool() -> Tool[..., str]:
                 %A weekday, %B month's name, %j day of the year, %V week, %z offset, %Z time zone.
             timezone: An IANA name such as "Europe/Zurich" or "UTC"; the local time of this machine without one.
         """
-        return _now(format, timezone)
+        if not format or len(format) > _MAX_FORMAT or "\0" in format:
+            _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(format)} of {len(format)}")
+        for code in _CODE.findall(format):
+            if code != "%" and code.removeprefix("-") not in _CODES:
+                _refuse(f"%{code} in {_quote(format)} is not a strftime code: write a percent sign itself as %%")
+        if timezone is None:
+            now = datetime.now().astimezone()
+        elif timezone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
+            now = datetime.now(UTC)
+        else:
+            try:
+                now = datetime.now(ZoneInfo(timezone))
+            except (LookupError, ValueError, OSError):
+                use = "give an IANA name such as 'Europe/Zurich', or none for local time"
+                _refuse(f"{_quote(timezone)} is not a time zone: {use}")
+        try:
+            return now.strftime(format)
+        except ValueError:  # a lone surrogate
+            _refuse(f"{_quote(format)} cannot be written as text: use characters and strftime codes")
 
     return ez_tool(name="get_datetime", category="time", idempotent=True, read_only=True)(get_datetime)
-
-
-def _now(written: str, zone: str | None) -> str:
-    if not written or len(written) > _MAX_FORMAT or "\0" in written:
-        _refuse(f"a format has 1 to {_MAX_FORMAT} characters, got {_quote(written)} of {len(written)}")
-    for code in _CODE.findall(written):
-        if code != "%" and code.removeprefix("-") not in _CODES:
-            _refuse(f"%{code} in {_quote(written)} is not a strftime code: write a percent sign itself as %%")
-    if zone is None:
-        now = datetime.now().astimezone()
-    elif zone.upper() in ("UTC", "GMT", "Z"):  # works without time zone data too
-        now = datetime.now(UTC)
-    else:
-        try:
-            now = datetime.now(ZoneInfo(zone))
-        except (LookupError, ValueError, OSError):
-            _refuse(
-                f"{_quote(zone)} is not a time zone: give an IANA name such as 'Europe/Zurich', or none for local time"
-            )
-    try:
-        return now.strftime(written)
-    except ValueError:  # a lone surrogate
-        _refuse(f"{_quote(written)} cannot be written as text: use characters and strftime codes")
 
 
 # --- what both say ----------------------------------------------------------------------------------------------------

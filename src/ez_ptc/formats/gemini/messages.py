@@ -102,7 +102,10 @@ def request(prompt: Prompt) -> _Json:
     if system := _parts(instructions, names):
         body["systemInstruction"] = {"parts": system}
     if prompt.tools:
-        body["tools"] = [{"functionDeclarations": [_declaration(describe(tool)) for tool in prompt.tools]}]
+        spellings = {"parameters_json_schema": "parametersJsonSchema"}  # of the REST API
+        descriptions = [describe(tool) for tool in prompt.tools]
+        declarations = [{spellings.get(key, key): value for key, value in fields.items()} for fields in descriptions]
+        body["tools"] = [{"functionDeclarations": declarations}]
         if (calling := _calling_config(prompt, names)) is not None:
             body["toolConfig"] = {"functionCallingConfig": calling}
     fields = {"maxOutputTokens": prompt.max_tokens, "temperature": prompt.temperature}
@@ -276,12 +279,6 @@ def _with_sent_keys(value: object, sent: Mapping[str, str]) -> object:
     if not isinstance(value, dict):
         return value
     return {sent.get(key, key): _with_sent_keys(field, sent) for key, field in cast("_Json", value).items()}
-
-
-def _declaration(description: _Json) -> _Json:
-    """Return what `describe` returns with the key names of the REST API."""
-    spelling = {"parameters_json_schema": "parametersJsonSchema"}
-    return {spelling.get(key, key): value for key, value in description.items()}
 
 
 def _calling_config(prompt: Prompt, names: Names) -> _Json | None:

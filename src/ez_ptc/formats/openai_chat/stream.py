@@ -49,8 +49,17 @@ class AnswerStream:
         self._head |= {key: chunk.fields[key] for key in ("id", "model", "usage") if chunk.fields.get(key)}
         deltas: list[TextDelta] = []
         for choice in chunk.objects("choices"):
-            if choice.fields.get("index") in (0, None):
-                deltas += self._update_choice(choice)
+            if choice.fields.get("index") not in (0, None):
+                continue
+            self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
+            if (delta := choice.object("delta")) is not None:
+                for call in delta.objects("tool_calls"):
+                    self._append_call_piece(call)
+                self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
+                deltas += self._text.deltas(content_text(delta.fields.get("content")))
+                deltas += self._refusal.deltas(content_text(delta.fields.get("refusal")))
+            if self._finish_reason is not None:
+                deltas += [*self._text.end(), *self._refusal.end()]
         return deltas
 
     def end(self) -> list[TextDelta]:
@@ -77,19 +86,6 @@ class AnswerStream:
             raise ProviderError(message) from None
         choice = {"index": 0, "message": fields, "finish_reason": self._finish_reason}
         return answer({**self._head, "choices": [choice]}, self._prompt, server=self._server)
-
-    def _update_choice(self, choice: JsonObject) -> list[TextDelta]:
-        self._finish_reason = choice.fields.get("finish_reason") or self._finish_reason
-        deltas: list[TextDelta] = []
-        if (delta := choice.object("delta")) is not None:
-            for call in delta.objects("tool_calls"):
-                self._append_call_piece(call)
-            self._deltas.append({key: value for key, value in delta.fields.items() if key != "tool_calls"})
-            deltas += self._text.deltas(content_text(delta.fields.get("content")))
-            deltas += self._refusal.deltas(content_text(delta.fields.get("refusal")))
-        if self._finish_reason is not None:
-            deltas += [*self._text.end(), *self._refusal.end()]
-        return deltas
 
     def _append_call_piece(self, piece: JsonObject) -> None:
         """Add a piece to the call with its index.

@@ -11,6 +11,7 @@ import dataclasses
 import sys
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union
 
 import typing_extensions
@@ -36,17 +37,15 @@ __all__ = ["is_record", "own_text", "own_texts", "substitute_for", "substitute_m
 _TYPED_DICT_IS_TAKEN: Final = sys.version_info >= (3, 12)
 
 
-def _without_factory(value: dict[Any, Any]) -> dict[Any, Any]:
-    return collections.defaultdict(None, value)
-
-
 # The type to describe and validate, and the conversion of its value.
 _SUBSTITUTES: Final[Mapping[object, Any]] = {
     typing.LiteralString: str,
     typing_extensions.LiteralString: str,
     bytearray: Annotated[bytes, AfterValidator(bytearray)],
     memoryview: Annotated[bytes, AfterValidator(memoryview)],
-    collections.defaultdict: Annotated[dict[Any, Any], AfterValidator(_without_factory)],
+    collections.defaultdict: Annotated[
+        dict[Any, Any], AfterValidator(partial(collections.defaultdict[Any, Any], None))
+    ],
 }
 _LISTS: Final = (collections.abc.Collection, collections.abc.Container, collections.abc.Reversible)
 _STREAMS: Final = (collections.abc.Iterator, collections.abc.Generator)

@@ -330,24 +330,23 @@ class _Keys:
         return "keys"
 
     def __call__(self, value: object) -> object:
-        if isinstance(value, dict | list | tuple | set | frozenset):
-            keys = list(cast("Iterable[object]", value))
-            if len(keys) > _MAX_COLLISIONS:
-                self._check(keys)
-        return cast("object", value)
-
-    def _check(self, keys: list[object]) -> None:
+        if not isinstance(value, dict | list | tuple | set | frozenset):
+            return value
+        keys = list(cast("Iterable[object]", value))
+        if len(keys) <= _MAX_COLLISIONS:
+            return cast("object", value)
         if self._make_validator is None:
             self._make_validator = self._make()
         try:
             hashes = list(map(hash, self._make_validator(keys)))
         except (ValidationError, TypeError):  # a key is wrong or not hashable, and reported as such
-            return
+            return cast("object", value)
         ((_, most),) = Counter(hashes).most_common(1)
         if most > _MAX_COLLISIONS:
             error_type = "hash_collisions"
             message = "should have fewer values that Python's dicts and sets cannot tell apart by their hashes"
             raise PydanticCustomError(error_type, message)
+        return cast("object", value)
 
 
 def _count(value: object) -> object:
