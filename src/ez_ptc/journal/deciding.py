@@ -53,8 +53,11 @@ def to_events(record: Record, decisions: Mapping[str, Decision | Settlement]) ->
             events.append(Event("decision", path, data))
         elif call.is_unknown:
             events.append(_settlement_event(call, decision))
+        elif isinstance(decision, Happened):  # not reached: `decide` has refused it
+            message = f"{decision!r} does not decide about an approval"
+            raise DecisionError(message)
         else:
-            events.append(Event("decision", path, {"tool": call.tool, **decision_data(_as_decision(decision))}))
+            events.append(Event("decision", path, {"tool": call.tool, **decision_data(decision)}))
     return events
 
 
@@ -70,13 +73,6 @@ def require_known_outcomes(run_id: str, record: Record, decisions: Mapping[str, 
             f"for each id; nothing was run"
         )
         raise OutcomeUnknownError(message, pending=unknown)
-
-
-def _as_decision(decision: Decision | Settlement) -> Decision:
-    if isinstance(decision, Happened | DidNotHappen):  # not reached: `decide` has refused it
-        message = f"{decision!r} does not decide about an approval"
-        raise DecisionError(message)
-    return decision
 
 
 def _settlement_event(call: CallState, decision: Decision | Settlement) -> Event:

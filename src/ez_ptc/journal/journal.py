@@ -175,8 +175,16 @@ class Journal:
 
     def verify(self) -> int:
         """Check every row, and return the number of runs. Raises JournalCorruptError, which names the first bad row."""
+
+        def read(database: Database) -> int:
+            rows = list_runs(database)
+            for row in rows:
+                verify_run(database, row)
+            verify_rest(database, rows)
+            return len(rows)
+
         self.store.verify()
-        return self.store.read(_verify)
+        return self.store.read(read)
 
     def _run(self, database: Database, row: RunRow) -> Run:
         record = Record.of(verify_run(database, row))
@@ -232,19 +240,19 @@ class Journal:
         wanted = set(states)
 
         def write(database: Database) -> int:
-            rows = [
-                row for row in list_runs(database) if row.changed <= limit and self._is_prunable(database, row, wanted)
-            ]
+            rows: list[RunRow] = []
+            for row in list_runs(database):
+                if row.changed > limit:
+                    continue
+                state = row.state
+                if state not in _FINISHED:
+                    state = self._state(row, Record.of(verify_run(database, row)))
+                if state in wanted and state != "running":
+                    rows.append(row)
             prune_runs(database, rows)
             return len(rows)
 
         return self.store.transact(write)
-
-    def _is_prunable(self, database: Database, row: RunRow, states: set[str]) -> bool:
-        if row.state in _FINISHED:
-            return row.state in states
-        state = self._state(row, Record.of(verify_run(database, row)))
-        return state != "running" and state in states
 
     def session_of(self, run_id: str) -> str:
         """Return the id of a run's session, or "". Used by `Toolkit.resume`."""
@@ -374,11 +382,3 @@ def _owner() -> str:
 
 def _end_text(row: RunRow) -> str:
     return f"run {row.id} is {row.state}: its result is in Journal.run(id).result; start a new one with execute()"
-
-
-def _verify(database: Database) -> int:
-    rows = list_runs(database)
-    for row in rows:
-        verify_run(database, row)
-    verify_rest(database, rows)
-    return len(rows)

@@ -104,7 +104,10 @@ class Record:
         elif event.kind == "decision":
             self._add_decision(call, event)
         elif event.kind == "result":
-            call.reply = _reply(event)
+            data = event.data
+            kind, duration_ms = str(data["kind"]).encode(), float(data["duration_ms"])
+            body = event.payload or b""
+            call.reply = Reply(kind, body, data["error"], duration_ms, int(data["seen"]), event.position)
 
     def _add_decision(self, call: CallState, event: Event) -> None:
         call.decided = event
@@ -155,15 +158,3 @@ def decision_of(data: Any) -> Decision:  # noqa: ANN401 - JSON of a journal
     if data["decision"] == "approve":
         return Approve(data[_ARGUMENTS], remember=data["remember"], by=data["by"])
     return Deny(data["reason"], by=data["by"])
-
-
-def _reply(event: Event) -> Reply:
-    data = event.data
-    return Reply(
-        str(data["kind"]).encode(),
-        event.payload or b"",
-        data["error"],
-        float(data["duration_ms"]),
-        int(data["seen"]),
-        event.position,
-    )

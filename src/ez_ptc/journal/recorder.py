@@ -120,8 +120,12 @@ class RunRecorder:
             state = self._record.calls.get(call.path)
             if state is None:
                 self._record.calls[call.path] = CallState(call.name, call.path)
-            else:
-                self._compare(call, state)
+            elif call.name != state.tool or (state.call is not None and state.call != call_bytes(call)):
+                message = (
+                    f"the program differs from its record: at {call.path} it called {call.name} where it had called "
+                    f"{state.tool}, or with other arguments; nothing was run"
+                )
+                raise ReplayDivergedError(message)
             must_run = state is None or state.reply is None
             if must_run and self._is_replay:
                 message = f"the program differs from its record, which has no reply to its call at {call.path}"
@@ -134,29 +138,20 @@ class RunRecorder:
             return self._replies_to(self._turns.flush())
 
     def _replies_to(self, paths: list[str]) -> list[tuple[CallFrame, EncodedResult]]:
-        calls = [self._arrived[path] for path in paths]
-        return [(call, self._reply_to(call)) for call in calls]
-
-    def _reply_to(self, call: CallFrame) -> EncodedResult:
-        reply = self._record.calls[call.path].reply
-        if reply is None:  # not reached: only calls with replies have a turn
-            message = f"the call at {call.path} has no reply"
-            raise JournalError(message)
-        result: object = None
-        if reply.kind == b"s":
-            result = reply.body.decode("utf-8", "surrogatepass")
-        elif reply.kind != b"e":
-            result = codec.loads(reply.body)
-        return EncodedResult(reply.kind, reply.body, result, reply.error, reply.duration_ms)
-
-    def _compare(self, call: CallFrame, state: CallState) -> None:
-        if call.name == state.tool and (state.call is None or state.call == call_bytes(call)):
-            return
-        message = (
-            f"the program differs from its record: at {call.path} it called {call.name} where it had called "
-            f"{state.tool}, or with other arguments; nothing was run"
-        )
-        raise ReplayDivergedError(message)
+        replies: list[tuple[CallFrame, EncodedResult]] = []
+        for path in paths:
+            reply = self._record.calls[path].reply
+            if reply is None:  # not reached: only calls with replies have a turn
+                message = f"the call at {path} has no reply"
+                raise JournalError(message)
+            result: object = None
+            if reply.kind == b"s":
+                result = reply.body.decode("utf-8", "surrogatepass")
+            elif reply.kind != b"e":
+                result = codec.loads(reply.body)
+            encoded = EncodedResult(reply.kind, reply.body, result, reply.error, reply.duration_ms)
+            replies.append((self._arrived[path], encoded))
+        return replies
 
     @property
     def unmade(self) -> list[CallState]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -239,21 +240,15 @@ def _pruned_hash(number: int, run_id: str, seconds: float) -> bytes:
 
 
 def _parse(row: RunRow, position: int, data: bytes) -> dict[str, Any]:
-    try:
-        parsed: object = _load(data)
-    except ValueError:
-        parsed = None
+    parsed: object = None
+    # pydantic's parser is faster, but takes no lone surrogates, as a person's reason may contain.
+    for load in (from_json, json.loads):
+        with suppress(ValueError):
+            parsed = load(data)
+            break
     if not isinstance(parsed, dict):
         raise _corrupt(row, position, "its data is not a JSON object")
     return cast("dict[str, Any]", parsed)
-
-
-def _load(data: bytes) -> object:
-    try:
-        return from_json(data)
-    except ValueError:
-        # pydantic's parser is faster, but takes no lone surrogates, as a person's reason may contain.
-        return json.loads(data)
 
 
 def _corrupt(row: RunRow, position: int, reason: str) -> JournalCorruptError:

@@ -247,7 +247,7 @@ class Runs:
     def _fingerprint(self, code: str) -> dict[str, Any]:
         return {
             "program": hashlib.sha256(code.encode()).hexdigest(),
-            "library": _library_version(),
+            "library": sys.modules["ez_ptc"].__version__,
             "interpreter": f"{platform.python_implementation()} {sys.version}",
             "imports": list(self.imports),
             "tools": {tool.name: _digest(tool.definition) for tool in self.tools},
@@ -287,7 +287,3 @@ def _digest(tool: Definition) -> str:
     described = [tool.name, tool.parameters, tool.is_async, tool.return_schema]
     text = json.dumps(described, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _library_version() -> str:
-    return sys.modules["ez_ptc"].__version__

@@ -129,18 +129,14 @@ def _report_end(notes: Notes, result: ExecutionResult, recorder: Recorder | None
         notes.add({"gen_ai.tool.call.result": result.to_string()})
     ending: str = result.status
     if result.status == "failed":
-        error_type = _error_type(result.error or "")
+        # A class of the program could be named after a secret, a built-in one is not.
+        name = (result.error or "").partition(":")[0]
+        found = vars(builtins).get(name)
+        error_type = name if isinstance(found, type) and issubclass(found, BaseException) else _OTHER_ERROR
         notes.fail(error_type)
         ending = f"failed ({error_type})"
     run = "" if recorder is None else f" of run {recorder.run_id}"
     _log.info("program%s %s in %.1f ms, calls: %d", run, ending, result.duration_ms, len(result.tool_calls))
-
-
-def _error_type(error: str) -> str:
-    """Return the built-in exception class in an error's text; a class of the program could be named after a secret."""
-    name = error.partition(":")[0]
-    found = vars(builtins).get(name)
-    return name if isinstance(found, type) and issubclass(found, BaseException) else _OTHER_ERROR
 
 
 def _report_call(notes: Notes, name: str, result: ToolResult) -> None:

@@ -27,16 +27,14 @@ def effects_of(calls: Iterable[dict[str, Any]], tools: Iterable[Tool[..., Any]])
 def effect_lines(calls: Sequence[Mapping[str, Any]], tools: Iterable[Tool[..., Any]]) -> list[str]:
     """Return a line for each call of `effects_of`, such as "already done: refund(order_id=1)"; ten at most."""
     names = {tool.name: tool.positional_names for tool in tools}
-    lines = [f"already done: {_call_text(call, names.get(call['name'], ()))}" for call in calls[:_MAX_LINES]]
+    lines: list[str] = []
+    for call in calls[:_MAX_LINES]:
+        known, positional = names.get(call["name"], ()), call["args"]
+        arguments = [f"{name}={safe_repr(value)}" for name, value in zip(known, positional, strict=False)]
+        arguments += [safe_repr(value) for value in positional[len(known) :]]
+        arguments += [f"{as_text(name)}={safe_repr(value)}" for name, value in call["kwargs"].items()]
+        text = f"{call['name']}({', '.join(arguments)})"
+        lines.append(f"already done: {text if len(text) <= _MAX_LENGTH else f'{text[: _MAX_LENGTH - 1]}…'}")
     if len(calls) > _MAX_LINES:
         lines.append(f"… and {len(calls) - _MAX_LINES:,} more calls")
     return lines
-
-
-def _call_text(call: Mapping[str, Any], names: Sequence[str]) -> str:
-    positional: Sequence[object] = call["args"]
-    arguments = [f"{name}={safe_repr(value)}" for name, value in zip(names, positional, strict=False)]
-    arguments += [safe_repr(value) for value in positional[len(names) :]]
-    arguments += [f"{as_text(name)}={safe_repr(value)}" for name, value in call["kwargs"].items()]
-    text = f"{call['name']}({', '.join(arguments)})"
-    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"

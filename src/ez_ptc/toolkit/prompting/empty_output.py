@@ -80,7 +80,10 @@ def _explain(code: str, compared: _Compared, rows: Sequence[Mapping[str, object]
         if is_alike and len(written) <= _MAX_LITERAL:
             return Explanation(f"{never}, but {quoted(value)}", _replace(code, compared.literal_at, written))
     for similar_key in rows[0]:
-        if _is_name(similar_key) and any(_is_same(row.get(similar_key), literal) for row in rows):
+        # It can be read as an attribute, too.
+        is_name = similar_key.isidentifier() and not keyword.iskeyword(similar_key) and not hasattr(dict, similar_key)
+        same = (type(row.get(similar_key)) is type(literal) and row.get(similar_key) == literal for row in rows)
+        if is_name and len(similar_key) <= MAX_QUOTED and any(same):
             return Explanation(f"{never}, but {quoted(similar_key)} is", _replace(code, compared.key_at, similar_key))
     quoted_values = [quoted(value) for value in values if len(str(value)) <= MAX_QUOTED]
     more = ", …" if len(quoted_values) > _MAX_VALUES else ""
@@ -108,16 +111,6 @@ def _is_plain(value: object) -> bool:
     if type(value) is str:
         return len(value) <= _MAX_TEXT
     return value is None or (type(value) in _NUMBERS and abs(cast("float", value)) < _MAX_INT)
-
-
-def _is_name(key: str) -> bool:
-    """Return whether a key can be read as an attribute."""
-    is_written = key.isidentifier() and not keyword.iskeyword(key) and not hasattr(dict, key)
-    return is_written and len(key) <= MAX_QUOTED
-
-
-def _is_same(value: object, literal: str | int) -> bool:
-    return type(value) is type(literal) and value == literal
 
 
 def _replace(code: str, span: tuple[int, int], text: str) -> str:

@@ -57,7 +57,13 @@ def extract_code(text: str) -> str | None:
             return code
         else:
             plain = plain or code or None
-    return plain or _bare_program(text) or repeated
+    if plain is None:
+        # What stands before any fence may be the program: a fence may close what none has opened.
+        fence = _CLOSING.search(text)
+        code = _dedent(text[: fence.start()] if fence else text)
+        if _does_something(code):
+            plain = code
+    return plain or repeated
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:
@@ -142,15 +148,6 @@ def _dedent(block: str) -> str:
     return code
 
 
-def _bare_program(text: str) -> str | None:
-    """Return the text before any fence if it is a program; a fence may close what none has opened."""
-    fence = _CLOSING.search(text)
-    code = _dedent(text[: fence.start()] if fence else text)
-    if _does_something(code):
-        return code
-    return None
-
-
 def _does_something(code: str) -> bool:
     """Return whether text is a Python program with at least one call or assignment."""
     if len(code) > _BARE_PROGRAM or not _ACTS.search(code):
@@ -161,10 +158,8 @@ def _does_something(code: str) -> bool:
         tree = ast.parse(blanked)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # raised by the parser; depth exhausts its stack
         return False
-    return any(_acts(node) for node in ast.walk(tree))
-
-
-def _acts(node: ast.AST) -> bool:
-    if isinstance(node, ast.AnnAssign):
-        return node.value is not None  # "Answer: yes" parses as an annotation
-    return isinstance(node, ast.Call | ast.Assign | ast.AugAssign)
+    # "Answer: yes" parses as an annotation, without a value.
+    return any(
+        isinstance(node, ast.Call | ast.Assign | ast.AugAssign) or (isinstance(node, ast.AnnAssign) and node.value)
+        for node in ast.walk(tree)
+    )

@@ -234,7 +234,13 @@ class PromptWriter:
     def _frame(self, introduction: str) -> str:
         if self.tool_preamble is not None:
             introduction = self.tool_preamble
-        listing = "\n".join(self._entry(tool) for tool in self.tools) or _NO_TOOLS
+        entries: list[str] = []
+        for tool in self.tools:
+            about = None if _is_undescribed(tool) else _lines(tool.description)
+            about = " | ".join(filter(None, (about, self._returns(tool))))
+            entries.append(f"- {on_one_line(tool.signature)}")
+            entries += [indent(text, "  ") for text in (about, *_takes(tool)) if text]
+        listing = "\n".join(entries) or _NO_TOOLS
         instructions = _join(self._rules, self._hint, self._example(fenced=False))
         return encodable(f"{introduction}\n\n{listing}\n\n{instructions}")
 
@@ -257,14 +263,6 @@ class PromptWriter:
             lines.append(indent(f'"""{documentation}"""', "    "))
         lines += [f"    # {text}" for text in (*_takes(tool), self._returns(tool)) if text]
         return "\n".join(lines)
-
-    def _entry(self, tool: Tool[..., Any]) -> str:
-        """Return a tool as a list item: its signature, description and return type."""
-        about = "" if _is_undescribed(tool) else _lines(tool.description)
-        about = " | ".join(filter(None, (about, self._returns(tool))))
-        return "\n".join(
-            [f"- {on_one_line(tool.signature)}", *(indent(text, "  ") for text in (about, *_takes(tool)) if text)]
-        )
 
     def _returns(self, tool: Tool[..., Any]) -> str | None:
         if not self.assist_tool_chaining or tool.return_schema is None:

@@ -63,15 +63,15 @@ class _Shape:
             if not self.argument.endswith(_REFERENCES):
                 return None
             key = self.argument
-        if key in keys and self._takes(mapping(keys[key])):
+        if key not in keys:
+            return None
+        argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
+        expected = resolve(argument, self.tool.parameters).get("type")
+        actual = mapping(keys[key]).get("type")
+        # The types must be the same, as far as both are known.
+        if None in (expected, actual) or expected == actual or (expected, actual) == ("number", "integer"):
             return key
         return None
-
-    def _takes(self, key: _Schema) -> bool:
-        """Return whether the argument has the type of a key, as far as both are known."""
-        argument = mapping(mapping(self.tool.parameters.get("properties")).get(self.argument))
-        expected, actual = resolve(argument, self.tool.parameters).get("type"), key.get("type")
-        return None in (expected, actual) or expected == actual or (expected, actual) == ("number", "integer")
 
     def telling(self, variable: str, *, which: bool = False) -> str:
         """Return the expression for a record's most telling key, or the one at `which`."""
