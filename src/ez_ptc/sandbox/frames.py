@@ -141,7 +141,19 @@ class FrameReader:
             yield self._parse(body)
 
     def _parse(self, body: bytes) -> Frame:
-        self._memory_left -= len(body) if len(body) <= _MAX_SMALL_FRAME_BYTES else _estimate_memory(body)
+        # An upper estimate of the host's memory, in bytes, for its values.
+        memory = len(body)
+        if memory > _MAX_SMALL_FRAME_BYTES:
+            separators = _count_separators(body)
+            # With escaped letters, any mark may be that of a deque.
+            if b"\\u00" in body:
+                deques = separators // _DEQUE_SEPARATORS
+            else:
+                deques = body.count(b'"dq"')
+            if not body.isascii() or b"\\u" in body:
+                memory *= _WIDE_CHARACTER_BYTES
+            memory += _VALUE_BYTES * separators + _DEQUE_BYTES * deques
+        self._memory_left -= memory
         if self._memory_left < 0:
             message = "more in all its frames together than its limits allow"
             raise ProtocolError(message)
@@ -150,19 +162,6 @@ class FrameReader:
 
 def _frame_length(data: bytes | bytearray) -> int:
     return int.from_bytes(data[:_HEADER_BYTES], "big")
-
-
-def _estimate_memory(body: bytes) -> int:
-    """Return an upper estimate of the host's memory, in bytes, for the values in `body`."""
-    is_narrow = body.isascii() and b"\\u" not in body
-    separators = _count_separators(body)
-    # With escaped letters, any mark may be that of a deque.
-    if b"\\u00" in body:
-        deques = separators // _DEQUE_SEPARATORS
-    else:
-        deques = body.count(b'"dq"')
-    text_bytes = len(body) * (1 if is_narrow else _WIDE_CHARACTER_BYTES)
-    return text_bytes + _VALUE_BYTES * separators + _DEQUE_BYTES * deques
 
 
 def _count_separators(body: bytes) -> int:

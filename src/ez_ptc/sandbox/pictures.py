@@ -41,12 +41,9 @@ def _is_png(data: bytes) -> bool:
         checksum = int.from_bytes(data[end - _CHECKSUM_BYTES : end], "big")
         if end > len(data) or zlib.crc32(chunk_type + body) != checksum:
             return False
-        if is_first and not (chunk_type == b"IHDR" and size == _HEADER_BYTES and _has_few_pixels(body)):
+        width, height = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+        is_header = chunk_type == b"IHDR" and size == _HEADER_BYTES and 0 < width * height <= _MAX_PIXELS
+        if is_first and not is_header:
             return False
         start, is_first = end, False
     return start == len(data)
-
-
-def _has_few_pixels(header: bytes) -> bool:
-    width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
-    return 0 < width * height <= _MAX_PIXELS

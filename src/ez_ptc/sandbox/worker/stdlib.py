@@ -160,7 +160,10 @@ def _bytecode(folder: str, stem: str) -> bytes:
     source = f"{folder}/{stem}.py"
     try:
         data = _read(f"{folder}/__pycache__/{stem}{_CACHED}")
-        if data.startswith((_UNCHECKED, _TIMED + _age(source))):
+        status = os.stat(source)
+        numbers = int(status.st_mtime), int(status.st_size)
+        age = b"".join((number & 0xFFFFFFFF).to_bytes(4, "little") for number in numbers)
+        if data.startswith((_UNCHECKED, _TIMED + age)):
             return data
     except OSError:
         pass
@@ -173,11 +176,6 @@ def _read(path: str) -> bytes:
         return os.read(fd, os.fstat(fd).st_size)
     finally:
         os.close(fd)
-
-
-def _age(path: str) -> bytes:
-    status = os.stat(path)
-    return b"".join((int(number) & 0xFFFFFFFF).to_bytes(4, "little") for number in (status.st_mtime, status.st_size))
 
 
 class Modules:

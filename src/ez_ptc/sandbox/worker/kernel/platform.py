@@ -62,7 +62,12 @@ class KernelPlatform:
             if in_session:
                 used, hard = math.ceil(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)[1]
             resource.setrlimit(resource.RLIMIT_CPU, (used + limits["cpu"], hard))
-        return _grow_stack(limits["memory"] // 4)
+        soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+        wanted = min(limits["memory"] // 4, _MAX_STACK)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
+        return _MAX_STACK if soft == resource.RLIM_INFINITY else min(soft, _MAX_STACK)
 
     def release_memory(self) -> None:
         """Raise the limit of memory to its hard one."""
@@ -75,36 +80,21 @@ class KernelPlatform:
         """Wait for the reply in a thread, unless it is there."""
         if pending.reply is not None:
             current().step()  # as a job of the executor does: the paths of further calls stay equal
-            return _settle_soon(loop.create_future(), pending, take)
+            future: asyncio.Future[object] = loop.create_future()
+
+            def settle() -> None:
+                if future.cancelled():
+                    return
+                try:
+                    future.set_result(take(pending))
+                except ToolError as error:
+                    future.set_exception(error)
+
+            # Other tasks have their turn first.
+            loop.call_soon(settle)
+            return future
         return loop.run_in_executor(None, take, pending)
 
     def forget_lookups(self, cls: type) -> None:
         """Forget the cached look-ups of a C class."""
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
-
-
-def _settle_soon(
-    future: asyncio.Future[object], pending: Pending, take: Callable[[Pending], object]
-) -> asyncio.Future[object]:
-    """Return a future that gets the answer to a call once other tasks have had their turn."""
-
-    def settle() -> None:
-        if future.cancelled():
-            return
-        try:
-            future.set_result(take(pending))
-        except ToolError as error:
-            future.set_exception(error)
-
-    future.get_loop().call_soon(settle)
-    return future
-
-
-def _grow_stack(size: int) -> int:
-    """Let the stack grow to `size` bytes, if the limits allow it; return how large it may be."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    wanted = min(size, _MAX_STACK)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))
-    return _MAX_STACK if soft == resource.RLIM_INFINITY else min(soft, _MAX_STACK)

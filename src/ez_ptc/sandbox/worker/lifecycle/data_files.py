@@ -60,7 +60,9 @@ def keep_files(shelf: Shelf, homes: Iterable[tuple[str, str]]) -> None:
     for name, home in homes:
         parent = os.path.dirname(home)
         for file in _listed_files(parent, name):
-            size = _size(f"{parent}/{file}")
+            size = 0
+            if os.path.isfile(f"{parent}/{file}"):
+                size = os.path.getsize(f"{parent}/{file}")
             if 0 < size <= min(_MAX_FILE_BYTES, bytes_left):
                 with open(f"{parent}/{file}", "rb") as opened:
                     kept[_PLACE + file] = shelf.put(opened.read())
@@ -85,16 +87,6 @@ def _listed_files(folder: str, package: str) -> Iterator[str]:
                 is_code = name.endswith(_CODE) or ".so." in name
                 if file.startswith(f"{package}/") and not is_code and _NOT_FOR_PROGRAMS.isdisjoint(folders):
                     yield file
-
-
-def _size(path: str) -> int:
-    """Return the size of a file, or 0 if it is missing or not a regular file."""
-    with contextlib.suppress(OSError):
-        status = os.stat(path)
-        if stat.S_ISREG(status.st_mode):
-            return status.st_size
-        return 0
-    return 0
 
 
 class _Files:

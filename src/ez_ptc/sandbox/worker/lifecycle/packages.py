@@ -107,17 +107,6 @@ def _threads() -> set[str]:
     return started
 
 
-def _expect_single_threads() -> None:
-    """Stop libraries from looking for their threads, one each: that needs a file, or executable memory."""
-    controller = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
-    if controller is not None:
-        controller._load_libraries = _find_none  # noqa: SLF001 - there is no public way
-
-
-def _find_none(_controller: object) -> None:
-    """Find no library."""
-
-
 def homes(before: Iterable[str], places: Sequence[str]) -> list[tuple[str, str]]:
     """Return the packages loaded from `places` since `before`, with their folders."""
     package_homes: list[tuple[str, str]] = []
@@ -148,3 +137,14 @@ def _load_extensions(folder: str, package: str) -> None:
                 importlib.import_module(f"{package}.{stem}")
         elif os.path.isfile(f"{path}/__init__.py"):
             _load_extensions(path, f"{package}.{entry}")
+
+
+def _expect_single_threads() -> None:
+    """Stop libraries from looking for their threads, one each: that needs a file, or executable memory."""
+
+    def find_none(_controller: object) -> None:
+        """Find no library."""
+
+    controller = getattr(sys.modules.get("threadpoolctl"), "ThreadpoolController", None)
+    if controller is not None:
+        controller._load_libraries = find_none  # noqa: SLF001 - there is no public way

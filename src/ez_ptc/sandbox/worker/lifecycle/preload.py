@@ -46,23 +46,15 @@ def preload(shelf: Shelf) -> None:
             importlib.import_module("hashlib")
         for name in _LOADED.split():
             importlib.import_module(name)
-        for name in _extensions():
+        files = {file for folder in sys.path if os.path.isdir(folder) for file in os.listdir(folder)}
+        extensions = {file.partition(".")[0] for file in files if file.endswith(tuple(EXTENSION_SUFFIXES))}
+        for name in sorted(extensions.difference(_EXTENSIONS_LEFT_OUT.split())):
+            if name.startswith(_OF_TESTS):
+                continue
             # This build lacks the library it wraps, so programs lack it too.
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     _load_time_zones(shelf)
-
-
-def _extensions() -> list[str]:
-    """Return the names of the extension modules, which the kernel must map."""
-    names = {
-        entry.partition(".")[0]
-        for folder in sys.path
-        if os.path.isdir(folder)
-        for entry in os.listdir(folder)
-        if entry.endswith(tuple(EXTENSION_SUFFIXES))
-    }
-    return [name for name in sorted(names - {*_EXTENSIONS_LEFT_OUT.split()}) if not name.startswith(_OF_TESTS)]
 
 
 @contextlib.contextmanager
@@ -130,22 +122,13 @@ def _read_time_zones(root: str, shelf: Shelf) -> dict[str, slice]:
                     folders += [f"{folder}{entry.name}/"] if entry.name not in _OTHER_CLOCKS else []
                     continue
                 if entry.inode() not in known:
-                    known[entry.inode()] = _read_time_zone(entry.path, shelf)
+                    with open(entry.path, "rb", buffering=0) as file:
+                        data = file.read(_MAX_ZONE_BYTES)
+                    known[entry.inode()] = shelf.put(data) if data.startswith(b"TZif") else None
                 position = known[entry.inode()]
                 if position is not None:
                     zones[folder + entry.name] = position
     return zones
-
-
-def _read_time_zone(path: str, shelf: Shelf) -> slice | None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        data = os.read(fd, _MAX_ZONE_BYTES)
-    finally:
-        os.close(fd)
-    if data.startswith(b"TZif"):
-        return shelf.put(data)
-    return None
 
 
 class _MachineCode:
@@ -194,8 +177,9 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
                 _hide_in_names(cast("dict[str, object]", candidate), hide)
         hide_places(hide)
     machine_code = _MachineCode()
-    for module in list(sys.modules.values()):
-        _hide_in_module(module, hide)
+    for module in cast("list[object]", list(sys.modules.values())):
+        # Some entries are classes (typing.io was one), which hold no paths.
+        _hide_in_names(vars(module) if isinstance(module, ModuleType) else {}, hide)
         spec = getattr(module, "__spec__", None)
         for holder in (spec, getattr(spec, "loader_state", None), getattr(module, "__loader__", None)):
             _hide_in_attributes(holder, hide)
@@ -213,11 +197,6 @@ def forget_places(folder: str, packages: Sequence[str], package_places: Sequence
         sys.modules.pop(name, None)
     sys.path[:] = []
     sys.path_importer_cache.clear()
-
-
-def _hide_in_module(module: object, hide: Callable[[str], str]) -> None:
-    # Some entries of sys.modules are classes (typing.io was one), which hold no paths.
-    _hide_in_names(vars(module) if isinstance(module, ModuleType) else {}, hide)
 
 
 def _hide_in_names(names: dict[str, object], hide: Callable[[str], str]) -> None:

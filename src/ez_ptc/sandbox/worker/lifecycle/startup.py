@@ -90,7 +90,15 @@ def _load(modules: Modules, control: _socket.socket) -> bool:
     preload.preload(modules.shelf)
     if not _read_packages()[0]:
         return False
-    _load_packages(modules)
+    # Imported only with packages, because every fork would copy what it imports.
+    from . import data_files
+
+    os.environ.update(pictures.ENVIRONMENT)
+    with data_files.empty_home(), pictures.no_timers():
+        packages.load_packages(modules, *_read_packages())
+        pictures.prepare()
+    _, places, needed = _read_packages()
+    data_files.keep_files(modules.shelf, packages.homes((), places) + packages.homes_of(needed))
     if not packages.has_threads():
         return False
     pid = os.fork()
@@ -136,18 +144,6 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
         message = f"RLIMIT_DATA leaves no memory for programs: it is {there} MB at most, and must be {needed} MB"
         raise OSError(message)
     return locks, base_memory
-
-
-def _load_packages(modules: Modules) -> None:
-    # Imported only with packages, because every fork would copy what it imports.
-    from . import data_files
-
-    os.environ.update(pictures.ENVIRONMENT)
-    with data_files.empty_home(), pictures.no_timers():
-        packages.load_packages(modules, *_read_packages())
-        pictures.prepare()
-    _, places, needed = _read_packages()
-    data_files.keep_files(modules.shelf, packages.homes((), places) + packages.homes_of(needed))
 
 
 def _base_memory() -> int:

@@ -88,7 +88,14 @@ class Zygote:
     def _obey(self) -> bool:
         order = decode(self._control.recv(_MAX_ORDER_BYTES))
         if isinstance(order, AskExitCode):
-            self._tell_exit_code(order.pid)
+            pid = order.pid
+            # The host asks when its socket has ended, so the process is ending or has ended.
+            if pid not in self._ended:
+                try:
+                    self._ended[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                except ChildProcessError:
+                    self._ended[pid] = 0
+            self._control.send(encode(ExitCode(pid, self._ended[pid])))
         elif isinstance(order, ForkWorkers):
             for _ in range(order.number):
                 self._make_worker()
@@ -107,24 +114,21 @@ class Zygote:
             while len(self._ended) > _MAX_REMEMBERED:
                 del self._ended[next(iter(self._ended))]
 
-    def _tell_exit_code(self, pid: int) -> None:
-        """Answer with the exit code of `pid`.
-
-        The host asks when its socket has ended, so the process is ending or has ended.
-        """
-        if pid not in self._ended:
-            try:
-                self._ended[pid] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            except ChildProcessError:
-                self._ended[pid] = 0
-        self._control.send(encode(ExitCode(pid, self._ended[pid])))
-
     def _make_worker(self) -> None:
         """Send the host a new worker, or the reason why there is none; running workers are unaffected."""
         ends: tuple[_socket.socket, ...] = ()
         try:
             ends = ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM, 0)
-            pid = self._fork(theirs.fileno())
+            pid = self._raw_fork()
+            if pid < 0:
+                # Dead processes count against the limit until they are reaped. The second attempt reports the reason.
+                self._reap()
+                pid = os.fork()
+            if pid == 0:
+                try:
+                    self._become_worker(theirs.fileno())
+                finally:
+                    os._exit(70)
             # Without a pidfd it could not be killed; it exits when the other end of its link is closed.
             pidfd = os.pidfd_open(pid)
             try:
@@ -137,19 +141,6 @@ class Zygote:
         finally:
             for end in ends:
                 end.close()
-
-    def _fork(self, link: int) -> int:
-        pid = self._raw_fork()
-        if pid < 0:
-            # Dead processes count against the limit until they are reaped. The second attempt reports the reason.
-            self._reap()
-            pid = os.fork()
-        if pid == 0:
-            try:
-                self._become_worker(link)
-            finally:
-                os._exit(70)
-        return pid
 
     def _become_worker(self, link: int) -> None:
         if link >= MAX_OPEN:

@@ -89,8 +89,7 @@ def pin(seed: int, epoch_ns: int | None, forget_lookups: Callable[[type], None])
     _put(spinning, time=real)
     _put(asyncio.base_events, time=real)
     _pin_clocks(clock)
-    _pin_sleeps(clock)
-    _pin_dates()
+    _pin_calendar()
     for cls in (dt.date, dt.datetime):
         forget_lookups(cls)
     _pin_random_numbers(seed)
@@ -118,9 +117,26 @@ def _pin_clocks(clock: _Clock) -> None:
         return clock_gettime_ns(which) / _SECOND
 
     _put(time, clock_gettime_ns=clock_gettime_ns, clock_gettime=clock_gettime)
-    _pin_calendar()
     _put(timeit, default_timer=time.perf_counter)
     _put(logging, _startTime=time.time())
+
+    # A sleep moves the clock on.
+    sleep, asleep = time.sleep, asyncio.sleep
+
+    def slept(seconds: float) -> None:
+        since = clock.look()
+        sleep(seconds)
+        clock.slept(since, seconds)
+
+    async def aslept(delay: float, result: object = None) -> object:
+        since = clock.look()
+        await asleep(delay)
+        clock.slept(since, delay)
+        return result
+
+    _put(time, sleep=slept)
+    _put(asyncio, sleep=aslept)
+    _put(asyncio.tasks, sleep=aslept)
 
 
 def _pin_calendar() -> None:
@@ -144,31 +160,6 @@ def _pin_calendar() -> None:
 
     _put(time, gmtime=gmtime, localtime=localtime, ctime=ctime, asctime=asctime, strftime=strftime)
 
-
-def _in_seconds(clock: Callable[[], int]) -> float:
-    return clock() / _SECOND
-
-
-def _pin_sleeps(clock: _Clock) -> None:
-    sleep, asleep = time.sleep, asyncio.sleep
-
-    def slept(seconds: float) -> None:
-        since = clock.look()
-        sleep(seconds)
-        clock.slept(since, seconds)
-
-    async def aslept(delay: float, result: object = None) -> object:
-        since = clock.look()
-        await asleep(delay)
-        clock.slept(since, delay)
-        return result
-
-    _put(time, sleep=slept)
-    _put(asyncio, sleep=aslept)
-    _put(asyncio.tasks, sleep=aslept)
-
-
-def _pin_dates() -> None:
     def now(cls: type[dt.datetime], tz: dt.tzinfo | None = None) -> dt.datetime:
         return cls.fromtimestamp(time.time(), tz)
 
@@ -180,6 +171,10 @@ def _pin_dates() -> None:
 
     _replace(dt.date, {"today": today})
     _replace(dt.datetime, {"now": now, "utcnow": utcnow, "today": today})
+
+
+def _in_seconds(clock: Callable[[], int]) -> float:
+    return clock() / _SECOND
 
 
 def _replace(kind: type, methods: dict[str, Callable[..., object]]) -> None:

@@ -45,14 +45,10 @@ def drop_module(alive: ReferenceType[ModuleType]) -> None:
         return
     # It is still referenced: then CPython clears it, names with one underscore first (_PyModule_ClearDict).
     names = vars(module)
-    for name in sorted(names, key=_is_public):
+    for name in sorted(names, key=lambda name: not name.startswith("_") or name.startswith("__")):
         if name != _STAYS:
             names[name] = None
     gc.collect()
-
-
-def _is_public(name: str) -> bool:
-    return not name.startswith("_") or name.startswith("__")
 
 
 def wait_for_threads() -> None:

@@ -51,9 +51,19 @@ class Pictures:
 
         This runs the program's own code, and raises its exceptions.
         """
-        pictures = _pictures_in(value)
+        items: tuple[object, ...] = (value,)
+        if type(value) in (list, tuple):
+            items = tuple(cast("Iterable[object]", value))
+        places = (("matplotlib.figure", "Figure"), ("PIL.Image", "Image"))
+        kinds = tuple(vars(sys.modules[module])[name] for module, name in places if module in sys.modules)
+        pictures = [*items]
+        if not kinds or not all(isinstance(item, kinds) for item in items):
+            pictures = []
         figures = _open_figures()
-        is_shown = bool(pictures) or (bool(figures) and _is_of_figures(value))
+        # Drawing functions return a part of a figure, or a list of such.
+        is_shown = bool(pictures) or (
+            bool(figures) and all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
+        )
         pictures = [item for item in pictures if not any(item is figure for figure in figures)]
         _close_figures()
         for picture in figures + pictures:
@@ -103,12 +113,12 @@ def prepare() -> None:
         _png(figure)
         plots.close("all")
         plots.show = _show_figures
-        type(figure).show = _show_figure
+        type(figure).show = _show
     if _IMAGES in sys.modules:
         images = importlib.import_module("PIL.Image")
         images.preinit()
         images.new("RGB", (1, 1)).save(io.BytesIO(), format="PNG")
-        images.Image.show = _show_image
+        images.Image.show = _show
 
 
 def _show_figures(*args: object, **kwargs: object) -> None:
@@ -120,15 +130,9 @@ def _show_figures(*args: object, **kwargs: object) -> None:
         PICTURES.add(figure)
 
 
-def _show_figure(self: Any, warn: bool = True) -> None:  # noqa: ANN401, FBT001, FBT002 - as matplotlib has it
-    """Show the figure."""
-    del warn
-    PICTURES.add(self)
-
-
-def _show_image(self: Any, title: str | None = None) -> None:  # noqa: ANN401 - as Pillow has it
-    """Show the image."""
-    del title
+def _show(self: Any, *args: object, **kwargs: object) -> None:  # noqa: ANN401 - a figure or an image
+    """Show the picture."""
+    del args, kwargs
     PICTURES.add(self)
 
 
@@ -155,29 +159,6 @@ def _forget(functions: Mapping[str, Any]) -> None:
     for function in functions.values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
-
-
-def _pictures_in(value: object) -> list[object]:
-    """Return the pictures a value is, or those in a list or tuple of nothing but pictures."""
-    places = (("matplotlib.figure", "Figure"), ("PIL.Image", "Image"))
-    kinds = tuple(vars(sys.modules[module])[name] for module, name in places if module in sys.modules)
-    if type(value) in (list, tuple):
-        items = cast("Iterable[object]", value)
-    else:
-        items = (value,)
-    pictures = [*items] if kinds else []
-    if all(isinstance(item, kinds) for item in pictures):
-        return pictures
-    return []
-
-
-def _is_of_figures(value: object) -> bool:
-    """Return whether a value is a part of a figure or a list of such, as drawing functions return."""
-    if type(value) in (list, tuple):
-        items = cast("Iterable[object]", value)
-    else:
-        items = (value,)
-    return all(type(item).__module__.startswith(f"{_FIGURES}.") for item in items)
 
 
 def _open_figures() -> list[Any]:

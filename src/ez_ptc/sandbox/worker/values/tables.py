@@ -62,13 +62,10 @@ def _of_numpy(value: Any, most: int) -> object:  # noqa: ANN401 - an array or a 
         return _times(value)
     plain = value.tolist()
     if type(plain) is type(value):
-        return _wide_float(value)
+        # A number that Python's may be too narrow for.
+        narrow: Any = complex(value) if value.dtype.kind == "c" else float(value)
+        return narrow if narrow == value or value != value else str(value)  # noqa: PLR0124 - no number differs from itself
     return plain
-
-
-def _wide_float(value: Any) -> object:  # noqa: ANN401 - a number that Python's may be too narrow for
-    narrow: Any = complex(value) if value.dtype.kind == "c" else float(value)
-    return narrow if narrow == value or value != value else str(value)  # noqa: PLR0124 - no number differs from itself
 
 
 def _times(value: Any) -> object:  # noqa: ANN401 - an array or a number of moments or durations
@@ -83,11 +80,9 @@ def _times(value: Any) -> object:  # noqa: ANN401 - an array or a number of mome
             return plain
     if value.shape:
         return [_times(item) for item in value]
-    return _text(value)
-
-
-def _text(value: Any) -> str | None:  # noqa: ANN401 - a moment or a duration
-    return None if value != value else str(value)  # noqa: PLR0124 - as does no time
+    if value != value:  # noqa: PLR0124 - as does no time
+        return None
+    return str(value)
 
 
 def _has_int(plain: object) -> bool:

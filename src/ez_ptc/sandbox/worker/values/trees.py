@@ -95,21 +95,6 @@ def decimal_cost(value: Decimal) -> int:
     return _cost(max(len(str(value)), abs(value.adjusted())))
 
 
-def _describe(kind: type[object]) -> str:
-    if issubclass(kind, type):
-        return "a class"
-    article = "a"
-    if kind.__name__[:1].lower() in "aeiou":
-        article = "an"
-    text = f"{article} {kind.__name__}"
-    for method in _TO_RECORDS:
-        if hasattr(kind, method):
-            return f"{text} (make it a list of records: .{method}())"
-    if hasattr(kind, "__next__"):
-        text += " (make it a list: list(...))"
-    return text
-
-
 class _Encoder:
     """Encodes one value: counts nodes, and refuses types that do not cross."""
 
@@ -290,8 +275,8 @@ class _Encoder:
 
 def _simpler(value: object, most: int) -> object:
     cls = type(value)
-    if (fields := _fields(cls)) is not None:
-        return {name: getattr(value, name) for name in fields}
+    if hasattr(cls, "__dataclass_fields__"):  # it travels as a record
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(cast("Any", cls))}
     plain = of_special(value, most)
     if plain is UNKNOWN and (plain := of_base(value, most)) is UNKNOWN:
         raise cannot_cross(value)
@@ -306,15 +291,17 @@ def has_wide_int(values: Iterable[object]) -> bool:
 
 def cannot_cross(value: object) -> CannotCrossError:
     """Return the error for a value whose type does not cross."""
-    return CannotCrossError(f"{_describe(type(value))} cannot cross the sandbox boundary; {_WHAT_CAN}")
-
-
-def _fields(kind: type[object]) -> tuple[str, ...] | None:
-    """Return the field names of a dataclass, which travels as a record."""
-    is_record = hasattr(kind, "__dataclass_fields__")
-    if is_record:
-        return tuple(field.name for field in dataclasses.fields(cast("Any", kind)))
-    return None
+    cls = type(value)
+    article = "an" if cls.__name__[:1].lower() in "aeiou" else "a"
+    described = f"{article} {cls.__name__}"
+    method = next((method for method in _TO_RECORDS if hasattr(cls, method)), None)
+    if issubclass(cls, type):
+        described = "a class"
+    elif method is not None:
+        described += f" (make it a list of records: .{method}())"
+    elif hasattr(cls, "__next__"):
+        described += " (make it a list: list(...))"
+    return CannotCrossError(f"{described} cannot cross the sandbox boundary; {_WHAT_CAN}")
 
 
 _COLLECTIONS: Mapping[type, str] = {tuple: "t", set: "s", frozenset: "fs"}
