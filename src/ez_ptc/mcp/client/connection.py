@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import mcp_types as types
 from mcp import MCPError
+from pydantic_core import PydanticSerializationError
 
 from ez_ptc.errors import McpServerError, ToolError, ToolTimeoutError
 from ez_ptc.mcp.client.callbacks import Callbacks
 from ez_ptc.mcp.client.texts import error_line
-from ez_ptc.mcp.client.transport import Watch, open_transport
+from ez_ptc.mcp.client.transports.opening import open_transport
+from ez_ptc.mcp.client.transports.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,6 +122,9 @@ class Connection:
                 if is_session_lost and not is_last:  # nothing was done
                     continue
                 raise self._error_of(error, live, subject, seconds) from error
+            except PydanticSerializationError as error:
+                message = f"{subject}: the arguments cannot be sent: {error_line(str(error))}"
+                raise ToolError(message) from error
             except ValueError as error:  # pydantic's, of an answer that the protocol does not allow
                 message = f"{subject}: the MCP server {self.name} sent an invalid answer: {error_line(str(error))}"
                 raise ToolError(message) from error

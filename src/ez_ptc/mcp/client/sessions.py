@@ -10,8 +10,8 @@ from mcp import ClientSession
 from mcp.client import Client
 
 from ez_ptc.errors import McpServerError, ToolError
-from ez_ptc.mcp.client.background import await_in_loop
 from ez_ptc.mcp.client.connection import Connection
+from ez_ptc.mcp.client.loops.background import await_in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

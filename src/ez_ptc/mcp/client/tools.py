@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ez_ptc._sync import to_thread
 from ez_ptc.errors import ToolNotFoundError
-from ez_ptc.mcp.client.background import BackgroundLoop
 from ez_ptc.mcp.client.definitions import ListedTool, distinct_names, make_tool, warn
+from ez_ptc.mcp.client.loops.background import BackgroundLoop
 from ez_ptc.mcp.client.servers import read_servers
 from ez_ptc.mcp.client.texts import clean_text
 from ez_ptc.tools.definitions.names import unknown_tool_text

@@ -1,4 +1,4 @@
-"""One event loop in a background thread, for the sessions of a group of servers."""
+"""One event loop for the sessions of a group of servers, and the thread behind it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import contextvars
 import os
 import threading
 import weakref
+from concurrent.futures import CancelledError
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ez_ptc._sync import forget_outer_loop, from_other_threads
 from ez_ptc.errors import ToolError
+from ez_ptc.mcp.client.loops.hosts import Hosts
+from ez_ptc.mcp.client.loops.stepped import CLOSED_MESSAGE, SteppedLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,13 +31,14 @@ _MAX_CLOSING_SECONDS = 15.0
 
 
 class BackgroundLoop:
-    """An asyncio event loop in a daemon thread, started when it is first used.
+    """An asyncio event loop without a fixed thread: waiting callers on asyncio run it, and a daemon thread otherwise.
 
     Callers may be blocking code, or await on asyncio and trio; a caller that is cancelled cancels its coroutine here.
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stepped: SteppedLoop | None = None
+        self._hosts: Hosts | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -47,16 +51,30 @@ class BackgroundLoop:
 
     def run(self, function: Callable[..., Coroutine[Any, Any, R]], *arguments: object) -> R:
         """Call an asynchronous function in the loop, and wait for its result."""
-        future = _submit(self._open(), function, *arguments)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()  # without effect if the function itself has raised
-            raise
+        stepped, _ = self._open()
+        with stepped.unattended():
+            future = _submit(stepped.loop, function, *arguments)
+            try:
+                return future.result()
+            except CancelledError as error:
+                raise ToolError(CLOSED_MESSAGE) from error
+            except BaseException:
+                future.cancel()  # without effect if the function itself has raised
+                raise
 
     async def arun(self, function: Callable[..., Coroutine[Any, Any, R]], *arguments: object) -> R:
         """Same as `run`, but awaits."""
-        return await await_in_loop(self._open(), function, *arguments)
+        stepped, hosts = self._open()
+        try:
+            here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:  # another library's loop runs here
+            here = None
+        if stepped.is_running_here():  # in a callback for what a server asks
+            return await function(*arguments)
+        if here is None or not stepped.can_step:
+            with stepped.unattended():
+                return await await_in_loop(stepped.loop, function, *arguments)
+        return await hosts.call(here, function, *arguments)
 
     def begin_closing(self) -> None:
         """Same as `close`, without waiting."""
@@ -64,54 +82,56 @@ class BackgroundLoop:
             self._ending.begin()
 
     def close(self) -> None:
-        """End the sessions and the loop, and wait for it unless this is its own thread; closing twice is harmless."""
+        """End the sessions and the loop, and wait for it unless this is called in it; closing twice is harmless."""
         with self._lock:
             self._is_closed = True
-            thread = self._thread
-        if thread is None or self._pid != os.getpid():
+            thread, stepped = self._thread, self._stepped
+        if thread is None or stepped is None or self._pid != os.getpid():
             return
         self._ending.begin()
-        if threading.current_thread() is not thread:
+        if not stepped.is_running_here() and threading.current_thread() is not thread:
             thread.join(_MAX_CLOSING_SECONDS)
 
-    def _open(self) -> asyncio.AbstractEventLoop:
+    def _open(self) -> tuple[SteppedLoop, Hosts]:
         if self._pid != os.getpid():
             message = "the connections to MCP servers do not exist in a fork of the process: connect in the fork"
             raise ToolError(message)
         with self._lock:
             if self._is_closed:
-                message = "the connections to MCP servers are closed: connect again"
-                raise ToolError(message)
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name="ez-ptc-mcp", daemon=True)
+                raise ToolError(CLOSED_MESSAGE)
+            if self._stepped is None or self._hosts is None:
+                self._stepped = SteppedLoop()
+                self._hosts = Hosts(self._stepped)
+                self._thread = threading.Thread(target=self._stepped.serve, name="ez-ptc-mcp", daemon=True)
                 self._thread.start()
-                self._ending.loop = self._loop
+                self._ending.stepped = self._stepped
                 # The ending refers to the sessions but not to this object, which would never be collected otherwise.
                 weakref.finalize(self, self._ending.begin).atexit = False
                 _open_loops().add(self)
-            return self._loop
+            return self._stepped, self._hosts
 
 
 class _Ending:
     """What has to be done when a `BackgroundLoop` is closed, or is no longer referred to."""
 
     def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.stepped: SteppedLoop | None = None
         self.functions: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._is_begun = False
 
     def begin(self) -> None:
         """End the sessions and the loop, without waiting."""
-        if self.loop is None or self._is_begun:
+        if self.stepped is None or self._is_begun:
             return
         self._is_begun = True
         with contextlib.suppress(RuntimeError):  # the loop has ended
-            asyncio.run_coroutine_threadsafe(self._end(), self.loop)
+            asyncio.run_coroutine_threadsafe(self._end(self.stepped), self.stepped.loop)
+            self.stepped.hurry()
 
-    async def _end(self) -> None:
-        await asyncio.gather(*(close() for close in self.functions), return_exceptions=True)
-        asyncio.get_running_loop().stop()
+    async def _end(self, stepped: SteppedLoop) -> None:
+        with stepped.unattended():
+            await asyncio.gather(*(close() for close in self.functions), return_exceptions=True)
+        stepped.end()
 
 
 async def await_in_loop(
@@ -119,7 +139,7 @@ async def await_in_loop(
 ) -> R:
     """Call an asynchronous function in a loop of another thread and await its result, on asyncio or trio.
 
-    A cancelled caller cancels it.
+    A cancelled caller cancels it. Raises ToolError if the loop is closed meanwhile.
     """
     from anyio import Event
 
@@ -137,6 +157,8 @@ async def await_in_loop(
     except BaseException:
         future.cancel()
         raise
+    if future.cancelled():
+        raise ToolError(CLOSED_MESSAGE)
     return future.result()
 
 
@@ -147,20 +169,6 @@ def _submit(
     context = contextvars.copy_context()
     context.run(forget_outer_loop, "asyncio")
     return context.run(asyncio.run_coroutine_threadsafe, function(*arguments), loop)
-
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        leftover = asyncio.all_tasks(loop)
-        for task in leftover:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Event loops that sessions live on."""

@@ -1,0 +1,1 @@
+"""Streams of messages from and to a server."""

@@ -1,0 +1,102 @@
+"""Opening the streams of a server: a process, or the SDK's streamable HTTP, watched for its end."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from ez_ptc.mcp.client.transports.pipes import open_process
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from mcp.client._transport import ReadStream, TransportStreams
+    from mcp.shared.message import SessionMessage
+
+    from ez_ptc.mcp.client.servers import ServerAddress
+    from ez_ptc.mcp.client.transports.watch import Watch
+
+__all__ = ["open_transport"]
+
+
+@asynccontextmanager
+async def open_transport(
+    address: ServerAddress, watch: Watch, headers: Mapping[str, str], auth: object
+) -> AsyncGenerator[TransportStreams]:
+    """Open the streams of a command or URL."""
+    _quiet_sdk()
+    if address.url is not None:
+        async with (
+            create_mcp_http_client(headers={**headers, **address.headers}, auth=cast("Any", auth)) as http,
+            streamable_http_client(address.url, http_client=http) as (reads, writes),
+        ):
+            yield _WatchedStream(reads, watch), writes
+        return
+    async with open_process(
+        address.command, get_default_environment() | dict(address.env), address.cwd, watch
+    ) as streams:
+        yield streams
+
+
+class _WatchedStream:
+    """A transport's stream of messages: notes its end, and takes broken tools out of listings."""
+
+    def __init__(self, stream: ReadStream[SessionMessage | Exception], watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    @property
+    def last_context(self) -> object:
+        """The context of the last message, which the SDK asks for."""
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return self._check(await self._stream.receive())
+        except BaseException:
+            self._watch.is_ended = True
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return self._check(await self._stream.__anext__())
+        except BaseException:  # the end, or a failure; both end the connection
+            self._watch.is_ended = True
+            raise
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._stream.__aexit__(exc_type, exc_val, exc_tb)
+
+    def _check(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(message, Exception):
+            self._watch.take_garbage(message)
+        else:
+            self._watch.check_listing(message.message)
+        return message
+
+
+@cache
+def _quiet_sdk() -> None:
+    """Keep the SDK's warnings, which quote servers, off standard error if the application configures no logging."""
+    for name in ("mcp", "client"):
+        logging.getLogger(name).addHandler(logging.NullHandler())

@@ -1,0 +1,56 @@
+"""Server processes that are hard to talk to, and hard to end."""
+
+import os
+import select
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from ez_ptc import Toolkit, mcp_tools
+from ez_ptc.mcp.client.transports import pipes
+
+Command = Callable[[str], list[str]]
+
+
+def test_endless_message_ends_its_server(raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "MAX_MESSAGE_BYTES", 2**20)
+    with Toolkit.from_mcp(raw_server("plain")) as toolkit:
+        result = toolkit.execute("huge()")
+        again = toolkit.execute("print(echo('a'))")
+
+    assert "it sent a message of more than 1 MiB" in (result.error or "")
+    assert again.output == "a\n"
+
+
+def test_stubborn_server_is_killed_with_its_children(raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "_EXIT_SECONDS", 0.2)
+    with mcp_tools(raw_server("stubborn")) as tools:
+        child = os.pidfd_open(cast("dict[str, int]", tools["child"].execute().output)["pid"])
+    try:
+        ended, _, _ = select.select([child], [], [], 20)
+    finally:
+        os.close(child)
+
+    assert ended
+
+
+def test_argument_that_is_no_text_is_refused_without_harm(raw_server: Command) -> None:
+    with Toolkit.from_mcp(raw_server("plain")) as toolkit:
+        result = toolkit.execute("echo('\\ud800')")
+        again = toolkit.execute("print(echo('a'))")
+
+    assert "echo: the arguments cannot be sent" in (result.error or "")
+    assert again.output == "a\n"
+
+
+def test_large_messages_cross_in_both_directions(raw_server: Command) -> None:
+    with Toolkit.from_mcp(raw_server("plain")) as toolkit:
+        result = toolkit.execute("print(len(echo('ä' * 1_000_000)))")
+
+    assert result.output == "1000000\n"
+
+
+def test_flood_of_notifications_does_not_drown_answers(raw_server: Command) -> None:
+    with Toolkit.from_mcp(raw_server("chatty")) as toolkit:
+        assert toolkit.execute("print([echo(str(n)) for n in range(3)])").output == "['0', '1', '2']\n"
