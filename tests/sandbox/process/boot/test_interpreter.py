@@ -123,7 +123,7 @@ def test_link_called_python_is_not_used_as_interpreter(tmp_path: Path) -> None:
 
 
 def test_an_application_that_a_sandbox_has_started_starts_none(application: Application) -> None:
-    said = application.run("", env={"EZ_PTC_SANDBOX": "1"})
+    said = application.run("", env={"EZ_PTC_INSIDE_SANDBOX": "1"})
     assert len(said) == REFUSED_WAYS
     for message in said:
         assert "the sandbox of another process has started this application" in str(message)
@@ -207,7 +207,7 @@ PROGRAM = '''
 import ctypes, os
 getenv = ctypes.CDLL(None).getenv
 getenv.restype = ctypes.c_char_p
-[dict(os.environ), [getenv(name) for name in (b"LD_LIBRARY_PATH", b"PYTHONHOME", b"SECRET_TOKEN", b"EZ_PTC_SANDBOX")],
+[dict(os.environ), [getenv(name) for name in (b"LD_LIBRARY_PATH", b"PYTHONHOME", b"SECRET_TOKEN", b"EZ_PTC_INSIDE_SANDBOX")],
  environments()]
 '''
 for limits in (Limits(), Limits(seed=1)):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "report_platform", "require_host"]
 
 # An environment variable set only in a sandbox's interpreter.
-MARK = "EZ_PTC_SANDBOX"
+MARK = "EZ_PTC_INSIDE_SANDBOX"
 
 _SYSTEMS = {"darwin": "macOS", "win32": "Windows", "cygwin": "Cygwin", "emscripten": "a web browser", "wasi": "WASI"}
 _IN_LINUX = (
