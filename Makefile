@@ -41,7 +41,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
+.PHONY: help check-oracle demo test test-conformance test-e2e test-explore test-integrations test-mcp test-openapi test-packages test-recordings test-repeatedly test-security test-wasm wasm fuzz coverage bench bench-bfcl bench-bfcl-documents bench-journal bench-journal-off bench-mcp bench-model bench-schemas lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-22s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +90,14 @@ test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent l
 
 test-mcp: $(STAMPS)/test $(STAMPS)/mcp  ## Run real MCP servers and clients, and the conformance suite (downloads 250 MB once)
 	EZ_PTC_MCP=$(VENV)/mcp $(BIN)/python -m pytest tests/mcp $(ARGS)
+
+wasm: $(STAMPS)/wasm  ## Build the WebAssembly component (downloads 27 MB once), and its wheel in dist/
+	$(BIN)/python scripts/build_wasm.py
+	$(BIN)/uv build --quiet --wheel --out-dir dist packages/ez-ptc-wasm
+
+test-wasm: $(STAMPS)/test $(STAMPS)/wasm  ## Run programs in WebAssembly: tests, corpora, hostile programs (builds the component)
+	$(BIN)/python scripts/build_wasm.py
+	$(BIN)/python -m pytest -m "security or not security" tests/sandbox/wasm $(ARGS)
 
 # The inputs that are kept from run to run begin with those that the tests replay.
 fuzz: $(STAMPS)/fuzz  ## Send random bytes to the host's frame reader; ARGS="-max_total_time=600" for ten minutes
@@ -158,6 +166,7 @@ $(STAMPS)/bench: SYNC_WITH := --group bench
 $(STAMPS)/bfcl: SYNC_WITH := --group bfcl
 $(STAMPS)/bfcl-documents: SYNC_WITH := --group bfcl --group test
 $(STAMPS)/model: SYNC_WITH := --extra local --group model
+$(STAMPS)/wasm: SYNC_WITH := --extra wasm --group wasm-build
 $(STAMPS)/lint: SYNC_WITH := --all-extras --group dev
 
 # The peer of the same import name needs a separate environment.

@@ -100,6 +100,8 @@ def _reachable(
 
 
 def _has_wheel(package: dict[str, Any], platform: Platform, minor: int) -> bool:
+    if "editable" in package.get("source", {}):  # built from this repository, for all platforms
+        return True
     for wheel in package.get("wheels", ()):
         for tag in parse_wheel_filename(wheel["url"].rpartition("/")[2])[3]:
             if tag.platform != "any" and not re.fullmatch(platform.tag, tag.platform):

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["AwaitingDriver"]
 
 _CHUNK = 1 << 16
+# Other systems than Linux have no such flag, but no such signal in Python either.
+_NO_SIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
 # Frames of more bytes are read in a worker thread.
 _LARGE = 100_000
 
@@ -230,6 +232,6 @@ class AwaitingDriver:
             # A partial frame would break the protocol: once begun, it is sent whole, or the worker is lost.
             while rest:
                 try:
-                    rest = rest[self._socket.send(rest, socket.MSG_NOSIGNAL) :]
+                    rest = rest[self._socket.send(rest, _NO_SIGNAL) :]
                 except BlockingIOError:
                     await anyio.wait_writable(self._socket)

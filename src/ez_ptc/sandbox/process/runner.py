@@ -50,19 +50,23 @@ class Runner:
         """Return when the program ends or is stopped, or its worker is lost and the exchange knows why."""
         self._begin(exchange)
         try:
-            calls = exchange.waiting_calls or None
-            needs_driver = exchange.in_session or channel.observer is not None or calls is not None
-            if not needs_driver:
-                calls = ask(exchange, lease.worker.socket)
-                needs_driver = calls is not None
-            if needs_driver:
-                BlockingDriver(exchange, lease, channel, self._threads).run(calls)
+            self._drive(exchange, lease, channel)
             if exchange.is_lost:
                 self._explain(exchange, lease)
             exchange.raise_divergence()
         finally:
             exchange.closed = True
             self._running.discard(exchange)
+
+    def _drive(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
+        """Return when the program ends or is stopped, or its worker is lost."""
+        calls = exchange.waiting_calls or None
+        needs_driver = exchange.in_session or channel.observer is not None or calls is not None
+        if not needs_driver:
+            calls = ask(exchange, lease.worker.socket)
+            needs_driver = calls is not None
+        if needs_driver:
+            BlockingDriver(exchange, lease, channel, self._threads).run(calls)
 
     async def arun(self, exchange: Exchange, lease: Lease, channel: Channel) -> None:
         """Same as `run`, but awaits."""

@@ -207,8 +207,8 @@ PROGRAM = '''
 import ctypes, os
 getenv = ctypes.CDLL(None).getenv
 getenv.restype = ctypes.c_char_p
-[dict(os.environ), [getenv(name) for name in (b"LD_LIBRARY_PATH", b"PYTHONHOME", b"SECRET_TOKEN", b"EZ_PTC_INSIDE_SANDBOX")],
- environments()]
+names = b"LD_LIBRARY_PATH PYTHONHOME SECRET_TOKEN EZ_PTC_INSIDE_SANDBOX".split()
+[dict(os.environ), [getenv(name) for name in names], environments()]
 '''
 for limits in (Limits(), Limits(seed=1)):
     with Toolkit([environments], limits=limits) as toolkit:

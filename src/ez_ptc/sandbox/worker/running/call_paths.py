@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["CallPath", "begin", "count_threads", "current", "install", "new_task", "submit"]
+__all__ = ["CallPath", "begin", "count_threads", "current", "install", "new_task", "run_in", "submit", "take_next"]
 
 count_threads: Callable[[], int] = vars(_thread)["_count"]
 """The number of threads other than the first, counted faster than by threading."""
@@ -81,6 +81,23 @@ def current() -> CallPath:
     return call_path
 
 
+def take_next() -> CallPath:
+    """Return the call path that `submit` has set for the next job, by default a new one."""
+    return _next_jobs.pop(get_ident(), None) or current().fork()
+
+
+def run_in(path: CallPath, function: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """Call a function in this thread, as the call path of a job."""
+    thread = get_ident()
+    before = _of_threads.get(thread)
+    _of_threads[thread] = path
+    try:
+        return function(*args, **kwargs)
+    finally:
+        if before is not None:
+            _of_threads[thread] = before
+
+
 def submit(pool: ThreadPoolExecutor, path: str, function: Callable[..., object], /, *args: object) -> Future[object]:
     """Submit a job as the call path below `path`."""
     _next_jobs[get_ident()] = current().fork(path)
@@ -131,7 +148,7 @@ def _install_in_jobs() -> None:
 
     def initialise(self: object, *args: object, **kwargs: object) -> None:
         make(self, *args, **kwargs)
-        paths[self] = _next_jobs.pop(get_ident(), None) or current().fork()
+        paths[self] = take_next()
 
     def run_job(self: object, *args: object) -> None:
         _of_threads[get_ident()] = paths[self]

@@ -221,16 +221,24 @@ class Link:
                 else:
                     return
             try:
-                reply = self._body()
-                pending = self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big"), None)
-                if pending is not None:  # otherwise the call was answered by a reply that came with the program
-                    pending.reply = reply
-                    self.outstanding -= 1
+                self._deliver(self._body())
             finally:
                 with self._lock:
                     self._reading = False
                     if self._sleepers:
                         self._turn.notify_all()
+
+    def _deliver(self, reply: bytes) -> None:
+        pending = self._waiting.pop(int.from_bytes(reply[1:_REPLY_HEADER], "big"), None)
+        if pending is not None:  # otherwise the call was answered by a reply that came with the program
+            pending.reply = reply
+            self.outstanding -= 1
+
+    def take_replies(self, data: bytes) -> None:
+        """Deliver the replies in bytes that were read elsewhere; the last one may be incomplete."""
+        self._buffer += data
+        while len(self._buffer) >= _HEADER + int.from_bytes(self._buffer[:_HEADER], "big") > _HEADER:
+            self._deliver(self._body())
 
 
 def read_frame(body: bytes) -> dict[str, Any]:

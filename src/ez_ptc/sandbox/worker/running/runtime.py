@@ -66,6 +66,11 @@ class Runtime:
         self._main = types.ModuleType("__main__")
         self._namespace: dict[str, object] = vars(self._main)
 
+    @property
+    def tools(self) -> Tools:
+        """The tools of its programs."""
+        return self._tools
+
     def enter(self) -> None:
         """Set up a program's environment: streams, built-ins, and the first call path."""
         self._output.install()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..feedback.signatures import Described
+    from .call_paths import CallPath
     from .link import Link, Pending
     from .platform import Platform
 
@@ -179,6 +180,17 @@ class Tools:
         except TooLargeError as error:
             message = f"the arguments of {name} have {error.size:,} bytes; at most {self._link.most:,} can be passed"
             raise ValueError(message) from None
+
+    def start_call(
+        self, function: object, args: tuple[object, ...], kwargs: dict[str, object], path: CallPath
+    ) -> tuple[Pending, Callable[[Pending], object]] | None:
+        """Send a call if `function` is a tool; return it and what takes its answer."""
+        name = None
+        if isinstance(function, FunctionType):
+            name = self._tools.get(function)
+        if name is None:
+            return None
+        return self._start(name, args, kwargs, path.step()), _answer
 
     def parallel(self, *branches: object) -> list[object]:
         """Run ``(function, argument, ...)`` tuples side by side and return their results in order.

@@ -1,0 +1,123 @@
+"""The component's entry: keeps the standard library in memory, prepares the worker, and serves."""
+
+import gc
+import importlib
+import importlib.machinery
+import io
+import marshal
+import os
+import sys
+import time
+import warnings
+import zlib
+from typing import Any, ClassVar
+
+import wit_world
+import zones
+
+warnings.simplefilter("ignore")
+HOME = "/python"
+# Not for programs: they need threads, terminals, processes or a display.
+LEFT_OUT = frozenset(
+    """
+    antigravity this idlelib tkinter turtle turtledemo test __main__ ensurepip venv pydoc_data webbrowser __pycache__
+    tests site-packages lib-dynload curses dbm multiprocessing ctypes wsgiref xmlrpc _pyrepl
+""".split()
+)
+PRELOADED = """
+    _strptime base64 bisect calendar collections copy csv dataclasses datetime decimal enum fractions functools
+    hashlib heapq html io itertools json math operator pprint queue random secrets statistics string struct
+    textwrap time typing urllib.parse uuid zoneinfo asyncio concurrent.futures.thread tokenize difflib ast inspect
+    linecache logging traceback types contextlib abc re importlib.util keyword encodings.utf_8 encodings.latin_1
+    encodings.ascii encodings.idna unicodedata
+""".split()
+
+
+class Kept:
+    """Finds modules in memory: compiled and compressed."""
+
+    modules: ClassVar[dict[str, tuple[bool, bytes]]] = {}
+
+    @classmethod
+    def keep(cls, folder: str, prefix: str) -> None:
+        """Keep the modules in a folder, whose names begin with `prefix`."""
+        for entry in sorted(os.listdir(folder)):
+            path, stem = f"{folder}/{entry}", entry.removesuffix(".py")
+            if stem in LEFT_OUT:
+                continue
+            if entry.endswith(".py"):
+                is_package = stem == "__init__"
+                name = prefix[:-1] if is_package else prefix + stem
+                with open(path, "rb") as file:
+                    source = file.read()
+                if name:
+                    code = compile(source, f"<stdlib>/{path[len(HOME) + 1 :]}", "exec", dont_inherit=True)
+                    cls.modules[name] = is_package, zlib.compress(marshal.dumps(code), 9)
+            elif os.path.exists(f"{path}/__init__.py"):
+                cls.keep(path, f"{prefix}{entry}.")
+
+    @classmethod
+    def find_spec(cls, name: str, *_: object) -> importlib.machinery.ModuleSpec | None:
+        """Return the specification of a module that is kept."""
+        if name not in cls.modules:
+            return None
+        return importlib.machinery.ModuleSpec(name, cls, is_package=cls.modules[name][0], origin="<stdlib>")
+
+    @staticmethod
+    def create_module(_: object) -> None:
+        """Leave it to Python."""
+
+    @classmethod
+    def exec_module(cls, module: Any) -> None:  # noqa: ANN401 - as the protocol of imports says
+        """Run a module."""
+        exec(marshal.loads(zlib.decompress(cls.modules[module.__name__][1])), vars(module))
+
+
+def keep_zones() -> None:
+    """Let `zoneinfo` find the time zones in memory."""
+    import zoneinfo
+    from zoneinfo import _common
+
+    def load(key: str) -> io.BytesIO:
+        if key not in zones.ZONES:
+            message = f"No time zone found with key {key}"
+            raise zoneinfo.ZoneInfoNotFoundError(message)
+        return io.BytesIO(zones.ZONES[key])
+
+    zoneinfo.reset_tzpath(to=())
+    _common.load_tzdata = load
+    zoneinfo.available_timezones = lambda: set(zones.ZONES)
+
+
+# WASI has no clock of a thread's own time; there is one thread, and it runs when the host lets it.
+time.thread_time, time.thread_time_ns = time.perf_counter, time.perf_counter_ns
+for name in PRELOADED:
+    importlib.import_module(name)
+Kept.keep(HOME, "")
+keep_zones()
+
+from ez_worker.wasm.guest import Guest  # noqa: E402
+
+guest = Guest(wit_world.turn)
+
+
+class WitWorld(wit_world.WitWorld):
+    """What the component exports."""
+
+    def serve(self) -> None:
+        """Run programs until the host is gone."""
+        guest.serve()
+
+    def stop(self) -> None:
+        """Stop the running program."""
+        guest.stop()
+
+
+sys.path[:] = []
+sys.path_importer_cache.clear()
+os.environ.clear()
+sys.meta_path[:] = [*(finder for finder in sys.meta_path if finder is not importlib.machinery.PathFinder), Kept]
+gc.collect()
+gc.freeze()
+# Without it, Python 3.14.0 looks at all of a large program's objects again and again.
+gc.set_threshold(50_000)

@@ -1,0 +1,137 @@
+"""The portable backend: each program runs in an instance of CPython in WebAssembly, in this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from typing import TYPE_CHECKING, cast
+
+from ez_ptc._sync import Threads, on_fork
+from ez_ptc.errors import MissingExtraError, SandboxError
+from ez_ptc.sandbox.process.backend import PooledSandbox
+from ez_ptc.sandbox.process.pool import Pool
+from ez_ptc.sandbox.process.workers.capacity import Capacity
+from ez_ptc.sandbox.wasm.cache import cache_folder
+from ez_ptc.sandbox.wasm.driver import InstanceRunner
+from ez_ptc.sandbox.wasm.maker import InstanceMaker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ez_ptc.sandbox.process.zygote import ZygoteProcess
+    from ez_ptc.sandbox.wasm.engine import WasmEngine
+
+__all__ = ["COMPONENT_VERSION", "WasmSandbox", "require_component"]
+
+COMPONENT_VERSION = "1.0.0.dev0"
+"""The version of the package `ez-ptc-wasm` that has the worker of this version."""
+_PACKAGES = ("wasmtime", "ez_ptc_wasm")
+
+
+class WasmSandbox(PooledSandbox):
+    """Runs each program in an instance of its own, on every system that wasmtime supports.
+
+    Use it as a context manager or call `close()` to end its instances.
+    """
+
+    def __init__(
+        self,
+        *,
+        ready: int = 2,
+        running: int = 64,
+        waiting: int = 1_000,
+        patience: float = 60.0,
+        paused: float = 60.0,
+        cache: Path | None = None,
+    ) -> None:
+        """Create a sandbox. The first program loads the component; on a machine's first use, that compiles it.
+
+        Args:
+            ready: Instances (25 MB each, after their first program) to keep ready; more for a while after bursts.
+            running: Programs that may run at a time; others wait. All sandboxes of a process have 256 instances.
+            waiting: Programs that may wait; further ones raise Overloaded.
+            patience: Maximum seconds to wait; then the program raises Overloaded.
+            paused: Seconds to keep the instance of a paused program, which then resumes at once. Later, and with 0, it
+                is run again from the journal.
+            cache: The folder for the compiled component, by default one in this user's cache.
+
+        Raises:
+            ValueError: A number is out of range.
+        """
+        threads = Threads()
+        capacity = Capacity(ready=ready, running=running, waiting=waiting, seconds=patience)
+        folder = cache or cache_folder()
+
+        def boot() -> ZygoteProcess:
+            # It has the methods that a pool uses, and so have its instances.
+            return cast("ZygoteProcess", InstanceMaker(_engines.find(folder)))
+
+        def require() -> None:
+            require_component()
+            # Before callers queue: on a machine's first use, it takes longer than they may wait.
+            _engines.find(folder)
+
+        super().__init__(
+            Pool(capacity, boot, threads, require),
+            Pool(capacity, boot, threads, require),
+            InstanceRunner(threads),
+            threads,
+            paused,
+        )
+
+
+def require_component() -> None:
+    """Return if the engine and the component are installed.
+
+    Raises:
+        MissingExtraError: One of them is missing.
+        SandboxError: The component belongs to another version, or is not built.
+    """
+    for package in _PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            message = f'{package} is not installed; install it with: pip install "ez-ptc[wasm]"'
+            raise MissingExtraError(message)
+    import ez_ptc_wasm
+
+    if ez_ptc_wasm.__version__ != COMPONENT_VERSION:
+        message = (
+            f"expected ez-ptc-wasm {COMPONENT_VERSION}, got {ez_ptc_wasm.__version__}; install it with: "
+            'pip install --upgrade "ez-ptc[wasm]"'
+        )
+        raise SandboxError(message)
+    if not (ez_ptc_wasm.COMPONENT.exists() and ez_ptc_wasm.DIGEST.exists()):
+        message = f"{ez_ptc_wasm.COMPONENT} does not exist; in a checkout, build it with: make wasm"
+        raise SandboxError(message)
+
+
+class _Engines:
+    """The engines of this process, one for each cache folder; loaded on first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._engines: dict[Path, WasmEngine] = {}
+        self._of_parents: list[WasmEngine] = []
+        on_fork(self, _Engines._after_fork)
+
+    def _after_fork(self) -> None:
+        """Load others in a fork of the host: a thread that is gone may hold a lock of these."""
+        self._lock = threading.Lock()
+        # Kept, because ending an engine takes its locks too.
+        self._of_parents += self._engines.values()
+        self._engines = {}
+
+    def find(self, folder: Path) -> WasmEngine:
+        """Return the engine with the cache folder `folder`. Raises SandboxError if it cannot be loaded."""
+        from ez_ptc_wasm import COMPONENT, DIGEST
+
+        from ez_ptc.sandbox.wasm.engine import WasmEngine
+
+        with self._lock:
+            engine = self._engines.get(folder)
+            if engine is None:
+                digest = DIGEST.read_text(encoding="ascii").strip()
+                engine = self._engines[folder] = WasmEngine(COMPONENT, digest, folder)
+            return engine
+
+
+_engines = _Engines()

@@ -1,0 +1,63 @@
+"""The worker in WebAssembly: prepared once, when the component is built, and served from then on."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from typing import TYPE_CHECKING
+
+from ..feedback import report
+from ..running import async_support, call_paths, warm_up
+from ..running.link import HostGoneError, Link
+from ..running.runtime import Runtime, replace_builtins
+from . import threads
+from .loop import HostLoop
+from .pipe import TurnPipe
+from .platform import WasmPlatform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Guest"]
+
+
+class Guest:
+    """The only worker of an instance."""
+
+    def __init__(self, turn: Callable[[str, float], str]) -> None:
+        """Prepare everything programs start with; `turn` is called later."""
+        call_paths.install()
+        async_support.install()
+        asyncio.events.new_event_loop = asyncio.new_event_loop = HostLoop
+        report.install(())
+        replace_builtins()
+        for _ in range(warm_up.RUNS):
+            self._prepare(turn)
+            self._pipe.feed(warm_up.reply())
+            self.runtime.warm_up(warm_up.large_run())
+        self._prepare(turn)
+        threads.install(self._link, lambda: self.runtime.tools)
+        self.runtime.warm_up(warm_up.small_run())
+
+    def _prepare(self, turn: Callable[[str, float], str]) -> None:
+        self._pipe = TurnPipe(turn)
+        self._platform = WasmPlatform(self._pipe)
+        HostLoop.link = self._link = Link(self._pipe)
+        self.runtime = Runtime(self._link, self._platform)
+        self.runtime.enter()
+
+    def serve(self) -> None:
+        """Run programs until the host is gone."""
+        random.seed()
+        sys.argv = [""]
+        self.runtime.warm_up(warm_up.small_run())
+        try:
+            while True:
+                self.runtime.serve()
+        except HostGoneError:
+            return
+
+    def stop(self) -> None:
+        """Stop the program that runs."""
+        self._platform.interrupt()
