@@ -35,6 +35,8 @@ def isolate(environment: MutableMapping[str, str]) -> None:
         if name not in _KEPT and not name.startswith(_KEPT_PREFIXES):
             del environment[name]
     environment.update(_FIXED)
+    # Whether the component is built or not; EZ_PTC_SANDBOX=wasm runs all tests on the other backend.
+    environment.setdefault("EZ_PTC_SANDBOX", "process")
 
 
 def isolate_process() -> None:

@@ -8,12 +8,15 @@ import pytest
 from ez_ptc.cli.app import main
 from ez_ptc.sandbox.isolation import Layer, Report
 from ez_ptc.sandbox.process.isolation import check
+from ez_ptc.sandbox.wasm.maker import REPORT
 
 pytest.importorskip("rich", reason="the extra `cli` is not installed")
 
 HELD = Layer(name="system call filter", required=True, held=True, detail="a seccomp allow-list")
 WANTED = Layer(name="pid namespace", required=False, held=False, detail="EPERM", advice="allow user namespaces")
 LACKING = Layer(name="no files", required=True, held=False, detail="no Landlock", advice="use Linux 5.13 or newer")
+
+NOT_INSTALLED = Report((Layer(name="WebAssembly", required=False, held=False, detail="missing", advice="pip"),), "wasm")
 
 
 def shown(*layers: Layer) -> str:
@@ -22,7 +25,7 @@ def shown(*layers: Layer) -> str:
     from ez_ptc.cli.doctor import print_report
 
     stream = io.StringIO()
-    print_report(Report(layers), Console(file=stream, width=200))
+    print_report(Report(layers), NOT_INSTALLED, "process", Console(file=stream, width=200))
     return stream.getvalue()
 
 
@@ -39,6 +42,8 @@ def test_json_has_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["sufficient"] is (code == 0)
     assert [layer["name"] for layer in data["layers"]] == [layer.name for layer in check().layers]
     assert data["layers"][0].keys() == {"name", "required", "held", "detail", "advice"}
+    assert data["wasm"][0]["name"] == "WebAssembly"
+    assert data["backend"] == "process"
     assert data["versions"].keys() == {"ez_ptc", "python", "kernel", "machine"}
 
 
@@ -55,3 +60,14 @@ def test_missing_requirement_has_a_remedy() -> None:
     assert "MISSING" in text
     assert "What to do: use Linux 5.13 or newer" in text
     assert "programs cannot run here" in text
+
+
+def test_doctor_says_when_programs_run_in_webassembly() -> None:
+    stream = io.StringIO()
+    from rich.console import Console
+
+    from ez_ptc.cli.doctor import print_report
+
+    print_report(Report((LACKING,)), REPORT, "wasm", Console(file=stream, width=200))
+    assert "programs can run here, in WebAssembly" in stream.getvalue()
+    assert "nothing would contain a bug of the WebAssembly engine" in stream.getvalue()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ez_ptc.cli.terminal import printable_lines
 from ez_ptc.cli.version import installed_version
-from ez_ptc.sandbox.process.isolation import check
+from ez_ptc.toolkit.execution.backends import check_kernel, check_wasm, select
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,14 +28,22 @@ def show_report(*, as_json: bool) -> int:
     Raises:
         SandboxError: No sandbox can be started.
     """
-    report = check()
+    kernel, wasm = check_kernel(), check_wasm()
+    backend = select(kernel, wasm)
+    report = wasm if backend == "wasm" else kernel
     if as_json:
-        layers = [asdict(layer) for layer in report.layers]
-        print(json.dumps({"sufficient": report.sufficient, "layers": layers, "versions": _versions()}, indent=2))
+        data = {
+            "sufficient": report.sufficient,
+            "backend": backend,
+            "layers": [asdict(layer) for layer in kernel.layers],
+            "wasm": [asdict(layer) for layer in wasm.layers],
+            "versions": _versions(),
+        }
+        print(json.dumps(data, indent=2))
     else:
         from rich.console import Console
 
-        print_report(report, Console(highlight=False))
+        print_report(kernel, wasm, backend, Console(highlight=False))
     return 0 if report.sufficient else 1
 
 
@@ -48,12 +56,24 @@ def _versions() -> dict[str, str]:
     }
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print the enforced and the missing layers, with remedies."""
+def print_report(kernel: Report, wasm: Report, backend: str, console: Console) -> None:
+    """Print the enforced and the missing layers of both backends, with remedies, and which one runs programs."""
+    console.print("Isolation of each program by this machine's kernel", style="bold")
+    _print_layers(kernel, console)
+    console.print("Isolation of each program by WebAssembly, in the process of its caller", style="bold")
+    _print_layers(wasm, console)
+    console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
+    report, name = (wasm, "in WebAssembly") if backend == "wasm" else (kernel, "in processes that the kernel confines")
+    if report.sufficient:
+        console.print(f"All requirements are met: programs can run here, {name}.", style="green")
+    else:
+        console.print(f"A requirement is not met: programs cannot run here {name}.", style="bold red")
+
+
+def _print_layers(report: Report, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console.print("Isolation of each program on this machine", style="bold")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for layer in report.layers:
         if layer.held:
@@ -67,8 +87,3 @@ def print_report(report: Report, console: Console) -> None:
             details.append(f"\nWhat to do: {printable_lines(layer.advice)}", "bold")
         table.add_row(status, layer.name, _REQUIRED if layer.required else _OPTIONAL, details)
     console.print(table)
-    console.print(printable_lines(", ".join(f"{name} {value}" for name, value in _versions().items())), style="dim")
-    if report.sufficient:
-        console.print("All requirements are met: programs can run here.", style="green")
-    else:
-        console.print("A requirement is not met: programs cannot run here.", style="bold red")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from ez_ptc.errors import IsolationUnavailableError
 
 __all__ = ["Layer", "Report"]
 
+_ELSE: Final = ' Or run programs in WebAssembly, which needs no feature of a kernel: pip install "ez-ptc[wasm]"'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One layer of isolation that the kernel can enforce."""
+    """One layer of isolation."""
 
     name: str
     required: bool
@@ -25,6 +28,8 @@ class Report:
     """The layers, as probed when the sandbox started."""
 
     layers: tuple[Layer, ...]
+    backend: Literal["process", "wasm"] = "process"
+    """What runs programs: processes that the kernel confines, or WebAssembly in this process."""
 
     @property
     def enforced(self) -> list[Layer]:
@@ -47,4 +52,6 @@ class Report:
         if required:
             problems = [f"{layer.name}: {layer.detail}. What to do: {layer.advice}." for layer in required]
             message = "programs cannot be isolated here, so none is run. " + " ".join(problems)
+            if self.backend == "process":
+                message += _ELSE
             raise IsolationUnavailableError(message)

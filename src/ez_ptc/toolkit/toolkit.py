@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ez_ptc.openapi.http import HttpClient
     from ez_ptc.openapi.operations import ApiOperation
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.isolation import Report
     from ez_ptc.sandbox.protocols import Sandbox
     from ez_ptc.toolkit.checking import Mistake
     from ez_ptc.toolkit.prompting.prompts import PromptWriter
@@ -323,6 +324,14 @@ class Toolkit(ProgramRunner):
         from ez_ptc.toolkit.stubs import write_stubs
 
         return write_stubs(self._channel.grants.by_name.values())
+
+    @property
+    def isolation(self) -> Report:
+        """What runs the programs, and the isolation that it enforces. Boots the sandbox if necessary.
+
+        Raises IsolationUnavailableError if programs cannot be isolated here.
+        """
+        return self._access.open().isolation
 
     def close(self) -> None:
         """Give up the sandbox. The last toolkit that shares it ends its processes.

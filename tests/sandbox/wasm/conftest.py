@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
+from ez_ptc import WasmSandbox
 from scripts.build_wasm import PACKAGE, source_hash
 
 
@@ -19,3 +20,6 @@ def component() -> None:
         is_built = False
     if not is_built:
         pytest.skip("the WebAssembly component is not built: run make test-wasm")
+    with WasmSandbox() as sandbox:
+        # Compiled before a test looks at what is said.
+        sandbox.warm_up()

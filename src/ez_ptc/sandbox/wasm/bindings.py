@@ -1,4 +1,4 @@
-"""The functions of wasmtime that its Python package offers as generated bindings only.
+"""Functions of wasmtime offered by its Python package as generated bindings only.
 
 They are no public interface, so wasmtime is pinned to one major version, and a test uses each of them.
 """
@@ -28,7 +28,7 @@ _INSTANCE_SIZE = 1 << 20
 
 
 def set_stack(config: Config, size: int) -> None:
-    """Set the maximum bytes of stack that a program may use."""
+    """Set the maximum bytes of stack of a program."""
     ffi = _load("_ffi")
 
     # The engine refuses the one if it exceeds the other, even where nothing is asynchronous.
@@ -66,7 +66,7 @@ def use_pool(config: Config, instances: int, memory: int, resident: int) -> None
 
 
 def limit_memory(store: Store, size: int) -> None:
-    """Set the maximum bytes of an instance's memory; while it runs, only in a function of the host that it calls."""
+    """Set the maximum bytes of an instance's memory; while it runs, call this in `turn` only."""
     ffi = _load("_ffi")
 
     unlimited = -1
@@ -74,7 +74,7 @@ def limit_memory(store: Store, size: int) -> None:
 
 
 def define_turn(root: LinkerInstance, answer: Callable[[bytes, float], bytes]) -> object:
-    """Define the component's import `turn`; the caller keeps what is returned for as long as the linker.
+    """Define the component's import `turn`; the caller keeps the returned object as long as the linker.
 
     `answer` gets and returns UTF-8; an exception in it ends the instance.
     """
@@ -108,7 +108,7 @@ def define_turn(root: LinkerInstance, answer: Callable[[bytes, float], bytes]) -
 def watch_epochs(store: Store, act: Callable[[Any], Any]) -> object:
     """Call `act` at each epoch, in the midst of the program; the caller keeps the returned object as long as the store.
 
-    `act` gets the engine's context, and returns 0 or, to end the instance, what `as_error` returns.
+    `act` gets the engine's context, and returns 0 or, to end the instance, the result of `as_error`.
     """
     bindings = _load("_bindings")
     ffi = _load("_ffi")
@@ -135,7 +135,7 @@ def watch_epochs(store: Store, act: Callable[[Any], Any]) -> object:
 
 
 def call_during_epoch(context: Any, function: Any) -> bool:  # noqa: ANN401 - a pointer, and a Func
-    """Call a function of the instance while it runs, inside `watch_epochs`; return whether it succeeded."""
+    """Call a function of the running instance, inside `watch_epochs`; return whether it succeeded."""
     ffi = _load("_ffi")
 
     # Otherwise the epochs of other instances would come here again meanwhile.
@@ -147,7 +147,7 @@ def call_during_epoch(context: Any, function: Any) -> bool:  # noqa: ANN401 - a 
 
 
 def as_error(text: str) -> Any:  # noqa: ANN401 - a pointer
-    """Return an error for the engine, which then owns it."""
+    """Return an error for the engine to own."""
     from wasmtime import WasmtimeError
 
     consume: Any = getattr(WasmtimeError(text), "_consume")  # noqa: B009 - the bindings' own way

@@ -1,8 +1,8 @@
 """The compiled component: machine code in a private folder of the user's cache.
 
-What is loaded from there runs in this process. So the folder and the file must belong to this user, and no one else may
+Code loaded from there runs in this process. So the folder and the file must belong to this user, and no one else may
 write to them; otherwise the component is compiled again, in memory. A file gets its name once it is whole. The name has
-a hash of all that its contents depend on, and a checksum of the contents.
+a hash of everything its contents depend on, and a checksum of the contents.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNFINISHED = "compiling-"
 
 
 def cache_folder() -> Path:
-    """Return this user's folder for compiled components, which may not exist."""
+    """Return this user's folder for compiled components; it may not exist."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 def load_component(engine: Engine, path: Path, digest: str, settings: str, folder: Path) -> Component:
     """Return the component in the file `path`, compiled for this machine; the first time takes some seconds.
 
-    `digest` is its SHA-256 in hexadecimal, and `settings` what the engine was configured with.
+    `digest` is its SHA-256 in hexadecimal, and `settings` the configuration of the engine.
 
     Raises:
         SandboxError: The file is damaged, or is no component for this engine.

@@ -64,7 +64,7 @@ class _InstanceDriver(BlockingDriver):
         self._watch(self._ended)
 
     def receive(self, data: bytes) -> None:
-        """Receive what the program has sent, and run its calls, in the instance's thread."""
+        """Receive the program's bytes, and run its calls, in the instance's thread."""
         self._context.run(self._receive_all, data)
 
     def lose(self) -> None:

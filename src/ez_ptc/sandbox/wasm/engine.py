@@ -1,4 +1,4 @@
-"""The WebAssembly engine, its component, and what an instance may ask of its host: one function, `turn`.
+"""The WebAssembly engine, its component, and the host's function for instances, `turn`.
 
 Programs get nothing else: no folder, environment, argument or socket. Clocks are read by the host. Waits without the
 host end the instance, because nothing could interrupt them.
@@ -37,12 +37,12 @@ class Guest(Protocol):
     failure: BaseException | None
 
     def turn(self, sent: bytes, seconds: float) -> bytes:
-        """Send what the program has written, and wait for what comes."""
+        """Send the program's bytes, and wait for others."""
         ...
 
 
 class UnboundedWaitError(Exception):
-    """A program waits in a way that the host could not end."""
+    """A program waits, and the host could not end the wait."""
 
 
 class WasmEngine:
@@ -85,7 +85,7 @@ class WasmEngine:
             raise
 
     def _refuse_timers(self) -> None:
-        """End instances that wait without the host: such waits cannot be interrupted."""
+        """End instances waiting without the host: such waits cannot be interrupted."""
 
         def refuse(*_: object) -> NoReturn:
             raise UnboundedWaitError

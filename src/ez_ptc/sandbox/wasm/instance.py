@@ -1,10 +1,10 @@
 """One instance of the component, which serves the programs of one worker in a thread of its own.
 
-Theory of operation. The guest may call one function, `turn`: it sends what the program has written, and waits for what
-comes. There are two ways of driving a program:
+Theory of operation. The guest may call one function, `turn`: it sends the program's bytes, and waits for others. There
+are two ways of driving a program:
 
-- A blocking driver is a `Conversation`. It receives what is sent in the instance's thread, and runs a lone call there,
-  so that a call costs no change of threads. Replies come through `deliver`, in any thread.
+- A blocking driver is a `Conversation`. It receives in the instance's thread, and runs a lone call there: a call costs
+  no change of threads. Replies come through `deliver`, in any thread.
 - An awaiting driver knows a worker by its socket, as that of a process; `turn` reads and writes the other end.
 
 `interrupt` and `kill` set a flag and advance the engine's epoch, at which each running instance calls `_on_epoch`: it
@@ -56,7 +56,7 @@ class Conversation(Protocol):
     """A blocking driver, as its instance knows it."""
 
     def receive(self, data: bytes) -> None:
-        """Receive what the program has sent, in the instance's thread."""
+        """Receive the program's bytes, in the instance's thread."""
         ...
 
     def lose(self) -> None:
@@ -106,7 +106,7 @@ class Instance:
         """Return None: it is no process."""
 
     def begin(self, memory: int, conversation: Conversation | None) -> None:
-        """Begin a program that may use `memory` bytes; without a conversation, its driver uses the socket."""
+        """Begin a program with a limit of `memory` bytes; without a conversation, its driver uses the socket."""
         self._memory = min(_OWN_MEMORY + memory, MAX_MEMORY)
         self._is_asked_to_stop = False
         self._conversation = conversation
@@ -212,7 +212,7 @@ class Instance:
         return 0
 
     def turn(self, sent: bytes, seconds: float) -> bytes:
-        """Send what the program has written, and wait for what comes; see the guest's module `pipe`."""
+        """Send the program's bytes, and wait for others; see the guest's module `pipe`."""
         if self._is_killed:
             raise KilledError
         if sent:
@@ -246,7 +246,7 @@ class Instance:
             rest = rest[self._far.send(rest, _NO_SIGNAL) :]
 
     def _wait(self, seconds: float) -> bytes | None:
-        """Return what comes, no bytes at its end, and None at the end of the time or if the program is to stop."""
+        """Return bytes, none at their end, and None at the end of the time or if the program is to stop."""
         until = None if seconds < 0 else time.monotonic() + min(seconds, _MAX_WAIT)
         self._is_waiting = True
         try:
@@ -267,7 +267,7 @@ class Instance:
 
 
 def _find_readable(sockets: tuple[socket.socket, ...], seconds: float | None) -> list[socket.socket]:
-    """Return the sockets that can be read, after waiting for one of them."""
+    """Return the readable sockets, after waiting for one."""
     if not hasattr(select, "poll"):  # Windows, where any number of a socket can be selected
         return select.select(sockets, (), (), seconds)[0]
     poll = select.poll()

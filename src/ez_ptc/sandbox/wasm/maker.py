@@ -29,7 +29,8 @@ REPORT = Report(
             detail="programs run in this process: nothing would contain a bug of the WebAssembly engine",
             advice="run this in Linux with seccomp, where programs get processes of their own",
         ),
-    )
+    ),
+    "wasm",
 )
 
 

@@ -22,7 +22,7 @@ from ez_ptc._sync import on_fork
 from ez_ptc.errors import SandboxError
 
 if TYPE_CHECKING:
-    from ez_ptc.sandbox.process.backend import ProcessSandbox
+    from ez_ptc.sandbox.process.backend import PooledSandbox
     from ez_ptc.sandbox.protocols import Sandbox
 
 __all__ = ["SandboxAccess", "Share", "SharedSandboxes", "shared_sandboxes"]
@@ -64,7 +64,7 @@ class Share:
         self.packages = packages
         self._lender: SharedSandboxes | None = None
 
-    def acquire(self) -> ProcessSandbox:
+    def acquire(self) -> PooledSandbox:
         """Return the sandbox; from now on, the share counts as a user, once."""
         self._lender = lender = self._lender or shared_sandboxes()
         return lender.acquire(self)
@@ -81,16 +81,16 @@ class SharedSandboxes:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users: dict[frozenset[str], set[Share]] = {}
-        self._sandboxes: dict[frozenset[str], ProcessSandbox] = {}
+        self._sandboxes: dict[frozenset[str], PooledSandbox] = {}
         self._leaving: deque[Share] = deque()
         on_fork(self, SharedSandboxes._after_fork)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
 
-    def acquire(self, share: Share) -> ProcessSandbox:
+    def acquire(self, share: Share) -> PooledSandbox:
         """Return the sandbox for the share's packages, and count the share as a user."""
-        from ez_ptc.sandbox.process.backend import ProcessSandbox
+        from ez_ptc.toolkit.execution.backends import make_sandbox
 
         packages = share.packages
         try:
@@ -98,7 +98,7 @@ class SharedSandboxes:
                 self._users.setdefault(packages, set()).add(share)
                 sandbox = self._sandboxes.get(packages)
                 if sandbox is None:
-                    sandbox = self._sandboxes.setdefault(packages, ProcessSandbox(allow_imports=packages))
+                    sandbox = self._sandboxes.setdefault(packages, make_sandbox(packages))
                 return sandbox
         finally:
             self._remove_leaving()
@@ -118,7 +118,7 @@ class SharedSandboxes:
             if unused is not None:
                 unused.close()
 
-    def _remove_one(self) -> ProcessSandbox | None:
+    def _remove_one(self) -> PooledSandbox | None:
         """Remove one leaving share, and return the sandbox if that leaves it unused."""
         with contextlib.suppress(IndexError):
             share = self._leaving.popleft()

@@ -1,0 +1,93 @@
+"""The choice of a backend: the kernel's sandbox where it isolates programs, else WebAssembly where it is installed.
+
+The environment variable `EZ_PTC_SANDBOX` names one instead, `process` or `wasm`; then no other is tried.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Final, Literal
+
+from ez_ptc.errors import IsolationUnavailableError, SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ez_ptc.sandbox.isolation import Report
+    from ez_ptc.sandbox.process.backend import PooledSandbox
+
+    Backend = Literal["process", "wasm"]
+
+__all__ = ["check_kernel", "check_wasm", "make_sandbox", "read_choice", "select"]
+
+_log = logging.getLogger("ez_ptc.sandbox")
+_VARIABLE: Final = "EZ_PTC_SANDBOX"
+
+
+def read_choice() -> Backend | None:
+    """Return the backend that the environment names, or None. Raises SandboxError for an unknown name."""
+    name = os.environ.get(_VARIABLE, "")
+    if name == "process" or name == "wasm":  # noqa: PLR1714 - pyright narrows no set to its literals
+        return name
+    if name:
+        message = f"expected {_VARIABLE} to be process or wasm, got {name!r}: correct the variable or remove it"
+        raise SandboxError(message)
+    return None
+
+
+def make_sandbox(packages: Iterable[str]) -> PooledSandbox:
+    """Return a sandbox whose programs may import `packages`; where there is a choice, this boots it.
+
+    Raises:
+        IsolationUnavailableError: No backend can run programs here, or none that can import the packages.
+        SandboxError: `EZ_PTC_SANDBOX` names no backend, or the sandbox cannot be started.
+    """
+    from ez_ptc.sandbox.process.backend import ProcessSandbox
+    from ez_ptc.sandbox.wasm.backend import is_component_installed
+
+    choice = read_choice()
+    if choice == "wasm":
+        return _make_wasm_sandbox(packages, f"{_VARIABLE} is wasm")
+    sandbox = ProcessSandbox(allow_imports=packages)
+    if choice == "process" or not is_component_installed():
+        # Its first program says if it cannot run here.
+        return sandbox
+    try:
+        _log.debug("isolation of programs: %s", sandbox.isolation)
+    except IsolationUnavailableError as error:
+        sandbox.close()
+        _log.info("programs run in WebAssembly: %s", error)
+        return _make_wasm_sandbox(packages, str(error))
+    return sandbox
+
+
+def _make_wasm_sandbox(packages: Iterable[str], reason: str) -> PooledSandbox:
+    from ez_ptc.sandbox.wasm.backend import WasmSandbox
+
+    names = ", ".join(sorted(packages))
+    if names:
+        message = f"programs in WebAssembly can import the standard library only, not {names} ({reason})"
+        raise IsolationUnavailableError(message)
+    return WasmSandbox()
+
+
+def check_kernel() -> Report:
+    """Boot a kernel sandbox, probe its isolation, and end it. Raises SandboxError if it cannot be started."""
+    from ez_ptc.sandbox.process.isolation import check
+
+    return check()
+
+
+def check_wasm() -> Report:
+    """Return the isolation of programs in WebAssembly; without its packages, a report of what to install."""
+    from ez_ptc.sandbox.wasm.backend import report_component
+
+    return report_component()
+
+
+def select(kernel: Report, wasm: Report) -> Backend:
+    """Return the backend that programs get by default, given both reports."""
+    if not kernel.sufficient and wasm.sufficient:
+        return read_choice() or "wasm"
+    return read_choice() or "process"

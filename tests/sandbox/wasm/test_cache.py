@@ -1,0 +1,160 @@
+"""The cache of the compiled component: private, whole, and of this machine, or not used."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ez_ptc import SandboxError, Toolkit, WasmSandbox
+from ez_ptc.sandbox.wasm.cache import load_component
+
+if TYPE_CHECKING:
+    from wasmtime import Engine
+
+# The smallest component.
+EMPTY = b"\0asm\x0d\0\1\0"
+
+
+@pytest.fixture
+def engine() -> Engine:
+    from wasmtime import Engine
+
+    return Engine()
+
+
+@pytest.fixture
+def component(tmp_path: Path) -> Path:
+    path = tmp_path / "one.wasm"
+    path.write_bytes(EMPTY)
+    return path
+
+
+def load(engine: Engine, component: Path, folder: Path, settings: str = "") -> list[Path]:
+    """Load the component, and return the files in the cache."""
+    assert load_component(engine, component, hashlib.sha256(EMPTY).hexdigest(), settings, folder)
+    return sorted(folder.glob("*.cwasm"))
+
+
+def test_compiled_component_is_private(engine: Engine, component: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "cache"
+    (compiled,) = load(engine, component, folder)
+    assert (folder.stat().st_mode & 0o777, compiled.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"all of it is something else" * 1_000])
+def test_damaged_file_is_compiled_again(engine: Engine, component: Path, tmp_path: Path, damage: bytes) -> None:
+    folder = tmp_path / "cache"
+    (compiled,) = load(engine, component, folder)
+    content = compiled.read_bytes()
+    compiled.write_bytes(damage)
+    assert load(engine, component, folder) == [compiled]
+    assert compiled.read_bytes()[:4] == content[:4]
+
+
+def test_truncated_file_is_compiled_again(engine: Engine, component: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    (compiled,) = load(engine, component, folder)
+    content = compiled.read_bytes()
+    compiled.write_bytes(content[:-1])
+    assert load(engine, component, folder) == [compiled]
+    assert len(compiled.read_bytes()) == len(content)
+
+
+def test_other_settings_have_another_file(engine: Engine, component: Path, tmp_path: Path) -> None:
+    assert len(load(engine, component, tmp_path / "cache")) == 1
+    assert len(load(engine, component, tmp_path / "cache", "others")) == 2
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
+def test_folder_of_others_is_never_used(
+    engine: Engine, component: Path, tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "cache"
+    (compiled,) = load(engine, component, folder)
+    compiled.unlink()
+    folder.chmod(mode)
+    assert load(engine, component, folder) == []
+    assert "others may write to this folder" in caplog.text
+
+
+def test_file_that_others_may_write_is_replaced(engine: Engine, component: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    (compiled,) = load(engine, component, folder)
+    compiled.chmod(0o666)
+    load(engine, component, folder)
+    assert compiled.stat().st_mode & 0o777 == 0o600
+
+
+def test_linked_folder_is_never_used(engine: Engine, component: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
+    assert load(engine, component, tmp_path / "cache") == []
+
+
+def test_damaged_component_is_an_error(engine: Engine, component: Path, tmp_path: Path) -> None:
+    component.write_bytes(EMPTY + b"\0")
+    with pytest.raises(SandboxError, match="is damaged: install it again"):
+        load(engine, component, tmp_path / "cache")
+
+
+def test_folder_that_cannot_be_written_costs_time_only(
+    engine: Engine, component: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    assert load(engine, component, tmp_path / "file" / "cache") == []
+    assert "the next process compiles it again" in caplog.text
+
+
+def test_full_disk_leaves_nothing_and_programs_run(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir(mode=0o700)
+    mount = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m,mode=700 none "$0" && exec "$@"', str(folder)]
+    if os.geteuid() != 0 or subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("a disk can be mounted only by root, and not in every container")
+    code = (
+        "import sys; from pathlib import Path; from ez_ptc import Toolkit, WasmSandbox\n"
+        "with WasmSandbox(cache=Path(sys.argv[1])) as sandbox:\n"
+        "    print(Toolkit([], sandbox=sandbox).execute('1 + 1').return_value)\n"
+        "print([path.name for path in Path(sys.argv[1]).iterdir()])"
+    )
+    command = [*mount, sys.executable, "-c", code, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "2\n['lock']\n", done.stderr
+    assert "No space left" in done.stderr
+
+
+def test_processes_compile_once_between_them(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    code = (
+        "import sys; from pathlib import Path; from ez_ptc import Toolkit, WasmSandbox\n"
+        "with WasmSandbox(cache=Path(sys.argv[1])) as sandbox:\n"
+        "    print(Toolkit([], sandbox=sandbox).execute('1 + 1').return_value)\n"
+    )
+
+    def run(_: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, str(folder)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        done = list(pool.map(run, range(3)))
+    assert [process.stdout for process in done] == ["2\n"] * 3
+    assert sum("compiling the sandbox" in process.stderr for process in done) == 1
+    assert len(list(folder.glob("*.cwasm"))) == 1
+
+
+def test_forked_host_runs_programs_too() -> None:
+    with WasmSandbox() as sandbox:
+        toolkit = Toolkit([], sandbox=sandbox)
+        assert toolkit.execute("1").return_value == 1
+        child = os.fork()
+        if not child:
+            os._exit(toolkit.execute("40 + 2").return_value)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+        assert toolkit.execute("2").return_value == 2

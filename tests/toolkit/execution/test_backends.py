@@ -1,0 +1,46 @@
+"""The choice of a backend, where the component is not installed; `tests/sandbox/wasm` has the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from ez_ptc import Toolkit
+from tests.sandbox.scripts import run_script
+from tests.sandbox.worker.lifecycle.parent_filter import around
+
+# As if nothing of the extra was installed.
+ERROR = """
+import sys
+sys.modules["wasmtime"] = sys.modules["ez_ptc_wasm"] = None
+from ez_ptc import Toolkit
+try:
+    print(Toolkit([]).execute("1"))
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+WITHOUT_SECCOMP = ("seccomp=EPERM", "prctl:22=EPERM")
+
+
+def test_chosen_backend_that_is_missing_names_one_command() -> None:
+    said = run_script(ERROR, env={"EZ_PTC_SANDBOX": "wasm"})
+    assert said.startswith("MissingExtraError wasmtime is not installed")
+    assert 'pip install --upgrade "ez-ptc[wasm]"' in said
+
+
+@pytest.mark.parametrize("choice", ["", "process"])
+def test_refusal_by_the_kernel_names_both_ways(choice: str) -> None:
+    said = run_script(ERROR, before=around(*WITHOUT_SECCOMP), env={"EZ_PTC_SANDBOX": choice})
+    assert said.startswith("IsolationUnavailableError programs cannot be isolated here")
+    assert "What to do: " in said
+    assert 'pip install "ez-ptc[wasm]"' in said
+
+
+def test_unknown_backend_is_an_error() -> None:
+    said = run_script(ERROR, env={"EZ_PTC_SANDBOX": "docker"})
+    assert said.startswith("SandboxError expected EZ_PTC_SANDBOX to be process or wasm, got 'docker'")
+
+
+def test_toolkit_tells_the_backend_and_its_isolation() -> None:
+    with Toolkit([]) as toolkit:
+        report = toolkit.isolation
+    assert (report.backend, report.sufficient) == ("process", True)
