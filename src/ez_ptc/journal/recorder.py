@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from ez_ptc.errors import JournalError, ReplayDivergedError
 from ez_ptc.journal.chain import Event
 from ez_ptc.journal.record import CallState, decision_data, decision_of
+from ez_ptc.journal.results import read_reply
 from ez_ptc.journal.rows import append, find_run, read_events
 from ez_ptc.sandbox import codec
 from ez_ptc.sandbox.replies import EncodedResult
@@ -38,7 +39,7 @@ from ez_ptc.tools.decisions import Approve, Pause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ez_ptc.journal.record import Record
+    from ez_ptc.journal.record import Record, Reply
     from ez_ptc.journal.rows import RunRow
     from ez_ptc.journal.store import Database, Store
     from ez_ptc.sandbox.frames import CallFrame
@@ -65,6 +66,8 @@ class RunRecorder:
         self._is_replay = is_replay
         self._store = store
         self._row = row
+        # The hash of the last event, as long as only this execution adds any.
+        self._head = row.head
         self._record = record
         self._policies = policies
         self._lock = threading.Lock()
@@ -140,16 +143,8 @@ class RunRecorder:
     def _replies_to(self, paths: list[str]) -> list[tuple[CallFrame, EncodedResult]]:
         replies: list[tuple[CallFrame, EncodedResult]] = []
         for path in paths:
-            reply = self._record.calls[path].reply
-            if reply is None:  # not reached: only calls with replies have a turn
-                message = f"the call at {path} has no reply"
-                raise JournalError(message)
-            result: object = None
-            if reply.kind == b"s":
-                result = reply.body.decode("utf-8", "surrogatepass")
-            elif reply.kind != b"e":
-                result = codec.loads(reply.body)
-            encoded = EncodedResult(reply.kind, reply.body, result, reply.error, reply.duration_ms)
+            kind, body, error, duration_ms, _, _ = cast("Reply", self._record.calls[path].reply)
+            encoded = EncodedResult(kind, body, read_reply(kind, body), error, duration_ms)
             replies.append((self._arrived[path], encoded))
         return replies
 
@@ -202,12 +197,12 @@ class RunRecorder:
         """Write a decision, unless another was recorded meanwhile; return the one that counts."""
         row = self._own_row(database)
         state = self._record.calls[path]
-        if state.is_pending:
+        if state.is_pending and row.head != self._head:
             for event in read_events(database, row):
                 if event.path == path and event.kind == "decision":
                     self._record.add(event)
                     return decision_of(event.data)
-        append(database, row, events, state="running")
+        self._append(database, row, events, state="running")
         for event in events:
             self._record.add(event)
         return decision
@@ -288,7 +283,8 @@ class RunRecorder:
 
     def _write_events(self, *events: Event) -> None:
         def write(database: Database) -> None:
-            append(database, row := self._own_row(database), events, state=row.state)
+            row = self._own_row(database)
+            self._append(database, row, events, state=row.state)
 
         self._write(write)
         with self._lock:
@@ -300,6 +296,12 @@ class RunRecorder:
             return self._store.transact(job)
         except JournalError as error:
             raise CallInterrupted(error) from error
+
+    def _append(self, database: Database, row: RunRow, events: Iterable[Event], *, state: str) -> None:
+        is_known = row.head == self._head
+        written = append(database, row, events, state=state)
+        if is_known:  # else others have recorded decisions, which are looked for when they matter
+            self._head = written.head
 
     def _own_row(self, database: Database) -> RunRow:
         """Return the run's row. Raises JournalError if another process has become its owner."""

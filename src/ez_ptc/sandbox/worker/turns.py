@@ -47,7 +47,7 @@ class Turns:
         if path in self._recorded:
             self._held.add(path)
         due: list[str] = []
-        while not self.are_over:
+        while self._next < len(self._replies):
             following, calls = self._replies[self._next]
             if following not in self._flushed:
                 if following not in self._held or calls > self._calls:

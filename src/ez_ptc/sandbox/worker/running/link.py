@@ -30,7 +30,7 @@ _CHUNK = 1 << 14
 # The maximum bytes a call's number adds to its frame.
 _NUMBER = 32
 # Bytes; more are sent even if no frame must be.
-_MAX_HELD = 1 << 15
+_MAX_HELD = 1 << 13
 
 
 class TooLargeError(ValueError):
