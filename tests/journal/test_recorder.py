@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
-from ez_ptc import Journal, Toolkit
+import pytest
+
+from ez_ptc import Deny, Journal, ToolCall, Toolkit, ez_tool
 from ez_ptc.journal.record import Record
 from ez_ptc.journal.recorder import RunRecorder
 from tests.journal.programs import Effects
@@ -30,3 +34,72 @@ def test_first_replies_are_bounded_in_size(tmp_path: Path) -> None:
     assert [(path, made) for path, made, _ in replies] == [("1", 1), ("2", 2), ("3", 3)]
     assert {reply for _, _, reply in replies} == {f"s{'x' * 1000}!"}
     assert len(recorder.first_replies(1 << 20)) == 9
+
+
+def test_journal_that_is_no_path_is_named() -> None:
+    with pytest.raises(TypeError, match="a journal is a Journal, or the path of its file; got 3"):
+        Toolkit([], journal=cast("str", 3))
+
+
+def _program(attempt: str) -> str:
+    return f"""
+def attempt(name):
+    try:
+        return pay(name)
+    except Exception as error:
+        return str(error)
+print({attempt})
+"""
+
+
+class Payments:
+    """A journal with a run that pauses in payments, and whose later decisions may come from elsewhere."""
+
+    def __init__(self, path: Path, attempt: str) -> None:
+        @ez_tool(requires_approval=True)
+        def pay(name: str) -> str:
+            """Pay."""
+            self.paid.append(name)
+            self.has_paid.set()
+            return f"paid {name}"
+
+        self.path, self.tool = path, pay
+        self.paid: list[str] = []
+        self.has_paid = threading.Event()
+        with Toolkit([pay], journal=path) as toolkit:
+            paused = toolkit.execute(_program(attempt))
+        assert paused.run_id is not None
+        self.run_id = paused.run_id
+        self.ids = {call.arguments["name"]: call.id for call in paused.pending}
+
+    def resume(self, approve: Callable[[ToolCall, Journal], bool]) -> str:
+        """Resume the run with an approver that can reach another journal object, and return its output."""
+        with (
+            Journal(self.path) as elsewhere,
+            Toolkit([self.tool], journal=self.path, approve=lambda call: approve(call, elsewhere)) as toolkit,
+        ):
+            return toolkit.resume(self.run_id).output
+
+
+def test_decision_made_elsewhere_first_counts(tmp_path: Path) -> None:
+    payments = Payments(tmp_path / "runs.db", "attempt('a')")
+
+    def approve(_: ToolCall, elsewhere: Journal) -> bool:
+        elsewhere.decide(payments.run_id, {payments.ids["a"]: Deny("not today")})
+        return True
+
+    assert "not today" in payments.resume(approve)
+    assert payments.paid == []
+
+
+def test_decision_made_elsewhere_counts_after_other_writes(tmp_path: Path) -> None:
+    payments = Payments(tmp_path / "runs.db", "parallel((attempt, 'a'), (attempt, 'b'))")
+
+    def approve(call: ToolCall, elsewhere: Journal) -> bool:
+        if call.arguments == {"name": "a"}:
+            elsewhere.decide(payments.run_id, {payments.ids["b"]: Deny("not today")})
+            return True
+        return payments.has_paid.wait(30)
+
+    assert "not today" in payments.resume(approve)
+    assert payments.paid == ["a"]

@@ -11,7 +11,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast, get_args
 
 from ez_ptc.errors import DecisionError, JournalError
 from ez_ptc.journal.chain import Event
@@ -32,6 +32,7 @@ from ez_ptc.journal.rows import (
 from ez_ptc.journal.store import Store
 from ez_ptc.messages import PendingCall  # noqa: TC001 - type hints of public classes can be resolved
 from ez_ptc.sandbox.execution import ExecutionResult  # noqa: TC001 - type hints of public classes can be resolved
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -104,7 +105,12 @@ class Journal:
             path: The file.
             retention: How long finished runs are kept; None keeps them until `prune`. Others are never removed.
             max_bytes: The size beyond which no further run starts.
+
+        Raises TypeError if `path` is no path.
         """
+        if not isinstance(cast("object", path), str | os.PathLike):
+            message = f"a journal is a Journal, or the path of its file; got {safe_repr(path)}"
+            raise TypeError(message)
         self.path: Final = Path(path)
         self._retention = retention
         self._max_bytes = max_bytes
