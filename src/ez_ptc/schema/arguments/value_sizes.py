@@ -16,6 +16,8 @@ MAX_WRITTEN: Final = 3_000
 _MAX_CHECKED: Final = 300
 # Characters of text that count like one value.
 _CHARACTERS: Final = 50
+# Far more than JSON may have: a circular value has no last level.
+_MAX_LEVELS: Final = 1_000
 
 _PLAIN: Final = frozenset({bool, float, int, type(None)})
 
@@ -42,16 +44,18 @@ def is_little(*values: object, most: int = _MAX_CHECKED) -> bool:
 
 
 def has_more(value: object, most: int) -> bool:
-    """Return whether a JSON value has more than `most` values in it, itself included."""
+    """Return whether a JSON value has more than `most` values in it, itself included; a circular one has."""
     count_left, level = most, [value]
-    while level:
+    for _ in range(_MAX_LEVELS):
+        if not level:
+            return False
         count_left -= len(level)
         if count_left < 0:
             return True
         dicts = [cast("dict[str, object]", item).values() for item in level if isinstance(item, dict)]
         lists = [cast("list[object]", item) for item in level if isinstance(item, list)]
         level = list(islice(chain(*dicts, *lists), count_left + 1))
-    return False
+    return True
 
 
 def json_containers(value: object, levels: int) -> object:
