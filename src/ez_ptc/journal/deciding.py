@@ -44,7 +44,7 @@ def decide(run_id: str, record: Record, answers: Mapping[str, object]) -> dict[s
 
 
 def to_events(record: Record, decisions: Mapping[str, Decision | Settlement]) -> list[Event]:
-    """Return the events that record decisions. Raises DecisionError if a result cannot be passed to a program."""
+    """Return the events recording decisions. Raises DecisionError if a result cannot be passed to a program."""
     events: list[Event] = []
     for path, decision in decisions.items():
         call = record.calls[path]
@@ -76,7 +76,7 @@ def require_known_outcomes(run_id: str, record: Record, decisions: Mapping[str, 
 
 
 def _settlement_event(call: CallState, decision: Decision | Settlement) -> Event:
-    """Return the result that a person gives to a call with an unknown outcome."""
+    """Return a person's result of a call with an unknown outcome."""
     if isinstance(decision, Happened):
         result = ToolResult(success=True, output=decision.result)
     else:

@@ -119,7 +119,7 @@ class Record:
             self.remembered.add(call.tool)
 
     def pending(self, run_id: str) -> tuple[PendingCall, ...]:
-        """Return the calls that wait for a decision or for a word about their outcome, in order of arrival."""
+        """Return the calls waiting for a decision or for a word about their outcome, in order of arrival."""
         return tuple(
             PendingCall(
                 pending_id(run_id, call.path),
@@ -139,7 +139,7 @@ class Record:
 
 
 def pending_id(run_id: str, path: str) -> str:
-    """Return the id of a call that waits, unique among all runs."""
+    """Return a waiting call's id, unique among all runs."""
     return f"{run_id}:{path}"
 
 

@@ -114,7 +114,7 @@ class RunRecorder:
         return replies
 
     def arrive(self, call: CallFrame) -> tuple[bool, list[tuple[CallFrame, EncodedResult]]]:
-        """Take note of a call. Return whether it has to run, and the replies that are due now.
+        """Take note of a call. Return whether it has to run, and the replies due now.
 
         Raises ReplayDivergedError if it is not the recorded call.
         """
@@ -150,7 +150,7 @@ class RunRecorder:
 
     @property
     def unmade(self) -> list[CallState]:
-        """The calls with recorded replies that did not arrive in this execution."""
+        """The calls with recorded replies, but without an arrival in this execution."""
         return [call for path, call in self._record.calls.items() if call.reply and path not in self._arrived]
 
     def check_complete(self) -> None:
@@ -167,7 +167,7 @@ class RunRecorder:
         return f"{self._row.id}:{call.path}"
 
     def recall(self, call: CallFrame, request: ApprovalRequest) -> Decision | None:
-        """Return the decision that was made about a call, or None."""
+        """Return the decision made about a call, or None."""
         state = self._record.calls[call.path]
         decision = state.decision
         if decision is None and request.call.name in self._record.remembered:

@@ -59,7 +59,7 @@ class CallListener:
             raise self._failure
 
     def call_ended(self, call: ToolCall, result: ToolResult) -> None:
-        """Notify of a call of the model, with the record that `ExecutionResult.tool_calls` would have of it.
+        """Notify of a call of the model, with its record as in `ExecutionResult.tool_calls`.
 
         Raises what the listener raises now, or has raised inside the call.
         """

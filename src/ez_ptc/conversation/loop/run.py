@@ -71,7 +71,7 @@ program from an answer's text (as the message that the model reads), and each wh
 
 
 def collect_entries(events: Sequence[StreamEvent], conversation: Conversation) -> tuple[Entry, ...]:
-    """Return the entries that events add to a conversation, complete enough to be continued.
+    """Return the entries added to a conversation by events, complete enough to be continued.
 
     Calls of the last answer whose results were not reported get results that say what is known of their outcome.
     """

@@ -67,7 +67,7 @@ class ConversationStream(Generic[B]):
 
     @property
     def new_entries(self) -> tuple[Entry, ...]:
-        """The entries that the conversation has grown by."""
+        """The entries added to the conversation."""
         entries: tuple[Entry, ...] = ()
         if self._conversation is not None:
             entries = collect_entries(self._past_events, self._conversation)

@@ -52,7 +52,7 @@ class _Compared(NamedTuple):
 
 
 def explain_unmet(code: str, results: Iterable[object]) -> Explanation | None:
-    """Return the first comparison in `code` that no row of `results` met, or None.
+    """Return the first comparison in `code` met by no row of `results`, or None.
 
     Only comparisons of one key with a text or an integer count, and only the first 1,000 rows: dicts, and objects with
     a `__dict__`.
