@@ -59,7 +59,7 @@ def _case(request: pytest.FixtureRequest) -> Case:
     return case
 
 
-@pytest.mark.sampled(every=3, first=2)
+@pytest.mark.sampled(every=6, first=2)
 def test_schema_matches_the_types(case: Case) -> None:
     parameters = described(case.function).parameters
     plain_schema = inline_definitions(parameters)
@@ -74,7 +74,7 @@ def test_schema_matches_the_types(case: Case) -> None:
     assert json.loads(json.dumps(parameters, allow_nan=False)) == parameters
 
 
-@pytest.mark.sampled(every=3, first=1)
+@pytest.mark.sampled(every=6, first=4)
 def test_valid_values_arrive_as_annotated_types(case: Case) -> None:
     schema = described(case.function)
     validator = jsonschema_rs.Draft202012Validator(schema.parameters)
@@ -87,7 +87,7 @@ def test_valid_values_arrive_as_annotated_types(case: Case) -> None:
         validator.validate(arguments)
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 def test_invalid_values_are_refused_with_field_names(case: Case) -> None:
     schema = described(case.function)
     for arguments, *fields in case.invalid:

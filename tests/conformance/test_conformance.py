@@ -32,6 +32,7 @@ installed = pytest.mark.skipif(
 
 
 @installed
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("module", MODULES)
 def test_cpython_test_passes_or_misses_documented_feature(module: str) -> None:
     name = f"test.{module}"

@@ -45,7 +45,7 @@ def _go_on(toolkit: Toolkit, effects: Effects) -> str:
 
 
 @pytest.mark.lengthy
-@pytest.mark.sampled(every=6, first=2)
+@pytest.mark.sampled(every=12, first=2)
 @pytest.mark.parametrize("shard", range(1, 7))
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_full_disk_stops_before_the_next_effect(is_async: bool, shard: int, disk: Disk, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def check_own(result: ExecutionResult, name: str) -> None:
 
 def test_programs_of_many_threads_do_not_mix(sandbox: ProcessSandbox) -> None:
     toolkit = Toolkit([say], sandbox=sandbox)
-    names = [f"n{number}" for number in range(60)]
+    names = [f"n{number}" for number in range(30)]
 
     def run(name: str) -> ExecutionResult:
         return toolkit.execute(PRINTING.format(name=name), 60)

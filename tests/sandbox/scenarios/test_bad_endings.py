@@ -24,7 +24,7 @@ VALUES: dict[str, tuple[str, str]] = {
     "a tool": ("add", "a function cannot cross"),
     "a dict that contains itself": ("d = {}\nd['d'] = d\nd", "refers to itself"),
     "a deep list": ("x = []\nfor i in range(200_000): x = [x]\nx", "nested deeper"),
-    "shared lists": ("x = ['lol']\nfor i in range(30): x = [x, x]\nx", "too large"),
+    "shared lists": ("x = ['lol']\nfor i in range(22): x = [x, x]\nx", "too large"),
     "20 MB": ("'z' * 20_000_000", "at most 16,777,216"),
     "an evil repr": ("class E:\n    def __repr__(self): raise SystemExit(3)\nE()", "an E cannot cross"),
     "an evil attribute": ("class E:\n    def __getattribute__(self, name): raise SystemExit(3)\nE()", "cannot cross"),

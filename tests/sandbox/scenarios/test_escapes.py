@@ -16,7 +16,7 @@ from tests.sandbox.scripts import ROOT
 
 # Each of them takes the whole of its time or of its memory, which the tests of the limits try in another way.
 SLOW_CLASSES = ("timeouts", "memory", "output")
-PARTS = 3
+PARTS = 6
 in_parts = pytest.mark.parametrize("part", range(PARTS))
 NAMESPACES = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
 

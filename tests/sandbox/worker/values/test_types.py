@@ -318,6 +318,7 @@ def test_element_count_has_a_separate_limit(sandbox: ProcessSandbox, end: str, e
         assert "more than 1,000 elements (Limits.elements)" in (result.error or result.described)
 
 
+@pytest.mark.security
 def test_raised_element_limit_lets_more_cross(sandbox: ProcessSandbox) -> None:
     toolkit = Toolkit([keep], sandbox=sandbox, limits=Limits(elements=2_000_000))
     result = toolkit.execute("len(keep([[n, 1] for n in range(400_000)])), [0] * 1_100_000", 60)
