@@ -10,8 +10,7 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING
 
 from .following.facts import TooLongError, read_facts
-from .following.statements import Statements
-from .rules.table import RULES
+from .rules.by_node import Rules
 
 if TYPE_CHECKING:
     import ast
@@ -46,7 +45,7 @@ def _check(tree: ast.Module, shapes: Shapes, outer_names: Collection[str], milli
     """Return the mistakes of a program in any order; None if it takes too long to follow."""
     deadline = thread_time_ns() + milliseconds * 1_000_000
     try:
-        return Statements(read_facts(tree), shapes, outer_names, RULES, deadline).run(tree.body)
+        return Rules(read_facts(tree), shapes, outer_names, deadline).run(tree.body)
     except (TooLongError, RecursionError, ValueError):
         # CPython may run a program that is nested too deeply to follow or to unparse.
         return None

@@ -15,7 +15,7 @@ import builtins
 import contextlib
 import sys
 from time import thread_time_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..mistakes import Mistake
 from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
@@ -25,13 +25,12 @@ from .library import object_type
 from .names import children, names_bound_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Mapping, Sequence
 
     from ..mistakes import Suggestion
     from ..signatures import Shapes
     from .facts import Facts
 
-    Rules = Mapping[type, Sequence[tuple[str, Callable[["Analysis", Any, str], None]]]]
 
 __all__ = ["MAX_MISTAKES", "Analysis", "Loop"]
 
@@ -52,8 +51,8 @@ Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 class Analysis:
     """One look at a program."""
 
-    def __init__(self, facts: Facts, shapes: Shapes, outer_names: Collection[str], rules: Rules, deadline: int) -> None:
-        """Take the program's facts, the tools, names from outside, and the rules that look at the nodes of a kind.
+    def __init__(self, facts: Facts, shapes: Shapes, outer_names: Collection[str], deadline: int) -> None:
+        """Take the program's facts, the tools, and names from outside.
 
         `deadline` is in nanoseconds of the thread's time.
         """
@@ -75,7 +74,6 @@ class Analysis:
         self._forgotten: set[str] = set()  # expressions other than names, as text
         self._steps = self._timed_steps = 0
         self._deadline, self._suggesting_until = deadline, (deadline + thread_time_ns()) // 2
-        self._rules = rules
         self._used_by_functions: set[tuple[Frame, str]] = set()
         self.version = 0  # of what functions see of the names around them
 
@@ -139,6 +137,10 @@ class Analysis:
                 self.of(part)
         return _PLAIN.get(type(node), UNKNOWN)
 
+    def types_of(self, node: ast.AST) -> tuple[Type, ...]:
+        """Return the types that a followed expression may have."""
+        return members(self.types.get(node, UNKNOWN))
+
     def count_steps(self, number: int) -> None:
         """Count steps, and raise TooLongError when there are too many."""
         self._steps += number
@@ -151,8 +153,9 @@ class Analysis:
         """Look for mistakes at a node whose parts have their types."""
         if self._silent or len(self.mistakes) >= MAX_MISTAKES:
             return
-        for name, look in self._rules.get(type(node), ()):
-            look(self, node, name)
+        look = getattr(self, f"look_at_{type(node).__name__.lower()}", None)
+        if look is not None:
+            look(node)
 
     def constant(self, node: ast.expr) -> Type:
         """Return the type of an expression that is bound to a name; of a constant text or flag, with its value."""

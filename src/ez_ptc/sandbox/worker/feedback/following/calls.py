@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..types import INT, NONE, NOTHING, NUMBERS, STR, UNKNOWN, Type, join, members, of_each
+from ..types import INT, NONE, NOTHING, NUMBERS, UNKNOWN, Type, join, members, of_each
 from .functions import Function, call_function
 from .library import CONSTRUCTORS, method_result, result_of
+from .names import called_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from .analysis import Analysis
 
@@ -31,8 +33,26 @@ _SUBMITTERS = frozenset({"submit", "to_thread", "call_soon"})
 _MODULES_OF_CONSTRUCTORS = frozenset({"builtins", "collections", "datetime", "decimal", "uuid"})
 _ITERATED = frozenset({"list", "tuple", "str", "dict", "set", "range"})
 _COPIES = {"list": "list", "sorted": "list", "set": "set", "frozenset": "set", "reversed": "view", "iter": "view"}
-_SIGNED = frozenset({"int", "float", "timedelta"})
-_ADDING = {"append": 0, "add": 0, "insert": 1, "appendleft": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call with the types of its arguments, or without those by position if their number is not known."""
+
+    run: Analysis
+    node: ast.Call
+    arguments: list[Type]
+    named: dict[str, Type]
+    is_spread: bool
+
+    @property
+    def items(self) -> list[Type]:
+        """The types of the items of each argument."""
+        return [self.run.item_of(argument) for argument in self.arguments]
+
+    def leak(self) -> None:
+        """Pass the arguments on to where they are not followed."""
+        self.run.containers.leak(*self.arguments, *self.named.values())
 
 
 def type_of_call(run: Analysis, node: ast.Call) -> Type:
@@ -40,71 +60,61 @@ def type_of_call(run: Analysis, node: ast.Call) -> Type:
     function = run.of(node.func)
     arguments = [run.constant(argument) for argument in node.args]
     named = {str(keyword.arg): run.constant(keyword.value) for keyword in node.keywords}
-    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    name = called_name(node)
     if name in _ASKING:
         for argument in node.args:
             run.forget(argument)
     if name in _CHANGING and function.kind != "method":
         run.containers.open(*(argument for argument in arguments if argument.kind))
-    is_spread = any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named
-    if is_spread:
-        run.containers.leak(*arguments, *named.values())
-        arguments = None
-    return of_each(function, lambda callee: _result(run, node, callee, arguments, named))
+    call = _Call(run, node, arguments, named, is_spread=False)
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or "None" in named:
+        call.leak()
+        call = _Call(run, node, [], named, is_spread=True)
+    return of_each(function, lambda callee: _result(call, callee))
 
 
-def _result(run: Analysis, node: ast.Call, callee: Type, arguments: list[Type] | None, named: dict[str, Type]) -> Type:
-    name = getattr(callee.value, "__name__", "")
-    is_of_asyncio = (getattr(callee.value, "__module__", None) or "").startswith("asyncio.")
-    is_parallel = isinstance(node.func, ast.Name) and node.func.id == "parallel" and run.is_built_in("parallel")
+def _result(call: _Call, callee: Type) -> Type:
+    run, node, arguments, named = call.run, call.node, call.arguments, call.named
     result: Type | None = None
     if callee.kind == "tool":
         result = run.shapes[callee.tool].returns
     elif isinstance(callee.value, Function):
-        is_elsewhere = callee.value.kind == "async" and run.fails_elsewhere(node)
-        with run.silence(silent=is_elsewhere):
-            result = call_function(run, callee.value, arguments, named)
+        with run.silence(silent=callee.value.kind == "async" and run.fails_elsewhere(node)):
+            result = call_function(run, callee.value, None if call.is_spread else arguments, named)
     elif callee.kind == "method":
-        name, values = str(callee.value), arguments or []
-        result = of_each(callee.parts[0], lambda base: _result_of_method(run, node, base, name, values, named))
-    elif is_parallel:
-        result = _parallel(run, node)
-    elif is_of_asyncio and name in _AWAITING:
-        result = _awaited_together(run, node, name)
-    elif callee.value is dict and not arguments:
-        result = Type("dict", item=UNKNOWN if named else NOTHING, keys=named, site=node)
-    elif arguments and callee.kind in {"function", "class"}:
-        result = _built_in_call(run, node, callee.value, arguments, named)
+        result = of_each(callee.parts[0], lambda base: _result_of_method(call, base, str(callee.value)))
+    elif isinstance(node.func, ast.Name) and node.func.id == "parallel" and run.is_built_in("parallel"):
+        result = _parallel(call)
+    elif callee.kind in {"function", "class"}:
+        result = _built_in_call(call, callee.value)
     if result is not None:
         return result
-    _pass_on(run, node, arguments, named)
-    run.containers.leak(*(arguments or ()), *named.values())
-    if callee.kind == "class":
-        return _made_by(callee.value)
-    return result_of(callee.value)
+    _pass_on(call)
+    call.leak()
+    return _made_by(callee.value) if callee.kind == "class" else result_of(callee.value)
 
 
-def _parallel(run: Analysis, node: ast.Call) -> Type:
+def _parallel(call: _Call) -> Type:
     """Return the results of `parallel((tool, x), …)` and `parallel(*[(tool, x) for x in xs])`."""
-    calls = [run.types.get(item.value if isinstance(item, ast.Starred) else item, UNKNOWN) for item in node.args]
+    run = call.run
+    calls = [run.types.get(getattr(item, "value", item), UNKNOWN) for item in call.node.args]
     if len(calls) == 1 and calls[0].kind != "tuple":
         calls = [run.item_of(calls[0])]
-    results: list[Type] = []
-    for item in calls:
-        tool = item.parts[0] if item.parts else UNKNOWN
-        results.append(run.shapes[tool.tool].returns if tool.kind == "tool" else UNKNOWN)
-        run.containers.leak(item)
-    return Type("list", item=join(results), site=node)
+    run.containers.leak(*calls)
+    tools = [item.parts[0] if item.parts else UNKNOWN for item in calls]
+    results = [run.shapes[tool.tool].returns if tool.kind == "tool" else UNKNOWN for tool in tools]
+    return Type("list", item=join(results), site=call.node)
 
 
-def _awaited_together(run: Analysis, node: ast.Call, name: str) -> Type:
+def _awaited_together(call: _Call, name: str) -> Type:
     """Return what `asyncio.run`, `wait_for` and `gather` return."""
+    types = call.run.types
     values = [
-        run.item_of(run.types[item.value]) if isinstance(item, ast.Starred) else run.types[item] for item in node.args
+        call.run.item_of(types[item.value]) if isinstance(item, ast.Starred) else types[item] for item in call.node.args
     ]
     results = [value.item or UNKNOWN if value.kind == "coroutine" else value for value in values]
     if name == "gather":
-        return UNKNOWN if node.keywords else Type("list", item=join(results), site=node)
+        return UNKNOWN if call.named else Type("list", item=join(results), site=call.node)
     return results[0] if results else UNKNOWN
 
 
@@ -117,208 +127,177 @@ def _made_by(cls: object) -> Type:
     return UNKNOWN
 
 
-def _pass_on(run: Analysis, node: ast.Call, arguments: list[Type] | None, named: dict[str, Type]) -> None:
+def _pass_on(call: _Call) -> None:
     """Follow the functions that are passed to something that may call them."""
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    items = [run.item_of(argument) for argument in (arguments or ())[1:]]
-    for index, value in enumerate([*(arguments or ()), *named.values()]):
+    name = called_name(call.node)
+    passed: list[Type] | None = None
+    if name == "map":
+        passed = call.items[1:] or None
+    elif name in _SUBMITTERS and call.arguments:
+        passed = call.arguments[1:]
+    for index, value in enumerate([*call.arguments, *call.named.values()]):
         for function in (member.value for member in members(value) if isinstance(member.value, Function)):
-            if index == 0 and name == "map" and items:
-                call_function(run, function, items, {})
-                continue
-            with run.silence(silent=run.handles):
-                if index == 0 and name in _SUBMITTERS and arguments:
-                    call_function(
-                        run, function, arguments[1:], {key: value for key, value in named.items() if key != "key"}
-                    )
-                else:
-                    call_function(run, function, None, {})
+            is_known = index == 0 and passed is not None
+            with call.run.silence(silent=call.run.handles and not (is_known and name == "map")):
+                call_function(call.run, function, passed if is_known else None, call.named if is_known else {})
 
 
-def _keyed(run: Analysis, named: dict[str, Type], item: Type) -> None:
+def _keyed(call: _Call, item: Type) -> None:
     """Follow a function passed as `key`."""
-    function = named.get("key", UNKNOWN).value
+    function = call.named.get("key", UNKNOWN).value
     if isinstance(function, Function):
-        call_function(run, function, [item], {})
+        call_function(call.run, function, [item], {})
 
 
-def _built_in_call(
-    run: Analysis, node: ast.Call, function: object, arguments: list[Type], named: dict[str, Type]
-) -> Type | None:
+def _built_in_call(call: _Call, function: object) -> Type | None:
     """Return the result of a function whose result depends on its arguments; None for another one."""
-    if getattr(function, "__module__", None) not in {"builtins", "collections", "copy"}:
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None) or ""
+    arguments = call.arguments
+    if module.startswith("asyncio.") and name in _AWAITING:
+        return _awaited_together(call, name)
+    if module not in {"builtins", "collections", "copy"} or not (arguments or function is dict):
         return None
-    name: str = getattr(function, "__name__", "")
-    first = run.item_of(arguments[0])
+    first = call.run.item_of(arguments[0]) if arguments else UNKNOWN
     if name in {"sorted", "min", "max"}:
-        _keyed(run, named, first if len(arguments) == 1 else join(arguments))
+        _keyed(call, first if len(arguments) == 1 else join(arguments))
     if name in {"min", "max", "next"}:
         if len(arguments) > 1 and name != "next":
             return join(arguments)
-        default = [named["default"]] if "default" in named else arguments[1:]
+        default = [call.named["default"]] if "default" in call.named else arguments[1:]
         return UNKNOWN if first.kind == "nothing" else join([first, *default])
-    if name in {"iter", "reversed"} and arguments[0].kind not in _ITERATED:
-        return None  # it may be an iterator of any class
-    if name in _COPIES:
-        return Type(_COPIES[name], item=first, site=node)
-    make = _BUILT_IN.get(name)
-    return None if make is None else make(run, node, arguments, named)
+    if name in _COPIES and (name not in {"iter", "reversed"} or arguments[0].kind in _ITERATED):
+        return Type(_COPIES[name], item=first, site=call.node)
+    return _BUILT_IN[name](call) if name in _BUILT_IN else None
 
 
-def _view_of(item: Type) -> Type:
-    return Type("view", item=item)
+def _dict(call: _Call) -> Type:
+    run, named = call.run, call.named
+    base = call.arguments[0] if call.arguments else Type("dict", keys=named)
+    if call.is_spread or (call.arguments and not base.keys and base.kind != "record") or run.containers.is_open(base):
+        return Type("dict", site=call.node)
+    keys = run.containers.keys_of(base) | named
+    return Type("dict", item=UNKNOWN if keys or call.arguments else NOTHING, keys=keys, site=call.node)
 
 
-def _dict_of(run: Analysis, node: ast.Call, arguments: list[Type], named: dict[str, Type]) -> Type:
-    base = arguments[0]
-    if (base.keys or base.kind == "record") and not run.containers.is_open(base):
-        return Type("dict", item=UNKNOWN, keys=run.containers.keys_of(base) | named, site=node)
-    return Type("dict", site=node)
-
-
-def _lazily(run: Analysis, node: ast.Call, arguments: list[Type]) -> Type:
+def _lazily(call: _Call) -> Type:
     """Return what `map` and `filter` make of items: they call a function of the program later."""
-    items, function = [run.item_of(argument) for argument in arguments[1:]], arguments[0]
+    run, function = call.run, call.arguments[0]
     if isinstance(function.value, Function):
-        with run.silence(silent=run.fails_elsewhere(node)):
-            return call_function(run, function.value, items, {})
+        with run.silence(silent=run.fails_elsewhere(call.node)):
+            return call_function(run, function.value, call.items[1:], {})
     if function.kind == "tool":
         return run.shapes[function.tool].returns
     return _made_by(function.value) if function.kind == "class" else result_of(function.value)
 
 
-def _sum(run: Analysis, arguments: list[Type], named: dict[str, Type]) -> Type:
-    values = members(join([run.item_of(arguments[0]), *arguments[1:], *named.values()]))
-    if all(member.kind in NUMBERS for member in values):
-        return join([INT, *(member for member in values if member.kind == "float")])
+def _sum(call: _Call) -> Type:
+    numbers = members(join([call.items[0], *call.arguments[1:], *call.named.values()]))
+    if all(member.kind in NUMBERS for member in numbers):
+        return join([INT, *(member for member in numbers if member.kind == "float")])
     return UNKNOWN
 
 
-def _round(arguments: list[Type], named: dict[str, Type]) -> Type:
-    if arguments[0].kind not in NUMBERS:
-        return UNKNOWN
-    return INT if len(arguments) == 1 and not named else arguments[0]
-
-
-def _defaultdict(run: Analysis, node: ast.Call, factory: Type) -> Type:
-    item = UNKNOWN
+def _defaultdict(call: _Call) -> Type:
+    factory, item = call.arguments[0], UNKNOWN
     if isinstance(factory.value, Function):
-        item = call_function(run, factory.value, [], {})
+        item = call_function(call.run, factory.value, [], {})
     elif factory.kind == "class":
         item = _made_by(factory.value)
         if item.item is not None:
-            item = item._replace(site=(node, "default"))
-    return Type("defaultdict", item=item, site=node)
+            item = item._replace(site=(call.node, "default"))
+    return Type("defaultdict", item=item, site=call.node)
 
 
-def _passed_back(_run: Analysis, _node: ast.Call, arguments: list[Type], _named: dict[str, Type]) -> Type:
-    return arguments[0]
+def _view_of(*items: Type) -> Type:
+    """Return an iterator over items, or over tuples of them."""
+    return Type("view", item=items[0] if len(items) == 1 else Type("tuple", parts=items))
 
 
-_BUILT_IN: dict[str, Callable[[Analysis, ast.Call, list[Type], dict[str, Type]], Type]] = {
-    "Counter": lambda _run, node, _arguments, _named: Type("Counter", item=INT, site=node),
-    "abs": lambda _run, _node, values, _named: values[0] if values[0].kind in _SIGNED else UNKNOWN,
-    "copy": _passed_back,
-    "deepcopy": _passed_back,
-    "defaultdict": lambda run, node, values, _named: _defaultdict(run, node, values[0]),
-    "dict": _dict_of,
-    "enumerate": lambda run, _node, values, _named: _view_of(Type("tuple", parts=(INT, run.item_of(values[0])))),
-    "filter": lambda run, node, values, _named: (_lazily(run, node, values), _view_of(run.item_of(values[-1])))[1],
-    "map": lambda run, node, values, _named: _view_of(_lazily(run, node, values)),
-    "round": lambda _run, _node, values, named: _round(values, named),
-    "tuple": lambda run, _node, values, _named: (
-        values[0] if values[0].kind == "tuple" else Type("tuple", item=run.item_of(values[0]))
-    ),
-    "sum": lambda run, _node, values, named: _sum(run, values, named),
-    "zip": lambda run, _node, values, _named: _view_of(Type("tuple", parts=tuple(map(run.item_of, values)))),
+_BUILT_IN: dict[str, Callable[[_Call], Type]] = {
+    "Counter": lambda call: Type("Counter", item=INT, site=call.node),
+    **dict.fromkeys(("abs", "copy", "deepcopy"), lambda call: call.arguments[0]),
+    "defaultdict": _defaultdict,
+    "dict": _dict,
+    "enumerate": lambda call: _view_of(INT, call.items[0]),
+    "filter": lambda call: (_lazily(call), _view_of(call.items[-1]))[1],
+    "map": lambda call: _view_of(_lazily(call)),
+    "round": lambda call: INT if len(call.arguments) == 1 and not call.named else call.arguments[0],
+    "tuple": lambda call: call.arguments[0] if call.arguments[0].kind == "tuple" else Type("tuple", item=call.items[0]),
+    "sum": _sum,
+    "zip": lambda call: Type("view", item=Type("tuple", parts=tuple(call.items))),
 }
 
 
 # Methods --------------------------------------------------------------------------------------------------------------
 
 
-def _result_of_method(
-    run: Analysis, node: ast.Call, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]
-) -> Type:
-    kind = base.kind
-    if kind in {"list", "set"}:
-        return _row_method(run, base, name, arguments, named)
-    if base.keys or kind == "record":
-        return _record_method(run, node, base, name, arguments, named)
-    if kind in {"dict", "defaultdict", "Counter"}:
-        return _dict_method(run, base, name, arguments)
-    if kind == "deque":
-        run.containers.leak(*arguments, *named.values())
-    return method_result(kind, name)
+def _result_of_method(call: _Call, base: Type, name: str) -> Type:
+    if base.kind in {"list", "set"}:
+        return _row_method(call, base, name)
+    if base.keys or base.kind in {"record", "dict", "defaultdict", "Counter"}:
+        return _dict_method(call, base, name)
+    if base.kind == "deque":
+        call.leak()
+    return method_result(base.kind, name)
 
 
-def _row_method(run: Analysis, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]) -> Type:
+def _row_method(call: _Call, base: Type, name: str) -> Type:
     """Return the result of a method of a list or set."""
-    index = _ADDING.get(name)
-    if index is not None and len(arguments) > index:
-        run.containers.add_item(base, arguments[index])
-    elif name in {"extend", "update", "symmetric_difference_update"}:
-        for argument in arguments:
-            run.containers.add_item(base, run.item_of(argument))
+    run, arguments = call.run, call.arguments
+    if name in {"add", "append", "insert"} and arguments:
+        run.containers.add_item(base, arguments[-1])
+    elif name in {"__iadd__", "extend", "update", "symmetric_difference_update"}:
+        for item in call.items:
+            run.containers.add_item(base, item)
     elif name == "sort":
-        _keyed(run, named, run.item_of(base))
+        _keyed(call, run.item_of(base))
     elif name in {"copy", "union", "intersection", "difference"}:
-        return Type(base.kind, item=join([run.item_of(base), *map(run.item_of, arguments)]))
+        return Type(base.kind, item=join([run.item_of(base), *call.items]))
     elif name == "pop":
         item = run.item_of(base)
         return UNKNOWN if item.kind == "nothing" else item
     return method_result(base.kind, name)
 
 
-def _record_method(
-    run: Analysis, node: ast.Call, base: Type, name: str, arguments: Sequence[Type], named: dict[str, Type]
-) -> Type:
-    """Return the result of a method of a dict whose keys are known."""
-    containers = run.containers
-    key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
-    if name in {"get", "setdefault", "pop"} and isinstance(key, str):
-        value = containers.value_of(base, key)
-        default = arguments[1] if len(arguments) > 1 else NONE
-        if name == "setdefault":
-            containers.add_key(base, key, default)
-        # A key that is not declared may be there nevertheless.
-        return join([value or UNKNOWN, default]) if name == "get" else value or UNKNOWN
-    if name == "update":
-        others = [argument for argument in arguments if argument.keys and not containers.is_open(argument)]
-        if len(others) < len(arguments) or "None" in named:
-            containers.open(base)
-        for keys in (named, *map(containers.keys_of, others)):
-            for added, value in keys.items():
-                containers.add_key(base, added, value)
-    elif name in {"setdefault", "__setitem__"}:
-        containers.open(base)
-    if containers.is_open(base):
-        return _view(name, UNKNOWN, UNKNOWN)
-    keys = containers.keys_of(base)
-    if name == "copy":
-        return base._replace(kind="dict", keys=keys, site=node)
-    return _view(name, STR, join(keys.values()))
-
-
-def _view(name: str, key: Type, value: Type) -> Type:
-    items = {"keys": key, "values": value, "items": Type("tuple", parts=(key, value))}
-    return _view_of(items[name]) if name in items else UNKNOWN
-
-
-def _dict_method(run: Analysis, base: Type, name: str, arguments: Sequence[Type]) -> Type:
-    """Return the result of a method of a dict."""
-    value, default = run.containers.item_of(base), arguments[1] if len(arguments) > 1 else NONE
-    if name == "update":
-        run.containers.open(base)
-    elif name == "setdefault":
-        run.containers.add_item(base, default)
-        return join([run.containers.item_of(base), default])
-    elif name == "get":
+def _dict_method(call: _Call, base: Type, name: str) -> Type:
+    """Return the result of a method of a dict; one with known keys is looked at by key."""
+    run, containers = call.run, call.run.containers
+    default = call.arguments[1] if len(call.arguments) > 1 else NONE
+    has_keys, is_open = bool(base.keys) or base.kind == "record", containers.is_open(base)
+    key = call.node.args[0].value if call.node.args and isinstance(call.node.args[0], ast.Constant) else None
+    # A key that is not declared may be there nevertheless.
+    value = (containers.value_of(base, str(key)) or UNKNOWN) if has_keys else containers.item_of(base)
+    if name in CHANGING:
+        _change(call, base, key, default)
+    if name in {"get", "setdefault"}:
         return join([value, default])
-    elif name == "copy":
-        return Type("dict", item=value, key=base.key)
-    elif name == "pop":
+    if name == "pop":
         return UNKNOWN if value.kind == "nothing" else value
-    elif name == "most_common":
+    if name == "most_common":
         return Type("list", item=Type("tuple", parts=(UNKNOWN, INT)))
-    return _view(name, run.key_of(base), value)
+    if has_keys and not is_open:
+        value = join(containers.keys_of(base).values())
+    if name == "copy":
+        keys = containers.keys_of(base) if has_keys and not is_open else {}
+        return Type("dict", item=UNKNOWN if keys else value, key=base.key, keys=keys, tool=base.tool, site=call.node)
+    views = {"keys": [run.key_of(base)], "values": [value], "items": [run.key_of(base), value]}
+    return _view_of(*views[name]) if name in views else method_result(base.kind, name)
+
+
+def _change(call: _Call, base: Type, key: object, value: Type) -> None:
+    """Put what a method is passed into a dict: a value under a key, or what `update` takes."""
+    containers, has_keys = call.run.containers, bool(base.keys) or base.kind == "record"
+    others = [argument for argument in call.arguments if argument.keys and not containers.is_open(argument)]
+    if called_name(call.node) != "update":
+        if not has_keys:
+            containers.add_item(base, value)
+        elif isinstance(key, str):
+            containers.add_key(base, key, value)
+        else:
+            containers.open(base)
+        return
+    if not has_keys or call.is_spread or len(others) < len(call.arguments):
+        containers.open(base)
+    for keys in (call.named, *map(containers.keys_of, others)):
+        for name, added in keys.items():
+            containers.add_key(base, name, added)

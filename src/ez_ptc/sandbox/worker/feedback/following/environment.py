@@ -96,11 +96,6 @@ class Containers:
             return dict.fromkeys(keys, UNKNOWN)
         return {key: UNKNOWN if key in self._changed_keys else value for key, value in keys.items()}
 
-    def has_added(self, record: Type) -> bool:
-        """Return whether keys are added to a record."""
-        self._read.add(record.site)
-        return record.site in self._keys or bool(self._changed_keys)
-
     def value_of(self, record: Type, key: str) -> Type | None:
         """Return the type of a key's value; None if the record cannot have the key."""
         is_open = self.is_open(record)

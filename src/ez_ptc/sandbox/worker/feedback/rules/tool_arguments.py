@@ -49,12 +49,10 @@ def is_spread(node: ast.Call) -> bool:
     )
 
 
-def look_at_tool_call(run: Analysis, node: ast.Call, rule: str) -> None:
+def look_at_tool_call(run: Analysis, node: ast.Call, tool: Shape) -> None:
     """Report the arguments that a tool does not take."""
-    callee = run.types.get(node.func, UNKNOWN)
-    if callee.kind != "tool" or is_spread(node):
+    if is_spread(node):
         return
-    tool = run.shapes[callee.tool]
     known = {parameter.name: parameter for parameter in tool.positional} | dict(tool.named)
     arguments = {parameter.name: value for parameter, value in zip(tool.positional, node.args, strict=False)}
     arguments |= {str(keyword.arg): keyword.value for keyword in node.keywords}
@@ -66,13 +64,13 @@ def look_at_tool_call(run: Analysis, node: ast.Call, rule: str) -> None:
         if len(problems) == sum(name not in known for name in arguments):
             text = suggest_filter(node, tool, run.shapes)
         error = f"TypeError: {tool.tool}: {'; '.join(problems)}"
-        run.report(node, rule, error, _about(tool, run.shapes), suggestion=replacing(node, text))
+        run.report(node, "tool-arguments", error, _about(tool, run.shapes), suggestion=replacing(node, text))
         return
     for name, value in arguments.items():
         if name in known and isinstance(value, ast.Constant):
-            _look_at_constant(run, node, value.value, known[name], tool, rule)
+            _look_at_constant(run, node, value.value, known[name], tool)
         elif name in known:
-            _look_at_value(run, node, value, known[name], tool, rule)
+            _look_at_value(run, node, value, known[name], tool)
 
 
 def _name_problems(
@@ -99,9 +97,7 @@ def _about(tool: Shape, shapes: Shapes) -> str:
     return "; ".join([f"the tool is {tool.signature}", *sources(tool, shapes)])
 
 
-def _look_at_constant(
-    run: Analysis, node: ast.Call, value: object, parameter: Parameter, tool: Shape, rule: str
-) -> None:
+def _look_at_constant(run: Analysis, node: ast.Call, value: object, parameter: Parameter, tool: Shape) -> None:
     problem = _constant_problem(value, parameter)
     if problem is None:
         return
@@ -110,12 +106,10 @@ def _look_at_constant(
         begin = suggest_call_loop(node, tool, run.shapes, {})
     elif tool.read_only:  # with fewer arguments, another tool would affect more
         hint = f"leave {parameter.name} out where none is meant, and filter the results with if; {hint}"
-    run.report(node, rule, f"TypeError: {tool.tool}: {problem}", hint, begin=begin)
+    run.report(node, "tool-arguments", f"TypeError: {tool.tool}: {problem}", hint, begin=begin)
 
 
-def _look_at_value(
-    run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape, rule: str
-) -> None:
+def _look_at_value(run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape) -> None:
     """Report an argument if every value that it may have is refused."""
     name, shapes = parameter.name, run.shapes
     types = members(run.types.get(value, UNKNOWN))
@@ -140,7 +134,7 @@ def _look_at_value(
         hints.insert(0, hint)
     elif given.kind == "dict":
         problem = f"{name!r} must be {kind}, got a dict"
-    run.report(node, rule, f"TypeError: {tool.tool}: {problem}", "; ".join(hints), suggestion=suggestion)
+    run.report(node, "tool-arguments", f"TypeError: {tool.tool}: {problem}", "; ".join(hints), suggestion=suggestion)
 
 
 def _is_refused(given: Type, wanted: Type) -> bool:

@@ -28,7 +28,7 @@ _EVERYWHERE = frozenset(
 _MIN_SIMILARITY = 0.85
 
 
-def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
+def look_at_name(run: Analysis, node: ast.Name) -> None:
     """Report a name that the program does not define anywhere, nor anything around it."""
     name = node.id
     if name in run.facts.bound or name in _EVERYWHERE or run.is_in_frames(name):
@@ -37,7 +37,7 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
         return
     error = f"NameError: name {quoted(name)} is not defined"
     if not run.may_suggest:
-        run.report(node, rule, error)
+        run.report(node, "undefined-name", error)
         return
     before = [bound for bound, line in run.facts.bound.items() if line < node.lineno]
     begin: str | None = None
@@ -45,7 +45,7 @@ def look_at_name(run: Analysis, node: ast.Name, rule: str) -> None:
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
         begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
     hint = _which_names(name, before, run.shapes)
-    run.report(node, rule, error, hint, suggestion=_substitute(run, node, before), begin=begin)
+    run.report(node, "undefined-name", error, hint, suggestion=_substitute(run, node, before), begin=begin)
 
 
 def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggestion | None:
