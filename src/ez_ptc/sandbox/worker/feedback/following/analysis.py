@@ -60,7 +60,6 @@ class Analysis:
         self.shapes = shapes
         self.outer_names = outer_names
         self.containers = Containers()
-        self.handles = facts.handles
         self.types: dict[ast.AST, Type] = {}
         self.mistakes: list[tuple[ast.AST, Mistake]] = []
         self.default_types: dict[ast.expr, Type] = {}
@@ -208,7 +207,7 @@ class Analysis:
 
     def fails_elsewhere(self, node: ast.expr) -> bool:
         """Return whether the errors of a coroutine or generator may be handled where its value is used."""
-        return self.handles and id(node) in self.facts.deferred
+        return self.facts.handles and id(node) in self.facts.deferred
 
     def defaults(self, arguments: ast.arguments) -> None:
         """Evaluate the default values of a function that is defined."""

@@ -138,7 +138,7 @@ def _pass_on(call: _Call) -> None:
     for index, value in enumerate([*call.arguments, *call.named.values()]):
         for function in (member.value for member in members(value) if isinstance(member.value, Function)):
             is_known = index == 0 and passed is not None
-            with call.run.silence(silent=call.run.handles and not (is_known and name == "map")):
+            with call.run.silence(silent=call.run.facts.handles and not (is_known and name == "map")):
                 call_function(call.run, function, passed if is_known else None, call.named if is_known else {})
 
 

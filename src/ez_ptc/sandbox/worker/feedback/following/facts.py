@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from ...quoting import literal
-from .names import bound_names, children, every
+from .names import bound_names, called_name, children, every
 
 __all__ = ["Facts", "TooLongError", "read_facts"]
 
@@ -15,6 +17,7 @@ _MAX_NODES = 2_500
 _GUARDS = frozenset({"suppress", "raises"})
 # Functions that start a coroutine without waiting for it.
 _STARTERS = frozenset({"create_task", "ensure_future"})
+_EXITS = frozenset({"__exit__", "__aexit__", "contextmanager", "asynccontextmanager"})
 # With these, a program can bind names that do not appear in it.
 _MAKERS = frozenset({"exec", "eval", "globals", "locals", "vars"})
 
@@ -23,7 +26,7 @@ class TooLongError(Exception):
     """The program is too long to be checked."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of a program before it is followed.
 
@@ -33,19 +36,18 @@ class Facts:
     the expressions whose values are kept: a coroutine or generator among them fails elsewhere, where it is used.
     """
 
-    bound: dict[str, int] = field(default_factory=dict[str, int])
-    texts: set[str] = field(default_factory=set[str])
-    shared_names: set[str] = field(default_factory=set[str])
-    declared: dict[object, frozenset[str]] = field(default_factory=dict[object, frozenset[str]])
-    called_attributes: set[str] = field(default_factory=set[str])
-    called: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
-    passed: dict[int, ast.Call] = field(default_factory=dict[int, ast.Call])
-    constants: dict[str, str] = field(default_factory=dict[str, str])
-    deferred: set[int] = field(default_factory=set[int])
-    handles: bool = False
-    has_exits: bool = False
-    makes_names: bool = False
-    postpones_annotations: bool = False
+    bound: dict[str, int]
+    texts: set[str]
+    declared: dict[object, frozenset[str]]
+    shared_names: frozenset[str]
+    called_attributes: set[str]
+    called: dict[int, ast.Call]
+    passed: dict[int, ast.Call]
+    constants: dict[str, str]
+    deferred: set[int]
+    handles: bool
+    has_exits: bool
+    makes_names: bool
 
 
 def read_facts(tree: ast.Module) -> Facts:
@@ -53,76 +55,55 @@ def read_facts(tree: ast.Module) -> Facts:
 
     Raises TooLongError for one with too many nodes to follow in time.
     """
-    facts = Facts()
-    inner: set[int] = set()
-    nodes = list(islice(every(tree), _MAX_NODES))
-    if len(nodes) == _MAX_NODES:
+    everything = list(islice(every(tree), _MAX_NODES))
+    if len(everything) == _MAX_NODES:
         raise TooLongError
-    for node in nodes:
-        line = getattr(node, "lineno", 0)
-        if isinstance(node, (ast.comprehension, ast.Lambda)):
-            inner |= {id(name) for name in every(node.target if isinstance(node, ast.comprehension) else node.args)}
+    nodes: dict[type, list[Any]] = defaultdict(list)
+    for node in everything:
+        nodes[type(node)].append(node)
+    inner = {id(name) for node in nodes[ast.comprehension] for name in every(node.target)}
+    inner |= {id(name) for node in nodes[ast.Lambda] for name in every(node.args)}
+    bound: dict[str, int] = {}
+    for node in everything:
         for name in bound_names(node) if id(node) not in inner else ():
-            facts.bound[name] = min(line, facts.bound.get(name, line))
-        _read_node(facts, node)
-    read_keys = {node.slice for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)}
-    texts = {node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    facts.texts = {str(node.value) for node in texts - read_keys}
-    facts.makes_names |= "*" in facts.bound
-    facts.has_exits = not {"__exit__", "__aexit__", "contextmanager", "asynccontextmanager"}.isdisjoint(
-        {*facts.bound, *facts.called_attributes}
+            line = getattr(node, "lineno", 0)
+            bound[name] = min(line, bound.get(name, line))
+    calls: list[ast.Call] = nodes[ast.Call]
+    collecting = [call for call in calls if any(keyword.arg == "return_exceptions" for keyword in call.keywords)]
+    values = [node.value for node in (*nodes[ast.Assign], *nodes[ast.NamedExpr])]
+    values += [node.elt for node in (*nodes[ast.ListComp], *nodes[ast.GeneratorExp])]
+    values += [item for node in (*nodes[ast.List], *nodes[ast.Tuple]) for item in node.elts]
+    values += [item for call in calls if call in collecting or called_name(call) in _STARTERS for item in call.args]
+    names = {node.id for node in nodes[ast.Name]}
+    attributes = {node.attr for node in nodes[ast.Attribute]}
+    read_keys = {node.slice for node in nodes[ast.Subscript] if isinstance(node.ctx, ast.Load)}
+    declared = {node: _declared(node) for node in (*nodes[ast.FunctionDef], *nodes[ast.AsyncFunctionDef])}
+    return Facts(
+        bound=bound,
+        texts={node.value for node in nodes[ast.Constant] if type(node.value) is str and node not in read_keys},
+        declared=declared,
+        shared_names=frozenset[str]().union(*declared.values()),
+        called_attributes=attributes,
+        called={id(call.func): call for call in calls},
+        passed={id(argument): call for call in calls for argument in call.args},
+        constants={
+            target.id: literal(node.value.value) if type(node.value.value) is str else repr(node.value.value)
+            for node in nodes[ast.Assign]
+            if isinstance(node.value, ast.Constant) and type(node.value.value) in {int, str}
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        },
+        deferred=set(map(id, values)),
+        handles=bool(collecting or nodes[ast.ExceptHandler] or _GUARDS & (names | attributes)),
+        has_exits=bool(_EXITS & {*bound, *attributes}),
+        makes_names=bool(_MAKERS & names) or "*" in bound,
     )
-    return facts
 
 
-def _read_node(facts: Facts, node: ast.AST) -> None:
-    if isinstance(node, ast.Name):
-        facts.makes_names |= node.id in _MAKERS
-        facts.handles |= node.id in _GUARDS
-    elif isinstance(node, ast.Call):
-        _read_call(facts, node)
-    elif isinstance(node, ast.Attribute):
-        facts.called_attributes.add(node.attr)
-        facts.handles |= node.attr in _GUARDS
-    elif not isinstance(node, ast.Constant):
-        _read_statement(facts, node)
-
-
-def _read_call(facts: Facts, node: ast.Call) -> None:
-    facts.called[id(node.func)] = node
-    facts.passed |= {id(argument): node for argument in node.args}
-    returns_errors = any(keyword.arg == "return_exceptions" for keyword in node.keywords)
-    facts.handles |= returns_errors
-    if returns_errors or getattr(node.func, "attr", "") in _STARTERS:
-        facts.deferred.update(map(id, node.args))
-
-
-def _read_statement(facts: Facts, node: ast.AST) -> None:
-    if isinstance(node, (ast.List, ast.Tuple)):
-        facts.deferred.update(map(id, node.elts))
-    elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-        facts.deferred.add(id(node.elt))
-    elif isinstance(node, (ast.Assign, ast.NamedExpr)):
-        facts.deferred.add(id(node.value))
-    if isinstance(node, ast.ExceptHandler):
-        facts.handles = True
-    elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
-        facts.postpones_annotations |= any(alias.name == "annotations" for alias in node.names)
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        names = {
-            name for inner in _own_nodes(node) if isinstance(inner, (ast.Global, ast.Nonlocal)) for name in inner.names
-        }
-        facts.declared[node] = frozenset(names)
-        facts.shared_names |= names
-    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and type(node.value.value) in {int, str}:
-        value = node.value.value
-        text = literal(value) if isinstance(value, str) else repr(value)
-        facts.constants.update((target.id, text) for target in node.targets if isinstance(target, ast.Name))
-
-
-def _own_nodes(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
+def _declared(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Return the names that a function takes from outside, without the functions in it."""
     nodes: list[ast.AST] = [*function.body]
     for node in nodes:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             nodes += children(node)
-    return nodes
+    return frozenset(name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names)

@@ -47,10 +47,7 @@ class Statements(Expressions):
             self.bind(target, value)
 
     def follow_annassign(self, node: ast.AnnAssign) -> None:
-        """Bind the target; only a module's annotations are evaluated."""
-        is_evaluated = not self.facts.postpones_annotations and self.frame.owner is None
-        if is_evaluated:
-            self.of(node.annotation)
+        """Bind the target; annotations are not looked at."""
         if node.value is not None:
             self.bind(node.target, self.of(node.value))
 
@@ -263,7 +260,7 @@ class Statements(Expressions):
         if self.frame.owner != "class":
             self.bind_name(self.frame_of_name(node.name), node.name, Type("function", value=function))
         elif node.name in self.facts.called_attributes or node.name.startswith("__"):
-            with self.silence(silent=self.handles):
+            with self.silence(silent=self.facts.handles):
                 call_function(self, function, None, {})
 
     follow_asyncfunctiondef = follow_functiondef
