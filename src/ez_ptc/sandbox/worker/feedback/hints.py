@@ -1,0 +1,261 @@
+"""Hints for errors of a running program: what it could have used, and what the sandbox lacks."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import errno
+import inspect
+import keyword
+import linecache
+import re
+import socket
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from ..absences import reason_of
+from ..errors import ToolError
+from ..program import is_program
+from ..quoting import MAX_LINE, MAX_QUOTED, item_text, literal, name_list, name_text, on_one_line, quoted
+from .near_names import close_matches
+from .proposals import BEGUN, program_to_copy
+from .suggestions import sources, suggest_call_loop, suggest_fetches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from types import FrameType, TracebackType
+
+    from .signatures import Shape, Shapes
+
+__all__ = ["IMPORTABLE", "begin_of_program", "hint_for"]
+
+# What programs can import, in words; a worker adds its packages at its start.
+IMPORTABLE = ["the standard library"]
+_MAX_NAME = 80
+_MAX_INT = 10**15
+_MAX_CAUSES = 20
+_MAX_SEARCHED = 1_000
+_NO_TEMPORARY = "No usable temporary directory"
+# Errors of libraries in a Python without OpenSSL.
+_OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
+# A program's own metaclass may define another `__name__`.
+_TYPE_NAME = vars(type)["__name__"].__get__
+_CALL_PROBLEM = re.compile(r"([\w.]+?)(?:\.__init__)?\(\) (?:got|missing|takes)")
+_PASSED = re.compile(r"""[(,]\s{0,9}(["']?)([^\s=(),"'][^=(),"'\s]{0,60})\1\s?=(?!=)""")
+
+
+def hint_for(error: BaseException, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    """Return a hint for an error, or None."""
+    try:
+        for error_class, hint in _HINTS:
+            if isinstance(error, error_class):
+                return hint(error, shapes, namespace)
+    except BaseException:  # noqa: BLE001 - foreign code: looking at a program's objects runs their methods
+        return None
+    return None
+
+
+def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return the sandbox's limitation behind an error: files, a network or processes that it lacks."""
+    lack: str | None = None
+    cause: object = error
+    for _ in range(_MAX_CAUSES):
+        if isinstance(cause, socket.gaierror):
+            lack = "no network access in the sandbox"
+        # Python and libraries keep causes in various ways.
+        following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
+        cause = following or getattr(cause, "__context__", None)
+    if isinstance(error, OSError) and error.errno == errno.EPERM:
+        lack = "no network access and no other processes in the sandbox"
+    if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
+        lack = "no network access in the sandbox"
+    if isinstance(error, (PermissionError, FileNotFoundError)) and (error.filename or _NO_TEMPORARY in str(error)):
+        lack = "no file access in the sandbox"
+    if lack and shapes:
+        return f"{lack}: get data from the tools"
+    return lack
+
+
+def _import_hint(error: ModuleNotFoundError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    if not error.name:
+        return None
+    name = error.name.partition(".")[0]
+    reason = reason_of(name)
+    if reason is not None:
+        return f"programs cannot import {name}: {reason}"
+    return f"programs can import {' and '.join(IMPORTABLE)}, without files, network and processes"
+
+
+def _syntax_hint(error: SyntaxError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return how to spell an argument that a line passes as `from=` or `user-id=`, or what to write for `return`."""
+    if "'return' outside function" in str(error):
+        return "a program has no return: make the value its last expression, or print it"
+    line = error.text[:_MAX_SEARCHED] if type(error.text) is str else ""
+    called = [shape for shape in shapes.values() if shape.tool in line]
+    for match in _PASSED.finditer(line):
+        name = "_".join(re.findall(r"\w+", match[2]))
+        for tool in called:
+            spelling = next((spelling for spelling in (f"{name}_", name) if spelling in tool.named), None)
+            if spelling and (not match[2].isidentifier() or keyword.iskeyword(match[2])):
+                return f"write {on_one_line(spelling, MAX_QUOTED)}=; the tool is {tool.signature}"
+    return None
+
+
+def _key_hint(error: KeyError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    owner: object = getattr(error, "obj", None)
+    if owner is None:
+        owner = _subscript_owner(error.__traceback__)
+    if not isinstance(owner, dict):
+        return None
+    keys = cast("dict[object, object]", owner)
+    if not keys:
+        return "the dict is empty"
+    return f"the keys are: {name_list(keys, *error.args[:1])}"
+
+
+def _subscript_owner(tb: TracebackType | None) -> object:
+    """Return the object whose subscript failed, if the failing line names it plainly."""
+    node, frame = _failing(tb)
+    if frame is None or not isinstance(node, ast.Subscript):
+        return None
+    return _lookup(node.value, frame)
+
+
+def _failing(tb: TracebackType | None) -> tuple[ast.expr | None, FrameType | None]:
+    """Return the program's failing expression and its frame."""
+    last: tuple[FrameType, int] | None = None
+    while tb is not None:
+        if is_program(tb.tb_frame.f_code.co_filename):
+            last = (tb.tb_frame, tb.tb_lasti)
+        tb = tb.tb_next
+    if last is None:
+        return None, None
+    frame, instruction = last
+    line, end_line, column, end_column = list(frame.f_code.co_positions())[instruction // 2]
+    if line is None or line != end_line or column is None or end_column is None:
+        return None, frame
+    segment = linecache.getline(frame.f_code.co_filename, line).encode()[column:end_column].decode()
+    try:
+        return ast.parse(segment.strip(), mode="eval").body, frame
+    except SyntaxError:  # no expression, or a statement such as an import
+        return None, frame
+
+
+def _lookup(node: ast.expr, frame: FrameType) -> object:
+    """Return the value of a plain chain of names and constant subscripts, without calling anything."""
+    if isinstance(node, ast.Name):
+        return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
+        base = _lookup(node.value, frame)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else _lookup(node.slice, frame)
+        if isinstance(base, (dict, list, tuple)):
+            return cast("dict[object, object]", base)[key]
+    return None
+
+
+def _attribute_hint(error: AttributeError, _shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    owner = error.obj
+    wanted = error.name or ""
+    if isinstance(owner, dict):
+        keys = cast("dict[object, object]", owner)
+        key = wanted if wanted in keys else "key"
+        return f"this is a dict: use {item_text('', key)}; its keys are: {name_list(keys, wanted)}"
+    if isinstance(owner, list):
+        return "this is a list: take one item of it, or loop over it"
+    public = [name for name in dir(owner) if not name.startswith("_") or wanted.startswith("_")]
+    near = close_matches(wanted, public)
+    if not near:
+        return None
+    return f"{name_text(_TYPE_NAME(type(owner)))} has: {name_list(near)}"
+
+
+def _find_failed_call(error: ToolError, shapes: Shapes) -> tuple[ast.Call, Shape] | None:
+    """Return the failed call and its tool, if the failing line names it plainly."""
+    node = _failing(error.__traceback__)[0]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return None
+    tool = shapes.get(node.func.id)
+    if tool is None:
+        return None
+    return node, tool
+
+
+def begin_of_program(error: BaseException, shapes: Shapes, taken: Collection[str]) -> str | None:
+    """Return the beginning of a program that reads the value the failed call got as a literal, or None."""
+    failed: tuple[ast.Call, Shape] | None = None
+    if isinstance(error, ToolError):
+        failed = _find_failed_call(error, shapes)
+    frame = _failing(error.__traceback__)[1]
+    if frame is not None and isinstance(error, OSError) and failed is None:
+        calls = suggest_fetches("".join(linecache.getlines(frame.f_code.co_filename)), shapes)
+        return program_to_copy("Begin like this instead:", calls, shapes, taken)
+    if failed is None or frame is None:
+        return None
+    values = {**frame.f_globals, **frame.f_locals}.items()
+    known = {name: literal(value) for name, value in values if type(value) is str and len(value) <= _MAX_NAME}
+    known |= {name: repr(value) for name, value in values if type(value) is int and abs(value) < _MAX_INT}
+    return program_to_copy(BEGUN, suggest_call_loop(*failed, shapes, known), shapes, taken)
+
+
+def _tool_hint(error: ToolError, shapes: Shapes, _namespace: Mapping[str, object]) -> str | None:
+    """Return the signature of the tool that refused its arguments, and sources for invented values, as a hint."""
+    failed = _find_failed_call(error, shapes)
+    if failed:
+        tool = failed[1]
+    else:
+        text = str(error)
+        tool = next((shapes[name] for name in shapes if text.startswith(f"{name}:")), None)
+    if tool is None:
+        return None
+    sentences = list(sources(tool, shapes))
+    if isinstance(error, TypeError):
+        sentences.insert(0, f"the tool is {tool.signature}")
+    return "; ".join(sentences)
+
+
+def _name_hint(error: NameError, shapes: Shapes, namespace: Mapping[str, object]) -> str:
+    wanted = error.name or ""
+    defined = [name for name in namespace if not name.startswith("__") and name not in shapes]
+    near = close_matches(wanted, [*shapes, *defined, *vars(builtins)])
+    sentences: list[str] = []
+    if wanted in sys.stdlib_module_names:
+        sentences.append(f"write `import {wanted}` first")
+    elif near and sys.version_info < (3, 12):
+        # From 3.12 on, CPython's own text has the suggestion.
+        sentences.append(f"did you mean {' or '.join(map(name_text, near))}?")
+    sentences.append(f"the tools are: {name_list(shapes, wanted) or 'none'}")
+    if defined:
+        sentences.append(f"names defined so far: {name_list(defined, wanted)}")
+    return "; ".join(sentences)
+
+
+def _call_hint(error: TypeError, shapes: Shapes, namespace: Mapping[str, object]) -> str | None:
+    tool = next((shapes[name] for name in shapes if str(error).startswith(f"an argument of {name}:")), None)
+    if tool is not None:
+        return f"the tool is {tool.signature}"
+    if str(error).startswith("string indices must be integers"):
+        owner = _subscript_owner(error.__traceback__)
+        if isinstance(owner, str):
+            return f"this is the str {quoted(owner)}, which has no keys"
+        return None
+    if "unhashable type: 'Record'" in str(error):
+        return 'a record is a dict, and cannot be in a set or be a key: use one of its values, like row["id"]'
+    match = _CALL_PROBLEM.match(str(error))
+    name = "" if match is None else match[1].rpartition(".")[2]
+    function = namespace.get(name)
+    if not callable(function):
+        return None
+    return f"the signature is {name}{on_one_line(str(inspect.signature(function)), MAX_LINE)}"
+
+
+# The first match counts, since a tool's error is also an instance of a built-in class.
+_HINTS: tuple[tuple[type[BaseException], Callable[[Any, Shapes, Mapping[str, object]], str | None]], ...] = (
+    (ToolError, _tool_hint),
+    (KeyError, _key_hint),
+    (AttributeError, _attribute_hint),
+    (NameError, _name_hint),
+    (TypeError, _call_hint),
+    (SyntaxError, _syntax_hint),
+    (ModuleNotFoundError, _import_hint),
+    (Exception, _outside_hint),
+)
