@@ -17,7 +17,7 @@ from ..following.library import attribute_of_class, class_member, module_member
 from ..following.statements import Statements
 from ..mistakes import replacing
 from ..types import CLASSES, NUMBERS, SCALARS, UNKNOWN, Type
-from .keys import look_at_missing_key
+from .keys import report_missing_key
 from .tool_arguments import is_spread, look_at_tool_call
 from .undefined_names import look_at_name
 
@@ -50,8 +50,9 @@ _ITERATING = frozenset(
 )
 _NO_NUMBERS = frozenset({"list", "dict", "record", "set", "tuple", "NoneType"})
 _CONVERTING = {**dict.fromkeys(("int", "float"), _NO_NUMBERS), **dict.fromkeys(("abs", "round"), _NO_NUMBERS | {"str"})}
-# What a tool's list may be.
-_ROWS = (list, tuple, collections.deque)
+# What a tool's value of a kind may be.
+_OTHERS: dict[str, tuple[type, ...]] = {"list": (tuple, collections.deque), "float": (int,)}
+_WITHOUT_KEYS = SCALARS | {"NoneType", "list", "set", "tuple"}
 
 
 class Rules(Statements):
@@ -88,10 +89,11 @@ class Rules(Statements):
     def look_at_attribute(self, node: ast.Attribute) -> None:
         """Attributes that no value of the type has."""
         types = self.types_of(node.value)
-        if any(member.kind == "record" for member in types):
-            look_at_missing_key(self, node, node.attr, "attribute")
+        if not all(self._lacks(member, node.attr) for member in types):
             return
-        if not all(_lacks(member, node.attr) for member in types):
+        record = next((member for member in types if member.kind == "record"), None)
+        if record is not None:
+            report_missing_key(self, node, node.attr, record)
             return
         base, owner = types[0], f"{types[0].name!r} object"
         if base.kind in {"module", "class"}:
@@ -108,8 +110,10 @@ class Rules(Statements):
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if isinstance(node.slice, ast.Slice):
             return
-        if isinstance(key, str) and any(member.keys for member in types):
-            look_at_missing_key(self, node, key, "key")
+        record = next((member for member in types if member.keys), None)
+        if isinstance(key, str) and record is not None:
+            if all(member.kind in _WITHOUT_KEYS or self._has_no_key(member, key) for member in types):
+                report_missing_key(self, node, key, record)
             return
         name = types[0].name
         is_wrong_index = index.kind in {"str", "NoneType", "list", "dict"} or (index.kind == "float" and not index.tool)
@@ -234,6 +238,22 @@ class Rules(Statements):
         if error:
             self.report(node, "operands", f"TypeError: {error}")
 
+    def _has_no_key(self, base: Type, key: str) -> bool:
+        return bool(base.keys or base.kind == "record") and self.containers.value_of(base, key) is None
+
+    def _lacks(self, base: Type, name: str) -> bool:
+        if base.kind == "module":
+            return module_member(base.value, name) is None  # pyright: ignore[reportArgumentType] - the kind says so
+        if base.kind == "class" and isinstance(base.value, type):
+            return class_member(base.value, name) is None
+        if base.kind == "record":  # it may be a named tuple
+            is_known = hasattr(dict, name) or hasattr(tuple, name) or name.startswith("_")
+            return not is_known and self._has_no_key(base, name)
+        if base.kind in {"function", "method"} or (base.kind == "dict" and base.tool):
+            return False  # a tool's dict has its keys as attributes
+        others = _OTHERS.get(base.kind, ()) if base.tool else ()
+        return attribute_of_class(base.kind, name) is None and not any(hasattr(cls, name) for cls in others)
+
     def _origin(self, value: Type) -> str:
         """Return what to do with a list, or with a text or number that a tool's result gave; "" for another value."""
         if value.kind == "list":
@@ -254,20 +274,6 @@ class Rules(Statements):
 
 def _all_of(types: Sequence[Type], kinds: frozenset[str]) -> bool:
     return all(member.kind in kinds for member in types)
-
-
-def _lacks(base: Type, name: str) -> bool:
-    if base.kind == "module":
-        return module_member(base.value, name) is None  # pyright: ignore[reportArgumentType] - the kind says so
-    if base.kind == "class" and isinstance(base.value, type):
-        return class_member(base.value, name) is None
-    if base.kind in {"function", "method", "record"} or (base.kind == "dict" and base.tool):
-        return False  # a tool's dict has its keys as attributes
-    if base.kind == "list" and base.tool:
-        return not any(hasattr(cls, name) for cls in _ROWS)
-    if base.kind == "float" and base.tool and hasattr(int, name):
-        return False
-    return attribute_of_class(base.kind, name) is None
 
 
 def _fits(left: str, right: str, sign: str) -> bool:
