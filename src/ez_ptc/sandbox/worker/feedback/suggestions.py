@@ -68,9 +68,10 @@ def suggest_for_missing_key(key: str, text: str, value_type: Type, shapes: Shape
 def _join_expression(shape: Shape, key: str, text: str, record: Type) -> str | None:
     """Return an expression for a key of the tool's record that a record in scope refers to."""
     needed = _one_needed(shape)
-    if needed is not None and needed.name in record.keys and _reads_one(shape):
+    if needed is not None and needed.name in record.keys and shape.read_only and shape.returns.kind == "record":
         return item_text(f"{shape.tool}({item_text(text, needed.name)})", key)
-    shared = _identity(shape.returns.record)
+    # The key that identifies a record among others of its type.
+    shared = next((key for key in shape.returns.record.keys if f"_{key}".endswith(_IDENTITIES)), "")
     if _reads_all(shape) and shared in record.keys and _is_plain(text):
         row = _free(text)
         rows = f"for {row} in {shape.tool}() if {item_text(row, shared)} == {item_text(text, shared)}"
@@ -164,11 +165,6 @@ def sources(tool: Shape, shapes: Shapes) -> Iterator[str]:
         yield f"{sentence}: for item in {shape.call}: {use}"
 
 
-def _identity(record: Type) -> str:
-    """Return the key that identifies a record among others of its type, or ""."""
-    return next((key for key in record.keys if f"_{key}".endswith(_IDENTITIES)), "")
-
-
 def suggest_fetches(text: str, shapes: Shapes) -> str:
     """Return calls for everything the program mentions, one per line; for everything if it mentions nothing."""
     readers = [shape for shape in shapes.values() if _reads_all(shape)]
@@ -193,7 +189,9 @@ def suggest_call_loop(call: ast.Call, tool: Shape, shapes: Shapes, known: Mappin
     named = {str(keyword.arg): keyword.value for keyword in call.keywords}
     arguments |= named
     for name, shape, record_key in shapes.sources(tool):
-        if name not in arguments or not _reads_list(shape) or not _is_made_up(arguments[name], known):
+        value = arguments.get(name)
+        is_made_up = isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
+        if not is_made_up or not _reads_list(shape):
             continue
         literals = {key: ast.unparse(value) for key, value in arguments.items() if isinstance(value, ast.Constant)}
         loops = _loops(shape, shapes, {**literals, **known})
@@ -210,24 +208,13 @@ def suggest_call_loop(call: ast.Call, tool: Shape, shapes: Shapes, known: Mappin
     return None
 
 
-def _is_made_up(value: ast.expr, known: Mapping[str, str]) -> bool:
-    return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and value.id not in known)
-
-
 def _one_needed(tool: Shape) -> Parameter | None:
     """Return the only required parameter of a tool, or None."""
-    required = tool.required
-    if len(required) != 1:
-        return None
-    return required[0]
+    return tool.required[0] if len(tool.required) == 1 else None
 
 
 def _reads_list(tool: Shape) -> bool:
     return tool.read_only and tool.returns.kind == "list"
-
-
-def _reads_one(tool: Shape) -> bool:
-    return tool.read_only and tool.returns.kind == "record"
 
 
 def _row_of(shape: Shape) -> str:

@@ -141,24 +141,22 @@ def members(value: Type) -> tuple[Type, ...]:
 
 def join(types: Iterable[Type]) -> Type:
     """Return the type of a value that has one of several types."""
-    joined: list[Type] = []
+    joined: dict[object, Type] = {}
     for member in (member for value in types for member in members(value)):
         if not member.kind:
             return UNKNOWN
-        if member.kind == "nothing" or member in joined:
+        if member.kind == "nothing":
             continue
-        like = next((index for index, other in enumerate(joined) if _is_alike(member, other)), None)
-        if like is None:
-            joined.append(member)
-        else:
-            joined[like] = _merge(joined[like], member)
+        alike = member.kind, member.site, id(member.value), len(member.parts)
+        before = joined.setdefault(alike, member)
+        if before != member:
+            joined[alike] = _merge(before, member)
     if not joined:
         return NOTHING
-    if len(joined) == 1:
-        return joined[0]
     if len(joined) > _MAX_MEMBERS:
         return UNKNOWN
-    return Type("union", parts=tuple(joined))
+    parts = tuple(joined.values())
+    return parts[0] if len(parts) == 1 else Type("union", parts=parts)
 
 
 def of_each(value: Type, function: Callable[[Type], Type]) -> Type:
@@ -166,15 +164,6 @@ def of_each(value: Type, function: Callable[[Type], Type]) -> Type:
     if value.kind != "union":
         return function(value)
     return join(map(function, value.parts))
-
-
-def _is_alike(one: Type, other: Type) -> bool:
-    return (
-        one.kind == other.kind
-        and one.site == other.site
-        and one.value is other.value
-        and len(one.parts) == len(other.parts)
-    )
 
 
 def _merge(one: Type, other: Type) -> Type:
