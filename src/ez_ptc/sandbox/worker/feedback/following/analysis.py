@@ -18,7 +18,7 @@ from time import thread_time_ns
 from typing import TYPE_CHECKING
 
 from ..mistakes import Mistake
-from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members, of_each
+from ..types import BOOL, INT, NOTHING, SCALARS, STR, UNKNOWN, Type, has_unknown, join, limit_depth, members
 from .environment import Containers, Frame
 from .facts import TooLongError
 from .library import object_type
@@ -62,11 +62,9 @@ class Analysis:
         self.containers = Containers()
         self.types: dict[ast.AST, Type] = {}
         self.mistakes: list[tuple[ast.AST, Mistake]] = []
-        self.default_types: dict[ast.expr, Type] = {}
         self.calls: dict[ast.AST, list[tuple[object, Type]]] = {}
         self.stack: list[ast.AST] = []  # the functions that are followed
         self.guards: tuple[frozenset[str], ...] = ()
-        self.module_history: dict[str, Type] = {}
         self.module = self.frame = Frame(())
         self.loops: list[Loop] = []
         self._silent = 0
@@ -83,14 +81,15 @@ class Analysis:
         """
         if self.facts.makes_names:
             return []
-        bound = names_bound_in(body)
+        self.module = Frame(names_bound_in(body))
         for _ in range(_MAX_PASSES):
             self.containers.start()
             self.types.clear()
             self.calls.clear()
             self.mistakes.clear()
-            self.module = self.frame = Frame(bound)
-            self.module.history = self.module_history
+            self._used_by_functions.clear()
+            self.frame = self.module
+            self.frame.names.clear()
             self.execute(body)
             if not self.containers.is_stale:
                 return [mistake for _, mistake in self.mistakes]
@@ -209,10 +208,14 @@ class Analysis:
         """Return whether the errors of a coroutine or generator may be handled where its value is used."""
         return self.facts.handles and id(node) in self.facts.deferred
 
-    def defaults(self, arguments: ast.arguments) -> None:
-        """Evaluate the default values of a function that is defined."""
-        for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
-            self.default_types[default] = self.constant(default)
+    def defaults(self, arguments: ast.arguments) -> dict[str, Type]:
+        """Return the default values of a function that is defined, by parameter."""
+        ordered = [*arguments.posonlyargs, *arguments.args]
+        pairs = (
+            *zip(reversed(ordered), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        )
+        return {parameter.arg: self.constant(value) for parameter, value in pairs if value is not None}
 
     # Names -----------------------------------------------------------------------------------------------------------
 
@@ -220,7 +223,7 @@ class Analysis:
         """Bind the names of a target, and put values into containers."""
         if isinstance(target, ast.Name):
             self.types[target] = value
-            self.bind_name(self.frame_of_name(target.id), target.id, value)
+            self.bind_name(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.types[target] = value
             for element, part in zip(target.elts, self.unpack(target.elts, value), strict=True):
@@ -251,8 +254,9 @@ class Analysis:
             for target, is_rest in zip(targets, starred, strict=True)
         ]
 
-    def bind_name(self, frame: Frame, name: str, value: Type) -> None:
-        """Bind a name in a frame."""
+    def bind_name(self, name: str, value: Type) -> None:
+        """Bind a name in the frame in which a statement binds it here."""
+        frame = self.frame_with(name) or self.frame
         frame.names[name] = value
         before = frame.history.get(name, NOTHING)
         if value is not before:
@@ -306,18 +310,6 @@ class Analysis:
         """Return whether a name certainly is a built-in one."""
         return name not in self.facts.bound and name not in self.outer_names
 
-    def is_in_frames(self, name: str) -> bool:
-        """Return whether a name is bound around the place that is followed."""
-        return any(name in frame.bound for frame in self.frame.around())
-
-    def frame_of_name(self, name: str) -> Frame:
-        """Return the frame in which a statement binds a name."""
-        return self.frame_with(name) or self.frame
-
-    def frame_of_function(self) -> Frame:
-        """Return the frame of the function that is followed."""
-        return [frame for frame in self.frame.around() if frame.owner is self.frame.owner][-1]
-
     def frame_with(self, name: str) -> Frame | None:
         """Return the frame of a name that the function which is followed may bind, or None."""
         is_shared = name in self.facts.shared_names
@@ -350,23 +342,17 @@ class Analysis:
 
     def item_of(self, value: Type) -> Type:
         """Return the type of the items of a value that can be iterated over."""
-        item = of_each(value, self._item_of)
+        if value.kind == "union" or (value.kind == "tuple" and value.parts):
+            item = join(map(self.item_of, value.parts) if value.kind == "union" else value.parts)
+        elif value.kind in {"list", "set", "view", "generator"}:
+            item = self.containers.item_of(value)
+        elif value.kind in {"dict", "defaultdict", "Counter"}:
+            item = self.key_of(value)
+        else:  # a record may be a named tuple, which gives its values
+            item = {"str": STR, "range": INT}.get(value.kind, UNKNOWN)
         if not item.kind:
             self.containers.leak(value)
         return item
-
-    def _item_of(self, value: Type) -> Type:
-        if value.kind in {"list", "set", "view", "generator"}:
-            return self.containers.item_of(value)
-        if value.kind == "tuple" and value.parts:
-            return join(value.parts)
-        if value.kind == "str":
-            return STR
-        if value.kind == "range":
-            return INT
-        if value.kind in {"dict", "defaultdict", "Counter"}:
-            return self.key_of(value)
-        return UNKNOWN  # a record may be a named tuple, which gives its values
 
     def key_of(self, value: Type) -> Type:
         """Return the type of a dict's keys."""

@@ -107,7 +107,7 @@ def _parallel(call: _Call) -> Type:
 
 
 def _awaited_together(call: _Call, name: str) -> Type:
-    """Return what `asyncio.run`, `wait_for` and `gather` return."""
+    """Return the result of `asyncio.run`, `wait_for` or `gather`."""
     types = call.run.types
     values = [
         call.run.item_of(types[item.value]) if isinstance(item, ast.Starred) else types[item] for item in call.node.args
@@ -128,7 +128,7 @@ def _made_by(cls: object) -> Type:
 
 
 def _pass_on(call: _Call) -> None:
-    """Follow the functions that are passed to something that may call them."""
+    """Follow the functions among the arguments: the callee may call them."""
     name = called_name(call.node)
     passed: list[Type] | None = None
     if name == "map":
@@ -180,7 +180,7 @@ def _dict(call: _Call) -> Type:
 
 
 def _lazily(call: _Call) -> Type:
-    """Return what `map` and `filter` make of items: they call a function of the program later."""
+    """Return the items made by `map` and `filter`: they call a function of the program later."""
     run, function = call.run, call.arguments[0]
     if isinstance(function.value, Function):
         with run.silence(silent=run.fails_elsewhere(call.node)):
@@ -285,7 +285,7 @@ def _dict_method(call: _Call, base: Type, name: str) -> Type:
 
 
 def _change(call: _Call, base: Type, key: object, value: Type) -> None:
-    """Put what a method is passed into a dict: a value under a key, or what `update` takes."""
+    """Put a method's arguments into a dict: a value under a key, or those of `update`."""
     containers, has_keys = call.run.containers, bool(base.keys) or base.kind == "record"
     others = [argument for argument in call.arguments if argument.keys and not containers.is_open(argument)]
     if called_name(call.node) != "update":

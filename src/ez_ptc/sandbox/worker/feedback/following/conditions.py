@@ -20,7 +20,7 @@ _EQUAL, _DIFFERENT = (ast.Is, ast.Eq), (ast.IsNot, ast.NotEq)
 
 
 def follow_condition(run: Analysis, node: ast.expr) -> None:
-    """Follow a condition: of a record that it passes on, iterates over or asks for keys, nothing is known any more."""
+    """Follow a condition, and forget the records it passes on, iterates over or asks for keys."""
     run.of(node)
     for part in every(node):
         passed: list[ast.expr] = []

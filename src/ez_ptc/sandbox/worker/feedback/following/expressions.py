@@ -71,7 +71,7 @@ class Expressions(Analysis):
         return Type("tuple", parts=tuple(map(self.of, node.elts)))
 
     def follow_dict(self, node: ast.Dict) -> Type:
-        """Return a dict; with keys that are all texts, it is known which."""
+        """Return a dict, with its keys if all of them are texts."""
         keys: dict[str, Type] = {}
         values: list[Type] = []
         is_known = bool(node.keys)
@@ -93,7 +93,7 @@ class Expressions(Analysis):
         return Type("dict", item=join(values), site=node)
 
     def follow_listcomp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Type:
-        """Return what a comprehension makes of the items that may meet its conditions."""
+        """Return the result of a comprehension over the items its conditions may admit."""
         names = {name for part in node.generators for name in target_names(part.target)}
         self.frame, outer = Frame(names, self.frame, owner=self.frame.owner), self.frame
         item, key, is_empty = NOTHING, "", False
@@ -118,8 +118,7 @@ class Expressions(Analysis):
 
     def follow_lambda(self, node: ast.Lambda) -> Type:
         """Return the function."""
-        self.defaults(node.args)
-        return Type("function", value=Function(node, self.frame))
+        return Type("function", value=Function(node, self.frame, self.defaults(node.args)))
 
     def follow_subscript(self, node: ast.Subscript) -> Type:
         """Return an item, or a part of a text or list."""
@@ -148,7 +147,7 @@ class Expressions(Analysis):
         return of_each(base, item_of)
 
     def follow_attribute(self, node: ast.Attribute) -> Type:
-        """Return what an attribute is; a method may change what has it."""
+        """Return an attribute; a method may change its owner."""
         base = self.of(node.value)
         if node.attr == "__class__":
             self.forget(node.value)
@@ -234,7 +233,7 @@ class Expressions(Analysis):
         return join(types)
 
     def follow_ifexp(self, node: ast.IfExp) -> Type:
-        """Return the types of the ways that its condition leaves."""
+        """Return the types on the ways its condition leaves."""
         follow_condition(self, node.test)
         types: list[Type] = []
         for truth, expression in ((True, node.body), (False, node.orelse)):

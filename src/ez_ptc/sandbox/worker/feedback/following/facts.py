@@ -61,13 +61,7 @@ def read_facts(tree: ast.Module) -> Facts:
     nodes: dict[type, list[Any]] = defaultdict(list)
     for node in everything:
         nodes[type(node)].append(node)
-    inner = {id(name) for node in nodes[ast.comprehension] for name in every(node.target)}
-    inner |= {id(name) for node in nodes[ast.Lambda] for name in every(node.args)}
-    bound: dict[str, int] = {}
-    for node in everything:
-        for name in bound_names(node) if id(node) not in inner else ():
-            line = getattr(node, "lineno", 0)
-            bound[name] = min(line, bound.get(name, line))
+    bound = _first_lines(everything, [*nodes[ast.comprehension], *nodes[ast.Lambda]])
     calls: list[ast.Call] = nodes[ast.Call]
     collecting = [call for call in calls if any(keyword.arg == "return_exceptions" for keyword in call.keywords)]
     values = [node.value for node in (*nodes[ast.Assign], *nodes[ast.NamedExpr])]
@@ -98,6 +92,18 @@ def read_facts(tree: ast.Module) -> Facts:
         has_exits=bool(_EXITS & {*bound, *attributes}),
         makes_names=bool(_MAKERS & names) or "*" in bound,
     )
+
+
+def _first_lines(nodes: list[ast.AST], inner: list[ast.comprehension | ast.Lambda]) -> dict[str, int]:
+    """Return the lines at which names are bound first, but for those of comprehensions and lambdas."""
+    targets = [node.target if isinstance(node, ast.comprehension) else node.args for node in inner]
+    omitted = {id(name) for target in targets for name in every(target)}
+    lines: dict[str, int] = {}
+    for node in nodes:
+        for name in bound_names(node) if id(node) not in omitted else ():
+            line = getattr(node, "lineno", 0)
+            lines[name] = min(line, lines.get(name, line))
+    return lines
 
 
 def _declared(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:

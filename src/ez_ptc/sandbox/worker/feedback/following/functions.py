@@ -28,6 +28,7 @@ class Function:
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     outer: Frame
+    defaults: Mapping[str, Type]
     is_decorated: bool = False
     bound: frozenset[str] = field(init=False)
     kind: Kind = field(init=False)
@@ -90,10 +91,10 @@ def call_function(
     if len(run.stack) >= _MAX_DEPTH or function.node in run.stack:
         run.containers.leak(*(arguments or ()), *named.values())
         return UNKNOWN
-    for name, value in types.items():
-        run.bind_name(frame, name, value)
     run.stack.append(function.node)
     run.frame, outer = frame, run.frame
+    for name, value in types.items():
+        run.bind_name(name, value)
     with run.silence(silent=function.kind == "generator" or function.is_decorated):
         if isinstance(function.node, ast.Lambda):
             frame.results.append(run.of(function.node.body))
@@ -120,10 +121,7 @@ def _parameter_types(
     types = {parameter.arg: UNKNOWN for parameter in every_one if parameter is not None}
     if arguments is None:
         return types
-    defaults = zip(ordered[len(ordered) - len(parameters.defaults) :], parameters.defaults, strict=True)
-    for parameter, default in (*defaults, *zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)):
-        if default is not None:
-            types[parameter.arg] = run.default_types.get(default, UNKNOWN)
+    types |= function.defaults
     types |= {parameter.arg: value for parameter, value in zip(ordered, arguments, strict=False)}
     types |= {name: value for name, value in named.items() if name in types}
     if parameters.vararg is not None or parameters.kwarg is not None:

@@ -1,4 +1,4 @@
-"""Following a program's statements: which ways there are, and what each one binds."""
+"""Following a program's statements: the possible ways, and the names bound on each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Statements(Expressions):
             self.bind(node.target, self.of(node.value))
 
     def follow_augassign(self, node: ast.AugAssign) -> None:
-        """Change what the target has, or bind it again."""
+        """Change the target's items, or bind it again."""
         before, value = self.of(node.target), self.of(node.value)
         count = len(self.mistakes)
         self.apply_rules(node)
@@ -79,7 +79,8 @@ class Statements(Expressions):
 
     def follow_return(self, node: ast.Return) -> bool:
         """Add a result to the function."""
-        self.frame_of_function().results.append(NONE if node.value is None else self.of(node.value))
+        *_, frame = (frame for frame in self.frame.around() if frame.owner is self.frame.owner)
+        frame.results.append(NONE if node.value is None else self.of(node.value))
         return False
 
     def follow_raise(self, node: ast.Raise) -> bool:
@@ -97,7 +98,7 @@ class Statements(Expressions):
     follow_continue = follow_break
 
     def follow_assert(self, node: ast.Assert) -> None:
-        """Go on with what the condition says."""
+        """Assume the condition."""
         follow_condition(self, node.test)
         narrow(self, node.test, truth=True)
 
@@ -131,7 +132,7 @@ class Statements(Expressions):
         return True
 
     def follow_for(self, node: ast.For | ast.AsyncFor) -> bool:
-        """Follow the loop with the items that there may be."""
+        """Follow the loop with any of the items."""
         over = self.of(node.iter)
         self.apply_rules(node)
 
@@ -224,7 +225,7 @@ class Statements(Expressions):
             # The body may have been left anywhere.
             self.frame.names = before | dict.fromkeys(changed, UNKNOWN)
             if handler.name:
-                self.bind_name(self.frame, handler.name, UNKNOWN)
+                self.bind_name(handler.name, UNKNOWN)
             if self.execute(handler.body):
                 ends.append(self.frame.names)
         is_passed = self._meet(ends)
@@ -235,7 +236,7 @@ class Statements(Expressions):
     follow_trystar = follow_try
 
     def follow_match(self, node: ast.Match) -> bool:
-        """Follow each case; nothing is said of what a pattern binds."""
+        """Follow each case; nothing is known of the names bound by its pattern."""
         self.containers.leak(self.of(node.subject))
         self.forget(node.subject)
         before = dict(self.frame.names)
@@ -243,7 +244,7 @@ class Statements(Expressions):
         for case in node.cases:
             self.frame.names = dict(before)
             for name in names_bound_in([case.pattern]):
-                self.bind_name(self.frame, name, UNKNOWN)
+                self.bind_name(name, UNKNOWN)
             if case.guard is not None:
                 follow_condition(self, case.guard)
             if self.execute(case.body):
@@ -251,14 +252,13 @@ class Statements(Expressions):
         return self._meet(ends)
 
     def follow_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Bind the function; a method that may be called by others is followed now."""
+        """Bind the function; follow a method now if others may call it."""
         for decorator in node.decorator_list:
             self.of(decorator)
-        self.defaults(node.args)
         outer = next(frame for frame in self.frame.around() if frame.owner != "class")
-        function = Function(node, outer, is_decorated=bool(node.decorator_list))
+        function = Function(node, outer, self.defaults(node.args), bool(node.decorator_list))
         if self.frame.owner != "class":
-            self.bind_name(self.frame_of_name(node.name), node.name, Type("function", value=function))
+            self.bind_name(node.name, Type("function", value=function))
         elif node.name in self.facts.called_attributes or node.name.startswith("__"):
             with self.silence(silent=self.facts.handles):
                 call_function(self, function, None, {})
@@ -273,28 +273,28 @@ class Statements(Expressions):
         self.execute(node.body)
         self.containers.leak(*self.frame.names.values())
         self.frame = outer
-        self.bind_name(self.frame_of_name(node.name), node.name, Type("class", value=node))
+        self.bind_name(node.name, Type("class", value=node))
 
     def follow_import(self, node: ast.Import) -> None:
-        """Bind modules that are there already."""
+        """Bind imported modules."""
         for alias in node.names:
             module = sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
             name = alias.asname or alias.name.partition(".")[0]
-            self.bind_name(self.frame_of_name(name), name, UNKNOWN if module is None else object_type(module))
+            self.bind_name(name, UNKNOWN if module is None else object_type(module))
         self.apply_rules(node)
 
     def follow_importfrom(self, node: ast.ImportFrom) -> None:
-        """Bind what the module has."""
+        """Bind members of a module."""
         module = None if node.level else sys.modules.get(node.module or "")
         for alias in node.names:
             member = None if module is None else module_member(module, alias.name)
             name = alias.asname or alias.name
-            self.bind_name(self.frame_of_name(name), name, member or UNKNOWN)
+            self.bind_name(name, member or UNKNOWN)
         self.apply_rules(node)
 
 
 def _exceptions(types: Sequence[ast.expr | None]) -> set[str]:
-    """Return the names of built-in exceptions; "" for a class that may be any."""
+    """Return the names of built-in exceptions; "" for any other class."""
     classes = [cls for caught in types for cls in (caught.elts if isinstance(caught, ast.Tuple) else [caught])]
     names = {getattr(cls, "id", "") for cls in classes}
     return {name if name == "ToolError" or isinstance(vars(builtins).get(name), type) else "" for name in names}

@@ -1,6 +1,6 @@
-"""The rules, by the nodes that they look at: each reports what must fail there.
+"""The rules, by the nodes they look at: each reports a certain failure there.
 
-A rule reports only what fails for every type that a value may have.
+A rule reports only failures for every type of a value.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Rules(Statements):
     """Each method looks at one kind of node when the types of its parts are known."""
 
     def look_at_name(self, node: ast.Name) -> None:
-        """Names that nothing defines."""
+        """Undefined names."""
         look_at_name(self, node)
 
     def look_at_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Imports of tools, which are in scope already, from modules that do not exist."""
+        """Imports of tools from missing modules: they are in scope already."""
         names = [alias.name for alias in node.names]
         module = names[0] if isinstance(node, ast.Import) else node.module or ""
         module = module.partition(".")[0]
@@ -78,7 +78,7 @@ class Rules(Statements):
         self.report(node, "import-of-tool", error, hint, suggestion=suggestion)
 
     def look_at_importfrom(self, node: ast.ImportFrom) -> None:
-        """Imports of tools, and of names that a module does not have."""
+        """Imports of tools, and of names missing in a module."""
         self.look_at_import(node)
         module = None if node.level else sys.modules.get(node.module or "")
         for alias in node.names:
@@ -87,7 +87,7 @@ class Rules(Statements):
                 self.report(node, "imported-name", error)
 
     def look_at_attribute(self, node: ast.Attribute) -> None:
-        """Attributes that no value of the type has."""
+        """Attributes missing in every type of a value."""
         types = self.types_of(node.value)
         if not all(self._lacks(member, node.attr) for member in types):
             return
@@ -105,7 +105,7 @@ class Rules(Statements):
         self.report(node, "attribute", f"AttributeError: {owner} has no attribute {quoted(node.attr)}", hint)
 
     def look_at_subscript(self, node: ast.Subscript) -> None:
-        """Keys and indexes that fail."""
+        """Keys and indexes certain to fail."""
         types, index = self.types_of(node.value), self.types.get(node.slice, UNKNOWN)
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if isinstance(node.slice, ast.Slice):
@@ -129,7 +129,7 @@ class Rules(Statements):
         self.report(node, "key", error, hint, suggestion=replacing(node, text) if is_result else None)
 
     def look_at_call(self, node: ast.Call) -> None:
-        """Calls of values other than functions, and arguments that a function does not take."""
+        """Calls of values other than functions, and arguments refused by a function."""
         callee, types = self.types.get(node.func, UNKNOWN), self.types_of(node.func)
         if callee.kind == "tool":
             look_at_tool_call(self, node, self.shapes[callee.tool])
@@ -158,13 +158,13 @@ class Rules(Statements):
             self.report(node, "built-in-arguments", f"TypeError: {error}")
 
     def look_at_for(self, node: ast.For | ast.comprehension) -> None:
-        """Loops over what has no items."""
+        """Loops over values without items."""
         types = self.types_of(node.iter)
         if _all_of(types, _NO_ITEMS):
             self.report(node.iter, "not-iterable", f"TypeError: {types[0].name!r} object is not iterable")
 
     def look_at_listcomp(self, node: ast.ListComp) -> None:
-        """Loops of a comprehension over what has no items."""
+        """Loops of a comprehension over values without items."""
         for loop in node.generators:
             self.look_at_for(loop)
 
@@ -197,11 +197,11 @@ class Rules(Statements):
         return len(value.keys) if is_known and len(self.containers.keys_of(value)) == len(value.keys) else None
 
     def look_at_binop(self, node: ast.BinOp) -> None:
-        """Operands that an operator does not take."""
+        """Operands refused by an operator."""
         self._look_at_operands(node, [*itertools.product(self.types_of(node.left), self.types_of(node.right))])
 
     def look_at_augassign(self, node: ast.AugAssign) -> None:
-        """Operands that a changing operator does not take."""
+        """Operands refused by a changing operator."""
         pairs = [*itertools.product(self.types_of(node.target), self.types_of(node.value))]
         if isinstance(node.op, ast.Add) and any(
             to.kind == "list" and added.kind not in _NO_ITEMS for to, added in pairs
@@ -221,7 +221,7 @@ class Rules(Statements):
         self.report(node, "operands", error, hint)
 
     def look_at_compare(self, node: ast.Compare) -> None:
-        """Values that have no order, and searches in what has no items."""
+        """Values without order, and searches in values without items."""
         left, right, sign = self.types_of(node.left), self.types_of(node.comparators[0]), node.ops[0]
         error = ""
         if len(node.ops) > 1:
@@ -255,7 +255,7 @@ class Rules(Statements):
         return attribute_of_class(base.kind, name) is None and not any(hasattr(cls, name) for cls in others)
 
     def _origin(self, value: Type) -> str:
-        """Return what to do with a list, or with a text or number that a tool's result gave; "" for another value."""
+        """Return how to use a list, or a text or number from a tool's result; "" for another value."""
         if value.kind == "list":
             owner = f"{value.tool}() returns" if value.tool else "this is"
             return f"{owner} a list: loop over it, or take one item of it"
@@ -266,7 +266,7 @@ class Rules(Statements):
         return ""
 
     def _is_result(self, value: Type) -> bool:
-        """Return whether a text or number is all that a tool returned."""
+        """Return whether a text or number is a tool's whole result."""
         return (
             value.kind in SCALARS and value.tool in self.shapes and self.shapes[value.tool].returns.kind == value.kind
         )

@@ -10,9 +10,11 @@ from ...quoting import name_list, quoted
 from ..mistakes import replacing
 from ..near_names import close_matches
 from ..suggestions import names_effect, sources, suggest_call_loop, suggest_filter
-from ..types import NUMBERS, UNKNOWN, Type, members
+from ..types import NUMBERS, Type, members
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..following.analysis import Analysis
     from ..mistakes import Suggestion
     from ..signatures import Parameter, Shape, Shapes
@@ -67,10 +69,8 @@ def look_at_tool_call(run: Analysis, node: ast.Call, tool: Shape) -> None:
         run.report(node, "tool-arguments", error, _about(tool, run.shapes), suggestion=replacing(node, text))
         return
     for name, value in arguments.items():
-        if name in known and isinstance(value, ast.Constant):
-            _look_at_constant(run, node, value.value, known[name], tool)
-        elif name in known:
-            _look_at_value(run, node, value, known[name], tool)
+        if name in known:
+            _look_at_argument(run, node, value, known[name], tool)
 
 
 def _name_problems(
@@ -97,58 +97,52 @@ def _about(tool: Shape, shapes: Shapes) -> str:
     return "; ".join([f"the tool is {tool.signature}", *sources(tool, shapes)])
 
 
-def _look_at_constant(run: Analysis, node: ast.Call, value: object, parameter: Parameter, tool: Shape) -> None:
-    problem = _constant_problem(value, parameter)
+def _look_at_argument(run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape) -> None:
+    """Report an argument if every value that it may have is refused."""
+    types = run.types_of(value)
+    if isinstance(value, ast.Constant):
+        problem = _constant_problem(value.value, parameter)
+    else:
+        problem = _problem(types, parameter)
     if problem is None:
         return
-    hint, begin = _about(tool, run.shapes), None
-    if parameter.is_required:
+    name, given = parameter.name, types[0]
+    hints, begin = [_about(tool, run.shapes)], None
+    suggestion: Suggestion | None = None
+    if isinstance(value, ast.Constant) and parameter.is_required:
         begin = suggest_call_loop(node, tool, run.shapes, {})
-    elif tool.read_only:  # with fewer arguments, another tool would affect more
-        hint = f"leave {parameter.name} out where none is meant, and filter the results with if; {hint}"
-    run.report(node, "tool-arguments", f"TypeError: {tool.tool}: {problem}", hint, begin=begin)
+    elif isinstance(value, ast.Constant) and tool.read_only:  # with fewer arguments, another tool would affect more
+        hints.insert(0, f"leave {name} out where none is meant, and filter the results with if")
+    elif given.kind in {"list", "set"} and tool.read_only and not names_effect(node, run.shapes):
+        item = f"item[{name!r}]" if name in given.record.keys else "item"
+        hints.insert(0, f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]")
+    elif given.kind == "record" and name in given.keys and not names_effect(value, run.shapes):
+        text = f'{ast.unparse(value)}["{name}"]'
+        hints.insert(0, f"pass one key of it: {text}")
+        suggestion = replacing(value, text, is_forced=True)
+    elif given.kind == "record":
+        hints.insert(0, f"pass one key of it: {name_list(given.keys)}")
+    error = f"TypeError: {tool.tool}: {problem}"
+    run.report(node, "tool-arguments", error, "; ".join(hints), suggestion=suggestion, begin=begin)
 
 
-def _look_at_value(run: Analysis, node: ast.Call, value: ast.expr, parameter: Parameter, tool: Shape) -> None:
-    """Report an argument if every value that it may have is refused."""
-    name, shapes = parameter.name, run.shapes
-    types = members(run.types.get(value, UNKNOWN))
+def _problem(types: Sequence[Type], parameter: Parameter) -> str | None:
     wanted = members(parameter.type)
     if not parameter.is_required and any(given.kind == "NoneType" for given in types):
-        return  # None leaves out what has a default
+        return None  # None leaves out what has a default
     if not all(_is_refused(given, kind) for given in types for kind in wanted):
-        return
+        return None
     given, kind = types[0], parameter.type.kind or wanted[0].kind
-    hints = [_about(tool, shapes)]
-    suggestion: Suggestion | None = None
-    problem = f"{name!r} must be {kind}, got {given.name}"
     if given.kind in {"list", "set"}:
-        has_key = given.item is not None and name in given.item.keys
-        item = f"item[{name!r}]" if has_key else "item"
-        problem = f"takes one {name} ({kind}), got a list: call it once per item"
-        if tool.read_only and not names_effect(node, shapes):
-            hints.insert(0, f"write [{_with(node, value, item)} for item in {ast.unparse(value)}]")
-    elif given.kind == "record":
-        problem = f"{name!r} must be {kind}, got a whole record"
-        hint, suggestion = _suggest_key(name, value, given, shapes)
-        hints.insert(0, hint)
-    elif given.kind == "dict":
-        problem = f"{name!r} must be {kind}, got a dict"
-    run.report(node, "tool-arguments", f"TypeError: {tool.tool}: {problem}", "; ".join(hints), suggestion=suggestion)
+        return f"takes one {parameter.name} ({kind}), got a list: call it once per item"
+    described = {"record": "a whole record", "dict": "a dict"}.get(given.kind, given.name)
+    return f"{parameter.name!r} must be {kind}, got {described}"
 
 
 def _is_refused(given: Type, wanted: Type) -> bool:
     if wanted.kind == "NoneType" or given.kind == "NoneType":
         return "" not in {given.kind, wanted.kind} and given.kind != wanted.kind
     return given.kind in _REFUSED.get(wanted.kind, ())
-
-
-def _suggest_key(name: str, value: ast.expr, record: Type, shapes: Shapes) -> tuple[str, Suggestion | None]:
-    """Return the hint to pass one key of a record, with a suggestion if the key has the parameter's name."""
-    if name not in record.keys or names_effect(value, shapes):
-        return f"pass one key of it: {name_list(record.keys)}", None
-    text = f'{ast.unparse(value)}["{name}"]'
-    return f"pass one key of it: {text}", replacing(value, text, is_forced=True)
 
 
 def _with(node: ast.Call, value: ast.expr, text: str) -> str:
