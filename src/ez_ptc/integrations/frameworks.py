@@ -1,12 +1,17 @@
-"""Importing an agent framework of a supported version."""
+"""What the modules of agent frameworks share: importing one of a supported version, and models of arguments."""
+
+from __future__ import annotations
 
 import re
 from importlib import import_module, metadata
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ez_ptc.errors import MissingExtraError
 
-__all__ = ["import_framework"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["any_model", "import_framework"]
 
 _NUMBER: Final = re.compile(r"\d+")
 
@@ -33,6 +38,21 @@ def import_framework(module: str, *, package: str, version: str) -> Any:
         message = f"expected {package} >= {version}, got {installed}; {advice}"
         raise MissingExtraError(message)
     return import_module(module)
+
+
+def any_model(name: str, schema: dict[str, Any]) -> type[BaseModel]:
+    """Return a model that shows `schema`, and accepts any arguments: we check them ourselves, and repair some."""
+    from pydantic import BaseModel, ConfigDict
+
+    class Arguments(BaseModel):
+        model_config = ConfigDict(extra="allow", title=name)
+
+        @classmethod
+        def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+            del args, options
+            return schema
+
+    return Arguments
 
 
 def _numbers(version: str) -> list[int]:

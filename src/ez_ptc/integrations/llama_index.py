@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from ez_ptc._sync import run_coroutine
 from ez_ptc.errors import ToolError
-from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.frameworks import any_model, import_framework
 from ez_ptc.integrations.offers import Offer, offers_of
-from ez_ptc.integrations.schemas import any_model
 from ez_ptc.schema.annotations.context import NO_CONTEXT
 from ez_ptc.tools.tool import Tool
 

@@ -7,6 +7,11 @@ import pytest
 FRAMEWORK = os.environ.get("EZ_PTC_INTEGRATION", "")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Allow a warning of CrewAI's import."""
+    config.addinivalue_line("filterwarnings", "ignore:Cannot set an attribute on 'crewai:ImportWarning")
+
+
 def pytest_ignore_collect(collection_path: os.PathLike[str]) -> bool | None:
     """Leave out the tests of frameworks that are not installed here."""
     name = os.path.basename(collection_path)  # noqa: PTH119 - nothing of it is read

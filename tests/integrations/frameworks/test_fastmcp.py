@@ -1,12 +1,16 @@
 """FastMCP's real code mode over our sandbox, driven by its own client."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
+from fastmcp.client.transports import StdioTransport
 from fastmcp.exceptions import ToolError
 from fastmcp.experimental.transforms.code_mode import CodeMode
 
+from ez_ptc import Toolkit
 from ez_ptc.integrations.code_modes.fastmcp import SandboxProvider
 
 pytestmark = pytest.mark.anyio
@@ -68,3 +72,49 @@ async def test_failing_code_is_a_tool_error(code: str, text: str) -> None:
 
 async def test_inputs_are_variables() -> None:
     assert await SandboxProvider().run("return a + b", inputs={"a": 1, "b": 2}) == 3
+
+
+def shop_server() -> FastMCP:
+    """Return a server with a tool that reads and one that requires approval."""
+    mcp: FastMCP = FastMCP("shop")
+    notes: list[str] = []
+
+    @mcp.tool(annotations={"readOnlyHint": True})
+    def price(item: str) -> float:
+        """Look up a price."""
+        return float(len(item))
+
+    @mcp.tool(annotations={"destructiveHint": True})
+    def note(text: str) -> list[str]:
+        """Keep a note."""
+        notes.append(text)
+        return notes
+
+    return mcp
+
+
+@pytest.mark.parametrize("make", [Client, lambda server: server, lambda server: Client(server).transport])
+def test_client_or_server_is_a_source_of_tools(make: Any) -> None:
+    def double(number: float) -> float:
+        """Double a number."""
+        return 2 * number
+
+    with Toolkit([make(shop_server()), double], approve=lambda call: call.arguments["text"] != "no") as toolkit:
+        assert toolkit.execute("print(double(price('tea')))").output == "6.0\n"
+        assert toolkit.execute("note('one'); print(note('two'))").output == "['one', 'two']\n"
+        assert "note was not approved" in str(toolkit.execute("note('no')").error)
+        assert toolkit.get_tool("price").read_only is True
+
+
+async def test_clients_own_connection_is_left_alone() -> None:
+    async with Client(shop_server()) as client:
+        with Toolkit([client]) as toolkit:
+            assert (await toolkit.aexecute("print(price('tea'))")).output == "3.0\n"
+        assert (await client.call_tool("price", {"item": "tea"})).data == 3.0
+
+
+def test_command_of_a_client_is_started(tmp_path: Path) -> None:
+    code = "from fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool\ndef two() -> int:\n    return 2\nmcp.run()\n"
+    (tmp_path / "server.py").write_text(code)
+    with Toolkit([Client(StdioTransport(sys.executable, [str(tmp_path / "server.py")]))]) as toolkit:
+        assert toolkit.execute("print(two())").output == "2\n"

@@ -16,6 +16,7 @@ from mcp.client import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
 from ez_ptc._sync import to_thread
+from ez_ptc.mcp.client.session_client import SessionClient
 from ez_ptc.mcp.client.settings import Elicitation, McpLog, McpProgress
 from ez_ptc.mcp.client.texts import clean_schema, clean_text, error_line
 from ez_ptc.schema.safe_repr import safe_repr
@@ -45,18 +46,28 @@ class Callbacks:
 
     def client(self, target: Any) -> Client:  # noqa: ANN401 - any of the SDK's kinds of servers
         """Return the SDK's client of a server, which is not connected yet."""
+        # A cached listing would hide a change.
+        return _Client(target, cache=None, **self._session_options())
+
+    @asynccontextmanager
+    async def session(self, transport: Any) -> AsyncGenerator[SessionClient]:  # noqa: ANN401 - of FastMCP, or alike
+        """Open a session by a transport that makes sessions instead of streams."""
+        async with transport.connect_session(**self._session_options()) as session:
+            if session.server_capabilities is None:
+                await session.initialize()
+            session.validate_tool_result = _accept
+            yield SessionClient(session)
+
+    def _session_options(self) -> dict[str, Any]:
         settings = self._settings
-        return _Client(
-            target,
-            client_info=types.Implementation(name="ez-ptc", version=version("ez-ptc")),
-            elicitation_callback=None if settings.elicit is None else self._elicit,
-            list_roots_callback=self._list_roots if settings.roots else None,
-            logging_callback=self._take_log,
-            log_level=None if settings.on_log is None else "debug",
-            message_handler=self._take_message,
-            # A cached listing would hide a change.
-            cache=None,
-        )
+        return {
+            "client_info": types.Implementation(name="ez-ptc", version=version("ez-ptc")),
+            "elicitation_callback": None if settings.elicit is None else self._elicit,
+            "list_roots_callback": self._list_roots if settings.roots else None,
+            "logging_callback": self._take_log,
+            "log_level": None if settings.on_log is None else "debug",
+            "message_handler": self._take_message,
+        }
 
     @asynccontextmanager
     async def listening(self, client: Client) -> AsyncGenerator[None]:

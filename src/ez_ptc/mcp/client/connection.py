@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 import anyio
 import mcp_types as types
@@ -30,6 +30,7 @@ from ez_ptc.mcp.client.transports.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from mcp.client import Client
 
@@ -168,7 +169,7 @@ class Connection:
         seconds = self._settings.connect_timeout
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + seconds) as scope:
-                async with self.callbacks.client(self._target(live.watch)) as client:
+                async with self._open_client(live.watch) as client:
                     scope.deadline = math.inf
                     live.opened.set_result(client)
                     async with self.callbacks.listening(client):
@@ -181,10 +182,13 @@ class Connection:
             if not live.opened.done():
                 live.opened.set_exception(TimeoutError(f"it did not answer within {seconds:g} s"))
 
-    def _target(self, watch: Watch) -> Any:  # noqa: ANN401 - any of the SDK's kinds of servers
-        if self._address.target is not None:
-            return self._address.target
-        return open_transport(self._address, watch, self._settings.headers, self._settings.auth)
+    def _open_client(self, watch: Watch) -> AbstractAsyncContextManager[Client]:
+        target = self._address.target
+        if hasattr(target, "connect_session"):
+            return cast("AbstractAsyncContextManager[Client]", self.callbacks.session(target))
+        if target is None:
+            target = open_transport(self._address, watch, self._settings.headers, self._settings.auth)
+        return self.callbacks.client(target)
 
     async def _end(self, live: _Live) -> None:
         live.closing.set()

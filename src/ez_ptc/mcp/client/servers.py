@@ -111,7 +111,10 @@ def _of_object(server: object) -> ServerAddress:
     if type(server) in _NO_SERVERS:
         message = f"expected {_WHAT}, got {safe_repr(server)}"
         raise TypeError(message)
-    if hasattr(server, "command") and hasattr(server, "args"):  # StdioServerParameters
+    transport = getattr(server, "transport", None)
+    if hasattr(transport, "connect_session"):  # FastMCP's client
+        return _of_object(transport)
+    if hasattr(server, "command") and hasattr(server, "args"):  # StdioServerParameters, or FastMCP's transport
         parameters = cast("StdioServerParameters", server)
         words = (parameters.command, *parameters.args)
         cwd = None if parameters.cwd is None else os.fspath(parameters.cwd)

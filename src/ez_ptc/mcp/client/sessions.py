@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-import mcp_types as types
 from mcp import ClientSession
 from mcp.client import Client
 
 from ez_ptc.errors import McpServerError, ToolError
 from ez_ptc.mcp.client.connection import Connection
 from ez_ptc.mcp.client.loops.background import await_in_loop
+from ez_ptc.mcp.client.session_client import SessionClient
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
-
-    from mcp.shared.dispatcher import ProgressFnT
 
     from ez_ptc.mcp.client.servers import ServerAddress
     from ez_ptc.mcp.client.settings import McpSettings
@@ -81,52 +79,14 @@ class OpenSession(Connection):
     ) -> None:
         super().__init__(address, settings, on_list_changed)
         target = address.target
-        self._client = target if isinstance(target, Client) else _SessionClient(cast("ClientSession", target))
+        self._client = target if isinstance(target, Client) else SessionClient(cast("ClientSession", target))
 
     async def client(self) -> Client:
         """Return the client. Raises McpServerError if the session is not initialized."""
-        if isinstance(self._client, _SessionClient) and self._client.session.server_capabilities is None:
+        if isinstance(self._client, SessionClient) and self._client.session.server_capabilities is None:
             message = f"the session of {self.name} is not initialized: await session.initialize() first"
             raise McpServerError(message)
         return cast("Client", self._client)
 
     async def close(self) -> None:
         """Leave the session open: its owner closes it."""
-
-
-class _SessionClient:
-    """The methods of `Client` that we use, on a `ClientSession`."""
-
-    def __init__(self, session: ClientSession) -> None:
-        self.session = session
-
-    @property
-    def server_capabilities(self) -> types.ServerCapabilities:
-        return cast("types.ServerCapabilities", self.session.server_capabilities)
-
-    async def list_tools(self, *, cursor: str | None = None) -> types.ListToolsResult:
-        return await self.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-
-    async def list_resources(self, *, cursor: str | None = None) -> types.ListResourcesResult:
-        return await self.session.list_resources(params=types.PaginatedRequestParams(cursor=cursor))
-
-    async def list_resource_templates(self, *, cursor: str | None = None) -> types.ListResourceTemplatesResult:
-        return await self.session.list_resource_templates(params=types.PaginatedRequestParams(cursor=cursor))
-
-    async def list_prompts(self, *, cursor: str | None = None) -> types.ListPromptsResult:
-        return await self.session.list_prompts(params=types.PaginatedRequestParams(cursor=cursor))
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: dict[str, Any],
-        read_timeout_seconds: float | None,
-        progress_callback: ProgressFnT | None,
-    ) -> types.CallToolResult:
-        return await self.session.call_tool(name, arguments, read_timeout_seconds, progress_callback)
-
-    async def read_resource(self, uri: str) -> types.ReadResourceResult:
-        return await self.session.read_resource(uri)
-
-    async def get_prompt(self, name: str, arguments: dict[str, str]) -> types.GetPromptResult:
-        return await self.session.get_prompt(name, arguments)

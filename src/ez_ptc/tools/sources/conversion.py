@@ -19,6 +19,9 @@ _Tools = list[Tool[..., Any]]
 
 # The modules with `import_tools(thing)`, by the package that defines the thing's class or a base of it.
 _CONVERTERS: Final[Mapping[str, str]] = {
+    "google.adk": "ez_ptc.integrations.google_adk",
+    "crewai": "ez_ptc.integrations.crewai",
+    "fastmcp": "ez_ptc.integrations.fastmcp",
     "agents": "ez_ptc.integrations.openai_agents",
     "langchain_core": "ez_ptc.integrations.langchain",
     "chatlas": "ez_ptc.integrations.chatlas",

@@ -1,0 +1,85 @@
+"""CrewAI: its tools as our tools, and ours as its tools."""
+
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc._sync import to_thread
+from ez_ptc.errors import ToolError
+from ez_ptc.integrations.frameworks import any_model, import_framework
+from ez_ptc.integrations.offers import Offer, Outcome, offers_of
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["export_tools", "import_tools"]
+
+_tools: Any = import_framework("crewai.tools", package="crewai", version="1.15")
+_failures: Any = import_framework("crewai.tools.tool_failure", package="crewai", version="1.15")
+_texts: Any = import_framework("crewai.utilities.string_utils", package="crewai", version="1.15")
+
+
+def import_tools(thing: object) -> list[Tool[..., Any]] | None:
+    """Return the tool of a CrewAI `BaseTool`, or None for anything else."""
+    if not isinstance(thing, _tools.BaseTool):
+        return None
+    tool: Any = thing
+
+    async def call(**arguments: object) -> object:
+        # In a thread: it runs its coroutines on a loop of its own.
+        result = await to_thread(lambda: tool.run(**arguments))
+        if isinstance(result, _failures.ToolFailure):
+            raise ToolError(str(result.message))
+        return result
+
+    schema: dict[str, Any] = tool.args_schema.model_json_schema()
+    # Its tools have titles; its agents see them as names.
+    return [Tool.from_schema(_texts.sanitize_tool_name(tool.name), tool.description, schema, call)]
+
+
+def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: "Approver | None" = None) -> list[Any]:
+    """Return a toolkit, or tools and functions, as CrewAI's tools: `Agent(..., tools=export_tools(toolkit))`.
+
+    CrewAI does not keep their results: a call that is repeated runs again.
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver: CrewAI has no approval of its own.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+    """
+    return [_export_offer(offer) for offer in offers_of(tools, context=context, approve=approve, framework="CrewAI")]
+
+
+def _export_offer(offer: Offer) -> Any:
+    return _OfferTool(
+        name=offer.name,
+        description=offer.description,
+        args_schema=any_model(offer.name, offer.parameters),
+        cache_function=_never_cache,
+        offer=offer,
+    )
+
+
+def _never_cache(arguments: object = None, result: object = None) -> bool:
+    del arguments, result
+    return False
+
+
+class _OfferTool(_tools.BaseTool):
+    offer: Any
+
+    def _run(self, **arguments: object) -> Any:
+        return _result_of(self.offer.call(arguments))
+
+    async def _arun(self, **arguments: object) -> Any:
+        return _result_of(await self.offer.acall(arguments))
+
+
+def _result_of(outcome: Outcome) -> Any:
+    if outcome.error is None:
+        return outcome.text
+    return _failures.ToolFailure(message=outcome.error)

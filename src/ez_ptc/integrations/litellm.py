@@ -1,0 +1,76 @@
+"""LiteLLM: our tools for its completions, and the answers to its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import TYPE_CHECKING, Any
+
+from ez_ptc._sync import run_coroutine
+from ez_ptc.integrations.frameworks import import_framework
+from ez_ptc.integrations.offers import Offer, Outcome, offers_of
+from ez_ptc.schema.annotations.context import NO_CONTEXT
+from ez_ptc.tools.definitions.names import unknown_tool_text
+
+if TYPE_CHECKING:
+    from ez_ptc.tools.approvals.approval import Approver
+
+__all__ = ["OfferedTools", "export_tools"]
+
+import_framework("litellm", package="litellm", version="1.60")
+
+
+def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> OfferedTools:
+    """Return a toolkit, or tools and functions, for LiteLLM: `completion(..., tools=export_tools(toolkit))`.
+
+    Args:
+        tools: A `Toolkit`, which becomes the tool that runs programs; or a tool, a function, or a list of them.
+        context: The value of `Context` parameters.
+        approve: The approver: LiteLLM has no approval of its own.
+
+    Raises:
+        TypeError: It is neither a toolkit nor tools.
+        ValueError: There are no tools; or a tool requires approval, and there is no approver.
+    """
+    return OfferedTools(offers_of(tools, context=context, approve=approve, framework="LiteLLM"))
+
+
+class OfferedTools(list[dict[str, Any]]):
+    """The tools of a completion, and what runs the calls in its response."""
+
+    def __init__(self, offers: list[Offer]) -> None:
+        super().__init__(
+            {
+                "type": "function",
+                "function": {"name": offer.name, "description": offer.description, "parameters": offer.parameters},
+            }
+            for offer in offers
+        )
+        self._offers = {offer.name: offer for offer in offers}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[dict[str, Any]]:
+        """Return a plain list: LiteLLM may copy what a completion is called with."""
+        return copy.deepcopy([*self], memo)
+
+    def answer(self, response: Any) -> list[dict[str, Any]]:
+        """Run the calls in a `ModelResponse` or its message, and return the messages of their results.
+
+        Put them into the conversation after the message. There are none if the model has called no tool.
+        """
+        return run_coroutine(self.aanswer, response)
+
+    async def aanswer(self, response: Any) -> list[dict[str, Any]]:
+        """Same as `answer`, but awaits, and the calls of a response run at once."""
+        message = response.choices[0].message if hasattr(response, "choices") else response
+        calls: list[Any] = message.tool_calls or []
+        outcomes = await asyncio.gather(*map(self._run, calls))
+        return [
+            {"role": "tool", "tool_call_id": call.id, "name": call.function.name, "content": outcome.text}
+            for call, outcome in zip(calls, outcomes, strict=True)
+        ]
+
+    async def _run(self, call: Any) -> Outcome:
+        offer = self._offers.get(call.function.name)
+        if offer is None:
+            return Outcome(error=unknown_tool_text(str(call.function.name), self._offers))
+        return await offer.acall(call.function.arguments)
