@@ -39,6 +39,21 @@ BREAKS = [
         {"openapi/__init__.py": "from ez_ptc import toolkit"},
         "ez_ptc.openapi is not allowed to import ez_ptc.toolkit",
     ),
+    Break(
+        "layers",
+        {"mcp/client/__init__.py": "from ez_ptc import toolkit"},
+        "ez_ptc.mcp is not allowed to import ez_ptc.toolkit",
+    ),
+    Break(
+        "layers",
+        {"mcp/client/__init__.py": "from ez_ptc import integrations"},
+        "ez_ptc.mcp is not allowed to import ez_ptc.integrations",
+    ),
+    Break(
+        "layers",
+        {"journal/__init__.py": "from ez_ptc import mcp"},
+        "ez_ptc.journal is not allowed to import ez_ptc.mcp",
+    ),
     Break("layers", {"stray.py": ""}, "ez_ptc.stray"),
     Break("front-door", {"tools/__init__.py": "import ez_ptc"}, "ez_ptc.tools is not allowed to import ez_ptc"),
     Break("worker-stands-alone", {"sandbox/worker/stray.py": "import pydantic"}, "import pydantic"),
