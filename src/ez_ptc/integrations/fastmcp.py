@@ -15,7 +15,7 @@ _transports: Any = import_framework("fastmcp.client.transports", package="fastmc
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     """Return the tools of a client, a transport or a server, or None for anything else.
 
-    The tools have their own connection, opened as the client would open it, which ends with the last of them. The
+    The tools have their own connection, opened as the client would open it, and ending with the last of them. The
     client's callbacks are not used: `mcp_tools(client, elicit=...)` takes others, and options.
 
     Raises:

@@ -30,8 +30,8 @@ _CALL: Final[ContextVar[Any]] = ContextVar("ez_ptc_google_adk_call", default=Non
 def import_tools(thing: object) -> list[Tool[..., Any]] | None:
     """Return the tools of a tool or toolset, or None for anything else.
 
-    They get the `ToolContext` of the agent that runs the program, or else the call's context. One that requires
-    confirmation, always or sometimes, requires approval.
+    They get the `ToolContext` of the agent running the program, or else the call's context. If one requires
+    confirmation, always or sometimes, it requires approval.
     """
     if isinstance(thing, _toolsets.BaseToolset):
         return [_import_tool(tool) for tool in run_coroutine(cast("Any", thing).get_tools)]

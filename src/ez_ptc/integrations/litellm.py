@@ -36,7 +36,7 @@ def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approv
 
 
 class OfferedTools(list[dict[str, Any]]):
-    """The tools of a completion, and what runs the calls in its response."""
+    """The tools of a completion, able to answer the calls in its response."""
 
     def __init__(self, offers: list[Offer]) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class OfferedTools(list[dict[str, Any]]):
         self._offers = {offer.name: offer for offer in offers}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> list[dict[str, Any]]:
-        """Return a plain list: LiteLLM may copy what a completion is called with."""
+        """Return a plain list: LiteLLM may copy the arguments of a completion."""
         return copy.deepcopy([*self], memo)
 
     def answer(self, response: Any) -> list[dict[str, Any]]:

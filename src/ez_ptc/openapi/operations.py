@@ -71,6 +71,7 @@ class ApiOperation:
         description: Its summary and description.
         tags: Its tags.
         is_reading: Whether its method only reads.
+        all_paths: The paths of all operations of the document.
     """
 
     name: str
@@ -84,6 +85,7 @@ class ApiOperation:
     body: Body | None = field(repr=False)
     arguments: Mapping[str, Any] = field(repr=False)
     returns: dict[str, Any] | None = field(repr=False)
+    all_paths: tuple[str, ...] = field(repr=False)
 
 
 def read_operations(
@@ -95,6 +97,7 @@ def read_operations(
     """
     names: set[str] = set()
     paths: Mapping[str, object] = document.root.get("paths", {})
+    all_paths = tuple(str(path).partition("?")[0] for path in paths)
     for path, value in paths.items():
         try:
             item = document.resolve(value)
@@ -112,7 +115,7 @@ def read_operations(
                 name = f"_{name}"
             name = _unique(name[:_MAX_NAME], names)
             try:
-                yield _Reader(document, client_names).read(name, method, path, item)
+                yield _Reader(document, client_names, all_paths).read(name, method, path, item)
             except UnsupportedError as error:
                 refuse(f"{name} ({method.upper()} {path})", str(error))
 
@@ -130,8 +133,9 @@ def _unique(name: str, taken: set[str]) -> str:
 class _Reader:
     """Reads one operation."""
 
-    def __init__(self, document: Document, client_names: frozenset[str]) -> None:
+    def __init__(self, document: Document, client_names: frozenset[str], all_paths: tuple[str, ...]) -> None:
         self._document = document
+        self._all_paths = all_paths
         self._schemas = SchemaReader(document, "request")
         # API keys in headers, queries and cookies are the client's, too.
         schemes = object_in(document.root.get("components"), "securitySchemes")
@@ -165,6 +169,7 @@ class _Reader:
             body=body,
             arguments=self._schemas.with_definitions(_arguments_schema(parameters, body)),
             returns=_read_returns(self._document, operation),
+            all_paths=self._all_paths,
         )
 
     def _read_parameters(self, item: Mapping[str, Any], operation: Mapping[str, Any], path: str) -> list[Parameter]:

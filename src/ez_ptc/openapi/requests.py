@@ -11,17 +11,17 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from ez_ptc.errors import ToolError
 from ez_ptc.openapi.http import ApiRequest
 from ez_ptc.openapi.operations import ApiOperation, Body, Parameter
+from ez_ptc.openapi.paths import find_path_problem
 
 __all__ = ["build_request"]
 
 _DELIMITERS: Final = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 _NOT_IN_HEADERS: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
-_SEPARATORS: Final = re.compile(r"[/\\]")
 
 
 def build_request(operation: ApiOperation, arguments: Mapping[str, Any]) -> ApiRequest:
@@ -56,17 +56,25 @@ def _build(operation: ApiOperation, arguments: Mapping[str, Any]) -> ApiRequest:
             headers.append((parameter.name, _in_header(operation, parameter, value)))
         else:
             cookies += _in_query(parameter.name, value, "form", explode=parameter.explode)
-    steps = re.split(r"\{([^{}]*)\}", operation.path)
-    steps[::2] = [quote(text, safe="/:@!$&'()*+,;=~") for text in steps[::2]]
-    steps[1::2] = [in_path[name] for name in steps[1::2]]
-    path = "".join(steps)
-    _check_path(operation, path)
+    path = _fill_path(operation, in_path)
     if cookies:
         headers.append(("cookie", "; ".join(cookies)))
     media_type, content = _content(operation, arguments)
     if media_type is not None:
         headers.append(("content-type", media_type))
     return ApiRequest(operation.method, path, "&".join(query), tuple(headers), content)
+
+
+def _fill_path(operation: ApiOperation, values: Mapping[str, str]) -> str:
+    steps = re.split(r"\{([^{}]*)\}", operation.path)
+    steps[::2] = [quote(text, safe="/:@!$&'()*+,;=~") for text in steps[::2]]
+    steps[1::2] = [values[name] for name in steps[1::2]]
+    path = "".join(steps)
+    problem = find_path_problem(path, operation.path, operation.all_paths)
+    if problem is not None:
+        message = f"{operation.name}: {problem}"
+        raise ToolError(message)
+    return path
 
 
 def _in_path(operation: ApiOperation, parameter: Parameter, value: object) -> str:
@@ -91,16 +99,6 @@ def _in_path(operation: ApiOperation, parameter: Parameter, value: object) -> st
     if style == "matrix" and not (explode and isinstance(value, dict)):
         return f";{name}={text}"
     return prefix + text
-
-
-def _check_path(operation: ApiOperation, path: str) -> None:
-    """Raise ToolError if a server could take the path for another one: `..` and `%2E%2E` lead to the folder above."""
-    # Some servers decode %2F and take \\ for a slash before they look for the route.
-    for segment, template in zip(path.split("/"), operation.path.split("/"), strict=True):
-        steps = _SEPARATORS.split(unquote(segment))
-        if segment != template and any(step in {".", ".."} for step in steps):
-            message = f"{operation.name}: an argument makes a part of the path . or .., which leads elsewhere"
-            raise ToolError(message)
 
 
 def _in_query(name: str, value: object, style: str, *, explode: bool) -> list[str]:

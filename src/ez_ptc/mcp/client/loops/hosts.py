@@ -1,4 +1,4 @@
-"""Callers' event loops that run ours while they await its results."""
+"""Callers' event loops, running ours while they await its results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ R = TypeVar("R")
 
 
 class Hosts:
-    """The event loops that await calls at present.
+    """The event loops awaiting calls at present.
 
-    The last that came watches our loop. One that another has replaced stops watching when it notices, and watches again
-    when all that came after it have left: a loop that watched beside others would be woken by results of theirs.
+    The last to come watches our loop. Its predecessors stop watching when they notice, and watch again when all later
+    ones have left: loops watching side by side would be woken by results of each other.
     """
 
     def __init__(self, stepped: SteppedLoop) -> None:
@@ -36,7 +36,7 @@ class Hosts:
     async def call(
         self, loop: asyncio.AbstractEventLoop, function: Callable[..., Coroutine[Any, Any, R]], *arguments: object
     ) -> R:
-        """Call an asynchronous function in our loop and await its result in `loop`, which is running here.
+        """Call an asynchronous function in our loop and await its result in `loop`, running here.
 
         A cancelled caller cancels it. Raises ToolError if our loop is closed.
         """
@@ -69,7 +69,7 @@ class Hosts:
         return task.result()
 
     def is_watching(self, host: _Host) -> bool:
-        """Return whether a host is the one that watches."""
+        """Return whether a host is the watching one."""
         return self._hosts[-1:] == [host]
 
     def _enter(self, loop: asyncio.AbstractEventLoop) -> _Host:

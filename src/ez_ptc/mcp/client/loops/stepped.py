@@ -1,23 +1,23 @@
-"""An event loop that every thread may run, a step at a time.
+"""An event loop for every thread to run, a step at a time.
 
-Theory of operation. The sessions need one event loop that outlives its callers, but a call should not cost two switches
-between threads. So no thread owns the loop: the holder of `_lock` runs it for a *step*, which ends where the loop would
-wait (`_StepSelector` raises there) or has run for long. All waiting is done outside, on the selector's descriptor: a
-selector that has something to report is itself readable. There are two kinds of waiting parties:
+Theory of operation. The sessions need one event loop to outlive its callers, but a call should not cost two switches
+between threads. So no thread owns the loop: the holder of `_lock` runs it for a *step*, until the loop would wait
+(`_StepSelector` raises then) or has run for long. All waiting is done outside, on the selector's descriptor: a selector
+with something to report is itself readable. There are two kinds of waiting parties:
 
 - *Hosts* (`hosts.py`): event loops of callers, while they await calls. They have the descriptor among their own.
-- The background thread (`serve`), which is there for everything else: blocking callers, callers on trio, and what
-  servers send while no one calls. It also runs the timers.
+- The background thread (`serve`), for everything else: blocking callers, callers on trio, and messages of servers while
+  no one calls. It also runs the timers.
 
 Nothing depends on who steps, or on how many do: a step without work returns at once. Only for speed, the background
 thread leaves the descriptor to the hosts while they step: it looks again after `_TICK_SECONDS`, and waits on the
-descriptor as soon as no host has stepped since its last look. A host that is blocked, or whose loop is gone, is thereby
-replaced within that time. What makes work for the loop without the descriptor showing it must step afterwards, or wake
-it by `call_soon_threadsafe`; a step that sets a timer earlier than the background thread would look wakes that thread.
+descriptor as soon as no host has stepped since its last look. It thereby replaces a blocked host, or one whose loop is
+gone, within that time. Code that gives the loop work without the descriptor showing it must step afterwards, or wake it
+by `call_soon_threadsafe`; a step wakes the background thread if it sets a timer earlier than the thread would look.
 
-`end` hands the loop to the background thread for good, which cancels what is left and closes it.
+`end` hands the loop to the background thread for good, to cancel all tasks and close it.
 
-Where selectors have no descriptor, as on Windows, the background thread runs the loop all the time (`can_step`).
+If selectors have no descriptor, as on Windows, the background thread runs the loop all the time (`can_step`).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _WouldWaitError(Exception):
 
 
 class _StepSelector(selectors.DefaultSelector):
-    """A selector that raises instead of waiting, unless `may_wait` is set."""
+    """A selector raising instead of waiting, unless `may_wait` is set."""
 
     may_wait = False
     iterations = 0
@@ -83,7 +83,7 @@ class _StepSelector(selectors.DefaultSelector):
 
 
 class SteppedLoop:
-    """An asyncio event loop that runs in steps, in any thread; see the module's theory of operation."""
+    """An asyncio event loop running in steps, in any thread; see the module's theory of operation."""
 
     def __init__(self) -> None:
         self._selector = _StepSelector()
@@ -107,7 +107,7 @@ class SteppedLoop:
     ) -> asyncio.Task[R]:
         """Create a task for an asynchronous function; the caller steps the loop afterwards.
 
-        Raises ToolError if the loop has ended. `on_done` is called in the thread of the step that ends the task.
+        Raises ToolError if the loop has ended. `on_done` is called in the thread of the last step.
         """
         context = contextvars.copy_context()
         context.run(forget_outer_loop, "asyncio")
@@ -123,9 +123,9 @@ class SteppedLoop:
         return events._get_running_loop() is self.loop  # noqa: SLF001 - never raises
 
     def open_descriptor(self) -> int | None:
-        """Return a new descriptor that is readable when the loop has something to do, or None if it has ended.
+        """Return a new descriptor, readable when the loop has something to do, or None if it has ended.
 
-        It is the caller's, who closes it: the loop's own may become that of another file when the loop is closed.
+        The caller closes it: the number of the loop's own may be another file's after the loop is closed.
         """
         with self._lock:
             return None if self.is_ended else os.dup(self._selector.fileno())
@@ -165,7 +165,7 @@ class SteppedLoop:
 
     @contextmanager
     def unattended(self) -> Generator[None]:
-        """Keep the background thread watching while a caller waits that does not step."""
+        """Keep the background thread watching while a caller waits without stepping."""
         with self._counting:
             self._unattended += 1
         self.hurry()
@@ -204,7 +204,7 @@ class SteppedLoop:
             self._next_look = 0.0
 
     def end(self) -> None:
-        """Leave the loop to the background thread, which closes it. Called in the loop."""
+        """Leave the loop to the background thread, to be closed. Called in the loop."""
         self.is_ended = True
         if not self.can_step:
             self.loop.stop()

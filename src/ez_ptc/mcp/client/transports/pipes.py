@@ -1,8 +1,8 @@
 """A server's process, and its standard streams as streams of messages.
 
-The SDK's transport passes each message through two tasks and a text decoder, which costs as much as the rest of a call,
-and keeps a line of any length. This one parses lines where they arrive, and a server that sends more than
-`MAX_MESSAGE_BYTES` without a newline is ended.
+The SDK's transport passes each message through two tasks and a text decoder, at the cost of a third of a call, and
+keeps a line of any length. This one parses lines as they arrive, and ends a server after `MAX_MESSAGE_BYTES` without a
+newline.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MESSAGE_BYTES", "open_process"]
 
 MAX_MESSAGE_BYTES: Final = 64 * 2**20
-"""Ten times what servers are known to send; a program could not keep such a value either."""
+"""Far more than servers are known to send; a program could not keep such a value either."""
 
 # Messages that may wait for the session before the server has to wait.
 _MAX_WAITING: Final = 64
@@ -159,7 +159,7 @@ class _Pipe(asyncio.Protocol):
 
 
 class _Messages(_Pipe):
-    """The messages of a server, in its order; lines that are no messages go to the watch."""
+    """The messages of a server, in its order; other lines go to the watch."""
 
     last_context = None
 
