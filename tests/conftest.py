@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "security: takes long; run with -m security")
     config.addinivalue_line("markers", "lengthy: all its variants take many minutes; .ci/run leaves them out")
     config.addinivalue_line(
-        "markers", "sampled(every, first=0): a plain run takes one variant in so many, from the first on"
+        "markers", "sampled(every, first=0): a plain run takes one variant in so many, from the first on; of 0, none"
     )
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
@@ -59,7 +59,8 @@ def _leave_variants_to_security(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("sampled")
         if mark is not None:
             test = item.nodeid.partition("[")[0]
-            if seen[test] % mark.kwargs["every"] != mark.kwargs.get("first", 0):
+            every, first = mark.kwargs["every"], mark.kwargs.get("first", 0)
+            if every == 0 or seen[test] % every != first:
                 item.add_marker(pytest.mark.security)
             seen[test] += 1
 

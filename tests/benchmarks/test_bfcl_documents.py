@@ -241,6 +241,7 @@ def test_a_document_is_open_where_anything_may_be_passed(part: dict[str, Any], o
     assert is_open({"type": "dict", "properties": {"a": part}}) is opened
 
 
+@pytest.mark.sampled(every=0)
 def test_valid_document_is_imported_exported_and_called(requests: Requests) -> None:
     checker = Checker(requests)
     wrong = Answer(BOOKING.name, RIGHT | {"price": ["cheap"]})

@@ -28,6 +28,7 @@ def test_each_effect_has_three_kill_points() -> None:
     assert len(POINTS) == 3 * len(EFFECTS) + 1
 
 
+@pytest.mark.sampled(every=0)
 def test_kill_between_effect_and_record_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     python = python_of(OURS)
     monkeypatch.chdir(Path(journal.__file__).parent)
@@ -49,6 +50,7 @@ def test_costs_of_steps_are_seconds(action: str, tmp_path: Path, capsys: pytest.
     assert json.loads(capsys.readouterr().out) > 0
 
 
+@pytest.mark.sampled(every=0)
 def test_resumed_runs_are_timed_to_pause_and_result(tmp_path: Path) -> None:
     assert all(seconds > 0 for times in resume_times(tmp_path, 3).values() for pair in times for seconds in pair)
 

@@ -35,6 +35,7 @@ def test_a_target_is_met_up_to_its_limit(value: float, met: bool) -> None:
     assert _figures(fresh__ours=[value]).judge(Target("fresh", 500e-6), ours="ours").met is met
 
 
+@pytest.mark.sampled(every=0)
 def test_growth_is_measured_for_all_callers() -> None:
     rows = measure_growth("plain_exec")
     assert [row.callers for row in rows] == list(CALLERS)

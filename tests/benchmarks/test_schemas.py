@@ -42,6 +42,7 @@ SIMPLE, RICH = EXAMPLES
 
 @pytest.mark.parametrize("subject", ["ours", "pydantic_call", "msgspec_struct"])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.sampled(every=6)
 def test_subject_that_passes_every_argument_may_be_measured(subject: str, example: Example) -> None:
     assert problem_of(start(subject), example) is None
 

@@ -164,6 +164,7 @@ def test_json_of_paused_run_has_commands(ez_ptc: Project) -> None:
     assert output == "8\nrefunded 2.0\n"
 
 
+@pytest.mark.sampled(every=0)
 def test_three_processes_share_one_journal(ez_ptc: Project) -> None:
     (ez_ptc.folder / "program.py").write_text(ONE)
     journal, tools = ("--journal", "runs.db"), ("--tools", "shop:toolkit")

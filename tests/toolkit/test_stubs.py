@@ -84,6 +84,7 @@ def test_foreign_tool_that_cannot_be_written_takes_anything() -> None:
     ast.parse(Toolkit([tool]).stubs())
 
 
+@pytest.mark.sampled(every=0)
 def test_type_checker_finds_mistakes_of_saved_program(tmp_path: Path) -> None:
     pytest.importorskip("pyright", reason="pyright is not installed")
     (tmp_path / "__builtins__.pyi").write_text(STUBS)

@@ -135,6 +135,7 @@ def faults(number: int, *, callers: int = 4, kills: int, seed: int) -> tuple[dic
     return became, grown
 
 
+@pytest.mark.sampled(every=0)
 def test_sixty_programs_among_kills_of_everything() -> None:
     became, _ = faults(60, kills=12, seed=1)
     assert became["right"] >= 15

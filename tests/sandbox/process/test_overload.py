@@ -185,6 +185,7 @@ def test_closing_rejects_queued_callers(small: Small, gate: Gate) -> None:
         assert all(isinstance(result.exception(30), SandboxError) for result in running)
 
 
+@pytest.mark.sampled(every=0)
 def test_ready_workers_grow_under_load_and_shrink_afterwards() -> None:
     before = descendants(os.getpid())
     with ProcessSandbox(ready=2) as sandbox:

@@ -143,6 +143,7 @@ def value_in(python: str | Path, *packages: str) -> object:
         return Toolkit([], sandbox=sandbox).execute("40 + 2", 30).return_value
 
 
+@pytest.mark.sampled(every=0)
 def test_interpreter_may_be_path_command_or_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = interpreter(tmp_path, f'exec {sys.executable} "$@"')
     assert value_in(script) == 42
@@ -280,6 +281,7 @@ def test_a_zipapp_runs_programs_and_leaves_no_file_behind(tmp_path: Path) -> Non
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.sampled(every=0)
 def test_application_packed_without_worker_files_says_so(tmp_path: Path) -> None:
     said = zipped(tmp_path, "boot.py")
     assert said.startswith("expected the source files of ez_ptc/sandbox/worker")

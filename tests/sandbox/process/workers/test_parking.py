@@ -83,6 +83,7 @@ def test_resumed_program_goes_on_as_if_uninterrupted(sandbox: ProcessSandbox, tm
     assert done == ["a", 1, "b", 2]
 
 
+@pytest.mark.sampled(every=2)
 async def test_loop_resumes_what_a_thread_has_paused(
     sandbox: ProcessSandbox, tmp_path: Path, anyio_backend: str
 ) -> None:
@@ -117,6 +118,7 @@ def test_closed_sandbox_loses_no_run(sandbox: ProcessSandbox, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("settlement", [Happened(7), DidNotHappen()], ids=["happened", "did not happen"])
+@pytest.mark.sampled(every=2)
 def test_abandoned_call_waits_for_a_word_about_it(
     sandbox: ProcessSandbox, tmp_path: Path, settlement: Happened | DidNotHappen
 ) -> None:

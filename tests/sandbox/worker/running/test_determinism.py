@@ -68,6 +68,7 @@ with Toolkit([], limits=Limits(seed=7)) as toolkit:
 """
 
 
+@pytest.mark.sampled(every=0)
 def test_another_host_sees_the_same(tmp_path: object) -> None:
     """Its first program, and with other things in its environment."""
     first = json.loads(run_script(ALL))
