@@ -66,6 +66,8 @@ class Exchange:
 
     may_spin = False
     """Whether both sides poll for a frame for a moment before they sleep."""
+    is_prepared = False
+    """Whether the worker was told the limits and the tools in advance."""
     is_undelivered = False
     """Whether the worker died before it received the whole program."""
     is_finished = False
@@ -124,9 +126,9 @@ class Exchange:
         return timeout_message(self.limits)
 
     def opening(self) -> bytes:
-        """Return the run frame, without limits and tools that a session's worker knows already."""
+        """Return the run frame, without limits and tools that the worker knows already."""
         session = self._session
-        knows_limits = session is not None and session.limits is self.limits
+        knows_limits = self.is_prepared or (session is not None and session.limits is self.limits)
         return run_frame(
             self._code,
             None if knows_limits else self._channel,

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from ez_ptc.sandbox.execution import Limits
     from ez_ptc.sandbox.protocols import Channel
 
-__all__ = ["SPIN_SECONDS", "max_frames", "rejected_result", "run_frame", "timeout_message"]
+__all__ = [
+    "SPIN_SECONDS",
+    "max_frames",
+    "prepare_frame",
+    "rejected_result",
+    "run_frame",
+    "shared_head",
+    "timeout_message",
+]
 
 # About the cost of waking a core, so that a failed spin at most doubles it.
 SPIN_SECONDS = 50e-6
@@ -51,13 +59,23 @@ def run_frame(
     if channel is None:
         head = b'{"t":"run"'
     elif channel.recorder is None:
-        head = channel.grants.cached_run_head(limits, _head)
+        head = shared_head(channel, limits)
     else:
         head = _head(limits, channel.grants.encoded, channel.recorder.clock_ns)
     tail = b',"session":true}' if in_session else b"}"
     if ahead:
         tail = b',"ahead":%b%b' % (ahead, tail)
     return pack(b'%b,"spin":%g,"code":%b%b' % (head, spin_seconds, encode_basestring_ascii(code).encode(), tail))
+
+
+def shared_head(channel: Channel, limits: Limits) -> bytes:
+    """Return the limits and the tools as the head of a run frame, the same for all programs that have these."""
+    return channel.grants.cached_run_head(limits, _head)
+
+
+def prepare_frame(head: bytes) -> bytes:
+    """Return a run frame without a program: the worker notes the limits and the tools of a later one."""
+    return pack(head + b"}")
 
 
 def _head(limits: Limits, tools: bytes, clock_ns: int | None = None) -> bytes:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Self
 from ez_ptc._sync import Threads, on_fork
 from ez_ptc.errors import WorkerDiedError
 from ez_ptc.sandbox.exchange import Exchange
-from ez_ptc.sandbox.opening import rejected_result
+from ez_ptc.sandbox.opening import rejected_result, shared_head
 from ez_ptc.sandbox.process.boot.host import report_platform, require_host
 from ez_ptc.sandbox.process.boot.settings import Settings
 from ez_ptc.sandbox.process.packages import find_packages
 from ez_ptc.sandbox.process.pool import Pool
-from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
+from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
 from ez_ptc.sandbox.process.runner import Runner, find_code_problem
 from ez_ptc.sandbox.process.session import ProcessSession
 from ez_ptc.sandbox.process.workers.capacity import Capacity
@@ -115,10 +115,13 @@ class PooledSandbox:
             finally:
                 self._end(parked.exchange, parked.lease, channel)
             return _result(parked.exchange)
+        may_be_prepared = channel.recorder is None and limits.seed is None
+        head = shared_head(channel, limits) if may_be_prepared else None
         attempts = 0
         while True:
-            lease: Lease = yield self._pool_for(limits)
+            lease: Lease = yield WorkerRequest(self._pool_for(limits), head)
             exchange = Exchange(code, channel, limits)
+            exchange.is_prepared = lease.worker.head is not None
             try:
                 yield exchange, lease
             finally:

@@ -102,24 +102,24 @@ class Pool:
 
     # Taking and releasing -----------------------------------------------------------------------------------------
 
-    def take_ready(self) -> Lease | None:
+    def take_ready(self, head: bytes | None = None) -> Lease | None:
         """Return a ready worker if there is one and no caller is queued."""
         zygote = self._zygote
         if zygote is None or self._queue:
             return None
         try:
-            return self._lease(zygote)
+            return self._lease(zygote, head)
         except ZygoteGoneError:
             return None
 
-    def take(self) -> Lease:
+    def take(self, head: bytes | None = None) -> Lease:
         """Return a worker, after waiting for one if necessary.
 
         Raises:
             Overloaded: The queue is full, or the wait took too long.
             SandboxError: The pool is closed, or no zygote can be started.
         """
-        ready = self.take_ready()
+        ready = self.take_ready(head)
         if ready is not None:
             return ready
         turn = threading.Lock()
@@ -132,9 +132,9 @@ class Pool:
             self._leave(position)
             raise
 
-    async def atake(self) -> Lease:
+    async def atake(self, head: bytes | None = None) -> Lease:
         """Same as `take`, but awaits; a cancelled caller takes nothing."""
-        ready = self.take_ready()
+        ready = self.take_ready(head)
         if ready is not None:
             return ready
         import anyio
@@ -166,15 +166,15 @@ class Pool:
         self.order_ready()
         self._dispatch()
 
-    def _lease(self, zygote: ZygoteProcess) -> Lease | None:
+    def _lease(self, zygote: ZygoteProcess, head: bytes | None = None) -> Lease | None:
         """Return a ready worker if another program may run, or None. Raises ZygoteGoneError."""
         if self._is_full:
             return None
-        worker = zygote.pop()
+        worker = zygote.ready.pop(head)
         if worker is None:
             self._close_released()
             zygote.receive()
-            if (worker := zygote.pop()) is None:
+            if (worker := zygote.ready.pop(head)) is None:
                 return None
         lease = Lease(self, worker)
         self._running[worker] = zygote
@@ -192,7 +192,7 @@ class Pool:
         lease.forget()
         zygote = self._running.pop(lease.worker, None)
         if zygote is not None:
-            zygote.put_back(lease.worker)
+            zygote.ready.put_back(lease.worker)
 
     def _close_released(self) -> None:
         with contextlib.suppress(IndexError):
@@ -209,10 +209,7 @@ class Pool:
         if len(self._queue) > self._capacity.waiting:
             self._require_place(position)
         self._stock.grow(len(self._queue), lambda: self._zygote)
-        zygote = self._zygote
-        if zygote is not None:
-            with contextlib.suppress(ZygoteGoneError):
-                self._serve_queue(zygote)
+        self.order_ready()
         self._dispatch()
         return position
 
@@ -263,7 +260,9 @@ class Pool:
             self._refuse(SandboxError(f"no worker can be made ({zygote.refusal}): {LIMITS_OF_PROCESSES}"))
             return
         zygote.expect_nothing_late()
-        missing = min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready - zygote.ordered
+        missing = (
+            min(len(self._queue), self._capacity.running - len(self._running)) - zygote.ready.blank - zygote.ordered
+        )
         if missing > 0:
             zygote.order(missing)
 
@@ -355,7 +354,7 @@ class Pool:
         try:
             zygote.ask(worker)
             # The cause of this worker's end may have ended others too.
-            for ended in zygote.take_ended():
+            for ended in zygote.ready.take_ended():
                 ended.close()
             while (reason := zygote.exit_reason(worker)) is None:
                 zygote.wait()
@@ -382,14 +381,15 @@ class Pool:
         self._stock.refill(self.zygote())
 
     def order_ready(self) -> None:
-        """Serve the queue, and order the workers that should be ready, if there is a zygote."""
-        zygote = self._zygote
-        if zygote is not None:
-            # If the zygote is gone, the next caller that needs a worker notices.
-            with contextlib.suppress(ZygoteGoneError):
+        """Serve the queue, and order and prepare the workers that should be ready, if there is a zygote."""
+        # If the zygote is gone, the next caller that needs a worker notices.
+        with contextlib.suppress(ZygoteGoneError):
+            if (zygote := self._zygote) is not None:
+                zygote.receive()
                 self._serve_queue(zygote)
                 if not self._queue:
                     self._stock.refill(zygote)
+                    zygote.ready.prepare()
 
     def cool_down(self) -> None:
         """End the workers in excess of `ready`; return when that many are ready and none is on its way."""

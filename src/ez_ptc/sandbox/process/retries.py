@@ -1,7 +1,7 @@
 """Running a program, again if its worker was lost without any effect: one loop for threads and event loops.
 
-Theory of operation. A generator (`_steps` of a sandbox in `backend.py`, and of a session) decides: it yields a pool to
-get a lease from it, then an exchange and its lease to have the program run, and it returns the program's result.
+Theory of operation. A generator (`_steps` of a sandbox in `backend.py`, and of a session) decides: it yields a request
+to get a lease, then an exchange and its lease to have the program run, and it returns the program's result.
 `drive` and `adrive` do what it asks for, blocking or awaiting. An exception of a step is raised in the generator at its
 `yield`, so the generator alone gives leases back.
 
@@ -13,24 +13,31 @@ three attempts.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from ez_ptc.sandbox.process.pool import Pool
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ez_ptc.sandbox.exchange import Exchange
     from ez_ptc.sandbox.execution import ExecutionResult
+    from ez_ptc.sandbox.process.pool import Pool
     from ez_ptc.sandbox.process.runner import Runner
     from ez_ptc.sandbox.process.workers.lease import Lease
     from ez_ptc.sandbox.protocols import Channel
 
-__all__ = ["MAX_ATTEMPTS", "Steps", "adrive", "drive"]
+__all__ = ["MAX_ATTEMPTS", "Steps", "WorkerRequest", "adrive", "drive"]
 
 MAX_ATTEMPTS = 3
 
-Steps: TypeAlias = "Generator[Pool | tuple[Exchange, Lease], Any, ExecutionResult]"
+
+class WorkerRequest(NamedTuple):
+    """A request for a worker of a pool, which may be one that is prepared for programs with this head."""
+
+    pool: Pool
+    head: bytes | None = None
+
+
+Steps: TypeAlias = "Generator[WorkerRequest | tuple[Exchange, Lease], Any, ExecutionResult]"
 
 
 def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
@@ -40,8 +47,8 @@ def drive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionResult:
             step = next(steps)
             while True:
                 try:
-                    if isinstance(step, Pool):
-                        outcome = step.take()
+                    if isinstance(step, WorkerRequest):
+                        outcome = step.pool.take(step.head)
                     else:
                         outcome = runner.run(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
@@ -59,7 +66,10 @@ async def adrive(steps: Steps, runner: Runner, channel: Channel) -> ExecutionRes
             step = next(steps)
             while True:
                 try:
-                    outcome = await (step.atake() if isinstance(step, Pool) else runner.arun(*step, channel))
+                    if isinstance(step, WorkerRequest):
+                        outcome = await step.pool.atake(step.head)
+                    else:
+                        outcome = await runner.arun(*step, channel)
                 except BaseException as error:  # noqa: BLE001 - the generator decides, and raises it again
                     step = steps.throw(error)
                 else:

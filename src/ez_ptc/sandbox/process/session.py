@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ez_ptc.errors import SandboxError
 from ez_ptc.sandbox.exchange import Exchange, SessionState
 from ez_ptc.sandbox.opening import rejected_result
-from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, adrive, drive
+from ez_ptc.sandbox.process.retries import MAX_ATTEMPTS, WorkerRequest, adrive, drive
 from ez_ptc.sandbox.process.runner import find_code_problem
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ProcessSession:
             while True:
                 lease = self._lease
                 if lease is None:
-                    lease = self._keep((yield self._pool))
+                    lease = self._keep((yield WorkerRequest(self._pool)))
                 exchange = Exchange(code, channel, limits, session=self._state)
                 try:
                     yield exchange, lease

@@ -49,8 +49,8 @@ class Stock:
     def refill(self, zygote: ZygoteProcess) -> None:
         """Order the workers that should be ready, without waiting for them. Raises ZygoteGoneError."""
         missing = self._missing(zygote)
-        # Several at a time, to wake the zygote less often.
-        if missing > self._wanted // 4:
+        # Several at a time, to wake the zygote less often; but there should be one for any program.
+        if missing > self._wanted // 4 or (missing > 0 and not zygote.ready.blank):
             zygote.order(missing)
 
     def cool_down(self, zygote: ZygoteProcess) -> None:
@@ -62,7 +62,7 @@ class Stock:
         self._wanted = self._ready
         while not zygote.refusals:
             zygote.receive()
-            for worker in (*zygote.take_spare(self._wanted), *zygote.take_ended()):
+            for worker in (*zygote.ready.take_spare(self._wanted), *zygote.ready.take_ended()):
                 worker.close()
             missing = self._missing(zygote)
             if missing > 0:
@@ -72,7 +72,7 @@ class Stock:
             zygote.wait()
 
     def _missing(self, zygote: ZygoteProcess) -> int:
-        return self._wanted - zygote.ready - zygote.ordered
+        return self._wanted - len(zygote.ready) - zygote.ordered
 
     def _shrink(self, find_zygote: Callable[[], ZygoteProcess | None]) -> None:
         while not self._closing.wait(_CALM_SECONDS):
@@ -84,7 +84,7 @@ class Stock:
                 # If the zygote is gone, the next caller that needs a worker notices.
                 with contextlib.suppress(ZygoteGoneError):
                     zygote.receive()
-                for worker in zygote.take_spare(self._wanted):
+                for worker in zygote.ready.take_spare(self._wanted):
                     worker.close()
             if self._wanted <= self._ready:
                 self._is_shrinking = False

@@ -39,6 +39,7 @@ from ez_ptc.sandbox.process.boot.interpreter import find_interpreter
 from ez_ptc.sandbox.process.packages import dependencies_of
 from ez_ptc.sandbox.process.workers.gone import LIMITS_OF_PROCESSES, ZygoteGoneError
 from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+from ez_ptc.sandbox.process.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.worker.control import (
     AskExitCode,
     Booted,
@@ -118,7 +119,7 @@ class ZygoteProcess:
             ZygoteGoneError: The zygote was killed before it was ready.
             SandboxError: There is no interpreter, it cannot be started, or it is not ready within 120 s.
         """
-        self._ready: deque[WorkerHandle] = deque()
+        self.ready = ReadyWorkers()
         self._ordered: deque[None] = deque()
         self._ended: dict[int, int] = {}
         self.refusal = ""
@@ -130,7 +131,7 @@ class ZygoteProcess:
             # The end of this socket tells the zygote that the host is gone, so a fork of the host must not keep it
             # open.
             on_fork(self, ZygoteProcess.disown)
-            self._end = weakref.finalize(self, _end, self._control, self._process, self._ready)
+            self._end = weakref.finalize(self, _end, self._control, self._process, self.ready)
             try:
                 self.report = self._boot(settings.packages.names)
                 if require:
@@ -188,45 +189,9 @@ class ZygoteProcess:
             return None
 
     @property
-    def ready(self) -> int:
-        """The number of workers known to be ready."""
-        return len(self._ready)
-
-    @property
     def ordered(self) -> int:
         """The number of workers ordered and not received yet."""
         return len(self._ordered)
-
-    def pop(self) -> WorkerHandle | None:
-        """Return a ready worker for the caller to close, or None.
-
-        It may have been killed since; the caller notices when it sends a program.
-        """
-        try:
-            return self._ready.popleft()
-        except IndexError:
-            return None
-
-    def put_back(self, worker: WorkerHandle) -> None:
-        """Return an unused worker to the ready ones."""
-        self._ready.appendleft(worker)
-
-    def take_ended(self) -> list[WorkerHandle]:
-        """Remove and return the ready workers that have ended, for the caller to close."""
-        return [worker for worker in tuple(self._ready) if worker.ended and self._remove(worker)]
-
-    def _remove(self, worker: WorkerHandle) -> bool:
-        try:
-            self._ready.remove(worker)
-        except ValueError:
-            # Another thread has taken it.
-            return False
-        return True
-
-    def take_spare(self, wanted: int) -> list[WorkerHandle]:
-        """Remove and return the ready workers in excess of `wanted`, for the caller to close."""
-        spare = (self.pop() for _ in range(len(self._ready) - wanted))
-        return [worker for worker in spare if worker is not None]
 
     def order(self, number: int) -> None:
         """Order workers. Raises ZygoteGoneError."""
@@ -303,7 +268,7 @@ class ZygoteProcess:
     def _take_worker(self, pid: int, fds: array.array[int]) -> None:
         if len(fds) == _FDS_EACH:
             self.refusals = 0
-            self._ready.append(WorkerHandle(pid, *fds))
+            self.ready.add(WorkerHandle(pid, *fds))
             self._expect_one_less()
             return
         # The kernel drops descriptors this process has no room for; a worker without a holder ends by itself.
@@ -327,8 +292,7 @@ class ZygoteProcess:
         _close_stderr(self._process)
         # Only the parent can wait for it, so subprocess must not warn about that here.
         self._process.returncode = 0
-        while (worker := self.pop()) is not None:
-            worker.disown()
+        self.ready.disown()
 
     def close(self) -> None:
         """End the zygote and all its workers; returns when it has ended, or after 2 s and a kill.
@@ -338,14 +302,12 @@ class ZygoteProcess:
         self._end()
 
 
-def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: deque[WorkerHandle]) -> None:
+def _end(control: socket.socket, process: subprocess.Popen[bytes], ready: ReadyWorkers) -> None:
     with contextlib.suppress(OSError):
         # `wait` in another thread would not notice a plain close.
         control.shutdown(socket.SHUT_RDWR)
     control.close()
-    with contextlib.suppress(IndexError):
-        while True:
-            ready.pop().close()
+    ready.close()
     _close_stderr(process)
     try:
         process.wait(_END_SECONDS)

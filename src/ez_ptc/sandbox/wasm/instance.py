@@ -67,6 +67,9 @@ class Conversation(Protocol):
 class Instance:
     """A worker: the host's end for awaiting drivers is `socket`."""
 
+    head: bytes | None = None
+    """What it was told in advance: nothing."""
+
     def __init__(self, engine: WasmEngine, is_ready: Callable[[Instance], None]) -> None:
         """Start the thread; it calls `is_ready` once a program can be sent."""
         self._engine = engine

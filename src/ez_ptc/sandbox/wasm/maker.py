@@ -7,12 +7,14 @@ import threading
 import weakref
 from collections import deque
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ez_ptc.sandbox.isolation import Layer, Report
+from ez_ptc.sandbox.process.workers.ready import ReadyWorkers
 from ez_ptc.sandbox.wasm.instance import Instance
 
 if TYPE_CHECKING:
+    from ez_ptc.sandbox.process.workers.handle import WorkerHandle
     from ez_ptc.sandbox.wasm.engine import WasmEngine
 
 __all__ = ["REPORT", "InstanceMaker"]
@@ -40,11 +42,11 @@ class InstanceMaker:
     def __init__(self, engine: WasmEngine) -> None:
         """Make instances of the engine's component."""
         self._engine = engine
-        self._ready: deque[Instance] = deque()
+        # An instance learns the memory that it may use with its program.
+        self.ready = ReadyWorkers(can_prepare=False)
         self._ordered: deque[None] = deque()
         self._arrived: deque[Instance] = deque()
         self._news = threading.Event()
-        self._is_closed = False
         self.refusal = ""
         self.refusals = 0
         self.report = REPORT
@@ -53,33 +55,9 @@ class InstanceMaker:
         weakref.finalize(self, _end, self._all)
 
     @property
-    def ready(self) -> int:
-        """The number of instances known to be ready."""
-        return len(self._ready)
-
-    @property
     def ordered(self) -> int:
         """The number of instances ordered and not received yet."""
         return len(self._ordered)
-
-    def pop(self) -> Instance | None:
-        """Return a ready instance for the caller to close, or None."""
-        with contextlib.suppress(IndexError):
-            return self._ready.popleft()
-        return None
-
-    def put_back(self, worker: Instance) -> None:
-        """Return an unused instance to the ready ones."""
-        self._ready.appendleft(worker)
-
-    def take_ended(self) -> list[Instance]:
-        """Return none: nothing ends a waiting instance."""
-        return []
-
-    def take_spare(self, wanted: int) -> list[Instance]:
-        """Remove and return the ready instances in excess of `wanted`, for the caller to close."""
-        spare = (self.pop() for _ in range(len(self._ready) - wanted))
-        return [worker for worker in spare if worker is not None]
 
     def order(self, number: int) -> None:
         """Order instances."""
@@ -112,11 +90,10 @@ class InstanceMaker:
                 if instance.reason is not None:
                     self._refuse(instance.reason)
                     instance.close()
-                elif self._is_closed:
-                    instance.close()
                 else:
                     self.refusals = 0
-                    self._ready.append(instance)
+                    # It has the methods of a handle.
+                    self.ready.add(cast("WorkerHandle", instance))
                     with contextlib.suppress(IndexError):
                         self._ordered.pop()
 
@@ -134,14 +111,14 @@ class InstanceMaker:
 
     def disown(self) -> None:
         """Forget the instances in a fork of the host, where their threads are gone."""
-        for instance in (*self._ready, *self._arrived):
+        self.ready.disown()
+        for instance in self._arrived:
             instance.disown()
-        self._ready.clear()
         self._arrived.clear()
 
     def close(self) -> None:
         """End all instances, also those in use."""
-        self._is_closed = True
+        self.ready.close()
         for instance in tuple(self._all):
             instance.close()
 

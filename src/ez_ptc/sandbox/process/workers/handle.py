@@ -16,15 +16,24 @@ __all__ = ["WorkerHandle"]
 class WorkerHandle:
     """A worker process for one program. It ends when its handle is closed or dropped."""
 
-    __slots__ = ("_pidfd", "pid", "socket")
+    __slots__ = ("_pidfd", "head", "pid", "socket")
 
     def __init__(self, pid: int, socket_fd: int, pidfd: int) -> None:
         """Wrap the worker's id, in its own PID namespace, and its descriptors, owned by the handle."""
         self.pid = pid
+        self.head: bytes | None = None
         self._pidfd = pidfd
         # The C class costs half as much as `socket.socket`; with the family given, it does not ask the kernel.
         self.socket: Final = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, socket_fd)
         self.socket.settimeout(0)
+
+    def prepare(self, head: bytes, frame: bytes) -> bool:
+        """Send the frame with the limits and tools in `head` in advance; return whether the worker has it."""
+        self.head = head
+        try:
+            return self.socket.send(frame, _socket.MSG_NOSIGNAL) == len(frame)
+        except OSError:
+            return False
 
     @property
     def ended(self) -> bool:

@@ -94,25 +94,33 @@ class Runtime:
         """Run a dummy program to warm caches; its output is discarded, and no limit is set."""
         pipe, limits, messages = self._link.pipe, self._limits, self._messages
         pipe.mute()
-        self._answer(read_frame(body), limit=False)
+        frame = read_frame(body)
+        self._prepare(frame)
+        self._answer(frame, limit=False)
         pipe.unmute()
         self._limits, self._messages = limits, messages
         self._programs = 0
         self._tools.forget()
 
     def serve(self) -> None:
-        """Receive one run frame, run the program, send its done frame.
+        """Receive one run frame, run its program, if it has one, and send the done frame.
 
         Raises HostGoneError if the host closed the socket.
         """
-        self._answer(self._link.receive(), limit=True)
+        frame = self._link.receive()
+        in_session = frame.get("session", False)
+        if "limits" in frame:
+            self._prepare(frame)
+        if "limits" in frame or in_session:
+            # The programs of a session share their process's CPU time, so each one has a limit of its own.
+            stack = self._platform.limit(self._limits, in_session=in_session)
+            depth.make_room(self._limits["memory"], stack)
+        if "code" in frame:
+            self._answer(frame, limit=True)
 
     def _answer(self, frame: dict[str, Any], *, limit: bool) -> None:
-        self._limits = limits = frame.get("limits", self._limits)
+        limits = self._limits
         self._begin(frame, limits)
-        if limit:
-            stack = self._platform.limit(limits, in_session=frame.get("session", False))
-            depth.make_room(limits["memory"], stack)
         if limits.get("seed") is not None and self._programs == 1:
             self._move_clock = chance.pin(limits["seed"], limits.get("clock"), self._platform.forget_lookups)
         elif self._move_clock is not None and limits.get("clock") is not None:
@@ -136,21 +144,23 @@ class Runtime:
             self._link.pipe.spin_seconds = 0.0
         self._finish(done, limits["frame"])
 
-    def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
-        link = self._link
-        self._messages = frame.get("messages", self._messages)
-        link.pipe.spin_seconds = frame["spin"]
-        link.room = limits["outstanding"]
-        link.most = limits["frame"]
-        link.expect(frame.get("ahead", ()))
-        self._programs += 1
-        if self._programs == 1:
+    def _prepare(self, frame: dict[str, Any]) -> None:
+        """Take the limits and the tools of the next program, which may come later."""
+        self._limits, self._messages = frame["limits"], frame["messages"]
+        self._link.room = self._limits["outstanding"]
+        self._link.most = self._limits["frame"]
+        if not self._programs:
             # Made now: the collector looks at nothing that was there before the fork.
             self._main = sys.modules["__main__"] = types.ModuleType("__main__")
             self._namespace = vars(self._main)
             self._namespace.update(__builtins__=sys.modules["builtins"], __annotations__={})
             self._namespace.update(self._tools.functions(frame["tools"]))
-        else:
+
+    def _begin(self, frame: dict[str, Any], limits: dict[str, Any]) -> None:
+        self._link.pipe.spin_seconds = frame["spin"]
+        self._link.expect(frame.get("ahead", ()))
+        self._programs += 1
+        if self._programs > 1:
             call_paths.begin()
         self._output.begin(limits["output"])
         # They are part of the last frame, in which base64 makes three bytes four.

@@ -1,0 +1,162 @@
+"""The ready workers of one zygote, some of them prepared for the programs that most callers run.
+
+Theory of operation. A worker is blank until it is told the head of a run frame, which is the limits and the tools of
+its program. If many programs in a row have had the same head, all blank workers but one are told it in advance, off
+the callers' way: they are prepared. Programs with other tools must not learn of these, so a prepared worker runs
+programs with its head only; callers with another head take the blank one. When another head has come as often in a
+row, the prepared workers are ended.
+
+As in the pool, each change is a single operation of a deque: any thread or signal handler may call this. A thread adds
+a worker first and then checks for `close`; `close` sets its flag first and then removes the workers. So one of the two
+closes that worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from ez_ptc.sandbox.opening import prepare_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ez_ptc.sandbox.process.workers.handle import WorkerHandle
+
+__all__ = ["ReadyWorkers"]
+
+# Ending prepared workers must stay rare beside the programs that they were meant for.
+_MIN_IN_A_ROW = 16
+# More might not fit into the socket before the worker reads.
+_MAX_HEAD_BYTES = 1 << 16
+
+
+class _Prepared(NamedTuple):
+    head: bytes
+    workers: deque[WorkerHandle]
+
+
+class ReadyWorkers:
+    """Workers without a program."""
+
+    def __init__(self, *, can_prepare: bool = True) -> None:
+        """Hold no workers yet. Without `can_prepare`, all of them stay blank."""
+        self._can_prepare = can_prepare
+        self._blank: deque[WorkerHandle] = deque()
+        self._prepared = _Prepared(b"", deque())
+        self._last_head = b""
+        self._in_a_row = 0
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._blank) + len(self._prepared.workers)
+
+    @property
+    def blank(self) -> int:
+        """The number of workers for any program."""
+        return len(self._blank)
+
+    def add(self, worker: WorkerHandle) -> None:
+        """Add a new worker."""
+        self._blank.append(worker)
+        self._close_late()
+
+    def put_back(self, worker: WorkerHandle) -> None:
+        """Return an unused worker."""
+        prepared = self._prepared
+        if worker.head is None:
+            self._blank.appendleft(worker)
+        elif worker.head == prepared.head:
+            prepared.workers.appendleft(worker)
+        else:
+            worker.close()
+        self._close_late()
+
+    def pop(self, head: bytes | None = None) -> WorkerHandle | None:
+        """Return a worker for the caller to close: one prepared for `head`, or else a blank one; None if there is none.
+
+        It may have been killed since; the caller notices when it sends a program.
+        """
+        worker = self._find(head)
+        if worker is not None and head is not None:
+            self._in_a_row = self._in_a_row + 1 if head == self._last_head else 1
+            self._last_head = head
+        return worker
+
+    def _find(self, head: bytes | None) -> WorkerHandle | None:
+        prepared = self._prepared
+        if head == prepared.head:
+            with contextlib.suppress(IndexError):
+                return prepared.workers.popleft()
+        try:
+            return self._blank.popleft()
+        except IndexError:
+            return None
+
+    def prepare(self) -> None:
+        """Tell blank workers, but for one, what the next program is likely to need."""
+        head = self._last_head
+        if not self._can_prepare or self._in_a_row < _MIN_IN_A_ROW or len(head) > _MAX_HEAD_BYTES:
+            return
+        prepared = self._prepared
+        if head != prepared.head:
+            self._prepared = _Prepared(head, deque())
+            for worker in _drain(prepared.workers):
+                worker.close()
+            prepared = self._prepared
+        frame = prepare_frame(head)
+        while len(self._blank) > 1 and (worker := self._find(None)) is not None:
+            if worker.prepare(head, frame):
+                prepared.workers.append(worker)
+            else:
+                worker.close()
+        self._close_late()
+
+    def take_ended(self) -> list[WorkerHandle]:
+        """Remove and return the ended workers, for the caller to close."""
+        return [
+            worker
+            for workers in (self._blank, self._prepared.workers)
+            for worker in tuple(workers)
+            if worker.ended and _remove(workers, worker)
+        ]
+
+    def take_spare(self, wanted: int) -> list[WorkerHandle]:
+        """Remove and return the workers in excess of `wanted`, for the caller to close."""
+        spare = (self._find(self._prepared.head) for _ in range(len(self) - wanted))
+        return [worker for worker in spare if worker is not None]
+
+    def close(self) -> None:
+        """End all workers, and those added later. Closing twice is harmless."""
+        self._is_closed = True
+        self._close_late()
+
+    def _close_late(self) -> None:
+        if self._is_closed:
+            for worker in self._drain():
+                worker.close()
+
+    def disown(self) -> None:
+        """Forget all workers, in a fork of the host: they belong to its parent."""
+        for worker in self._drain():
+            worker.disown()
+
+    def _drain(self) -> Iterator[WorkerHandle]:
+        yield from _drain(self._blank)
+        yield from _drain(self._prepared.workers)
+
+
+def _drain(workers: deque[WorkerHandle]) -> Iterator[WorkerHandle]:
+    with contextlib.suppress(IndexError):
+        while True:
+            yield workers.pop()
+
+
+def _remove(workers: deque[WorkerHandle], worker: WorkerHandle) -> bool:
+    try:
+        workers.remove(worker)
+    except ValueError:
+        # Another thread has taken it.
+        return False
+    return True
