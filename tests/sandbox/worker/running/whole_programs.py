@@ -247,6 +247,12 @@ def first():
 atexit.register(first)
 print("program")
 """,
+    "a log that is written at the end": """
+import atexit, logging.handlers, sys
+logging.getLogger().addHandler(logging.handlers.MemoryHandler(9, target=logging.StreamHandler(sys.stdout)))
+atexit.register(print, "at the end")
+logging.warning("kept")
+""",
     "finalizers": """
 import weakref
 class Shop: pass

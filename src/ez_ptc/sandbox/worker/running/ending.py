@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import concurrent.futures.thread
 import gc
+import logging
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["drop_module", "finish", "may_have_finalizers", "wait_for_threads"]
 
 _run_callbacks = vars(atexit)["_run_exitfuncs"]
+_handlers: list[object] = vars(logging)["_handlerList"]
+_HANDLERS_OF_NO_PROGRAM = len(_handlers)
+# It writes to many pages, and has nothing to do without handlers; `finish` calls it for those of a program.
+atexit.unregister(logging.shutdown)
 _FINALIZERS = ("__del__", "weakref", "yield", "exec", "eval")
 _STAYS = "__builtins__"
 
@@ -34,6 +39,9 @@ def finish() -> None:
     """Wait for the program's threads, and call its atexit functions."""
     wait_for_threads()
     _run_callbacks()
+    if len(_handlers) > _HANDLERS_OF_NO_PROGRAM:
+        atexit.register(logging.shutdown)
+        _run_callbacks()
 
 
 def drop_module(alive: ReferenceType[ModuleType]) -> None:
