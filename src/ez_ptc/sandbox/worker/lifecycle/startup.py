@@ -15,7 +15,7 @@ from ..boot import end_with_host
 from ..control import Booted, BootFailed, PackagesFailed, encode
 from ..feedback import report
 from ..running import async_support, call_paths, pictures, recursion, runtime
-from . import packages, preload, probe, zygote
+from . import mappings, packages, preload, probe, zygote
 from .lockdown import Lockdown
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def _prepare(folder: str, modules: Modules) -> tuple[Lockdown, int]:
     # The kernel kills workers first if memory is short; without /proc, only this is lost.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")
+    mappings.share_page_tables()
     call_paths.install()
     async_support.install()
     recursion.install()
