@@ -14,8 +14,10 @@ from ez_ptc.sandbox.worker.control import (
     Message,
     NewWorker,
     PackagesFailed,
+    count_ordered_workers,
     decode,
     encode,
+    encode_new_worker,
 )
 
 NUMBERS = st.integers(-(1 << 31), 1 << 31)
@@ -35,6 +37,18 @@ MESSAGES: st.SearchStrategy[Message] = st.one_of(
 def test_message_survives_its_packet(message: Message) -> None:
     decoded = decode(encode(message))
     assert (type(decoded), decoded) == (type(message), message)
+
+
+@given(NUMBERS)
+def test_new_worker_has_the_usual_packet(pid: int) -> None:
+    assert encode_new_worker(pid) == encode(NewWorker(pid))
+
+
+@given(MESSAGES)
+def test_only_orders_of_workers_are_counted(message: Message) -> None:
+    expected = message.number if isinstance(message, ForkWorkers) else 0
+    assert count_ordered_workers(encode(message)) == expected
+    assert count_ordered_workers(b"") == 0
 
 
 def test_closed_socket_is_no_message() -> None:

@@ -22,7 +22,7 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
-from ..control import AskExitCode, ExitCode, ForkRefused, ForkWorkers, NewWorker, decode, encode
+from ..control import AskExitCode, ExitCode, ForkRefused, count_ordered_workers, decode, encode, encode_new_worker
 from ..kernel.pipe import NOWHERE_FD, DescriptorPipe
 from ..kernel.platform import KernelPlatform
 from ..running import determinism, warm_up
@@ -86,7 +86,13 @@ class Zygote:
                 timeout_ms = None
 
     def _obey(self) -> bool:
-        order = decode(self._control.recv(_MAX_ORDER_BYTES))
+        packet = self._control.recv(_MAX_ORDER_BYTES)
+        if number := count_ordered_workers(packet):
+            for _ in range(number):
+                self._make_worker()
+            self._reap()
+            return True
+        order = decode(packet)
         if isinstance(order, AskExitCode):
             pid = order.pid
             # The host asks when its socket has ended, so the process is ending or has ended.
@@ -96,10 +102,6 @@ class Zygote:
                 except ChildProcessError:
                     self._ended[pid] = 0
             self._control.send(encode(ExitCode(pid, self._ended[pid])))
-        elif isinstance(order, ForkWorkers):
-            for _ in range(order.number):
-                self._make_worker()
-            self._reap()
         return order is not None
 
     def _reap(self) -> None:
@@ -133,7 +135,7 @@ class Zygote:
             pidfd = os.pidfd_open(pid)
             try:
                 fds = array.array("i", [ours.fileno(), pidfd])
-                self._control.sendmsg([encode(NewWorker(pid))], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+                self._control.sendmsg([encode_new_worker(pid)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
             finally:
                 os.close(pidfd)
         except OSError as error:
