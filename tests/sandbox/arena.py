@@ -20,10 +20,11 @@ import sys
 import threading
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, ez_tool
+from ez_ptc import ExecutionResult, EzPtcError, Limits, Tool, Toolkit, WasmSandbox, ez_tool
 from ez_ptc.sandbox.process.backend import ProcessSandbox
 from tests.sandbox.escapes.catalog import CLAIM, OWN, SLOW
 from tests.sandbox.processes import descendants, parent, threads
@@ -230,8 +231,13 @@ class Arena:
     """Runs programs one after the other and looks at what each has done."""
 
     def __init__(self, *tools: Tool[..., object]) -> None:
-        self._sandbox = ProcessSandbox(ready=READY)
         limits = Limits(timeout=2, grace=0.3)
+        if os.environ.get("EZ_PTC_SANDBOX") == "wasm":
+            self._sandbox = WasmSandbox(ready=READY)
+            # Programs allocate it in this process.
+            limits = replace(limits, memory=MOST_GROWTH // 2)
+        else:
+            self._sandbox = ProcessSandbox(ready=READY)
         self._toolkit = Toolkit([*TOOLS.values(), *tools], limits=limits, sandbox=self._sandbox)
         self._listener = Listener()
         self._peak = 0

@@ -35,7 +35,8 @@ def throw_away(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _root() -> None:
+def in_namespaces() -> None:
+    """Skip the tests where hostile programs cannot be kept apart from this machine."""
     if os.geteuid() != 0:
         pytest.skip("hostile programs run only in throwaway namespaces, which need root")
     try:

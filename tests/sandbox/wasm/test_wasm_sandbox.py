@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
 from ez_ptc import Toolkit, ez_tool
 from ez_ptc.sandbox.wasm.backend import WasmSandbox
+from tests.sandbox.worker.running import test_programs
 from tests.sandbox.worker.running.programs import PROGRAMS
 from tests.sandbox.worker.running.stdlib_programs import STDLIB_PROGRAMS
 
@@ -107,6 +109,11 @@ def test_nothing_of_the_host_is_visible(toolkit: Toolkit) -> None:
 def test_programs_give_cpythons_answer(toolkit: Toolkit, program: str, expected: str) -> None:
     result = toolkit.execute(program)
     assert (result.error, repr(result.return_value)) == (None, expected)
+
+
+@pytest.mark.security
+def test_public_corpus_programs_give_exact_values_here(toolkit: Toolkit, shared_folder: Path) -> None:
+    test_programs.test_public_corpus_programs_give_exact_values(toolkit, shared_folder)
 
 
 @pytest.mark.parametrize("code", ["a == b", "repr(a)", "import json\njson.dumps(a)"])

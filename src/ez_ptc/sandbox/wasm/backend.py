@@ -49,8 +49,8 @@ class WasmSandbox(PooledSandbox):
         """Create a sandbox. The first program loads the component; on a machine's first use, that compiles it.
 
         Args:
-            ready: Instances (25 MB each, after their first program) to keep ready; more for a while after bursts.
-            running: Programs that may run at a time; others wait. All sandboxes of a process have 256 instances.
+            ready: Instances (3 MB each) to keep ready; more for a while after bursts.
+            running: Programs that may run at a time; others wait.
             waiting: Programs that may wait; further ones raise Overloaded.
             patience: Maximum seconds to wait; then the program raises Overloaded.
             paused: Seconds to keep the instance of a paused program, which then resumes at once. Later, and with 0, it

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
     from wasmtime import Config, Store
     from wasmtime.component import LinkerInstance
 
-__all__ = ["as_error", "call_during_epoch", "define_turn", "limit_memory", "set_stack", "use_pool", "watch_epochs"]
+__all__ = ["as_error", "call_during_epoch", "define_turn", "limit_memory", "set_stack", "watch_epochs"]
 
 _SET_CALLBACK = "_wasmtime_store_epoch_deadline_callback"
 _EPOCHS_AFTER_STOP = 1 << 40
 _NO_FINALIZER: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)()
-# Of one instance of the component; it has 14 core modules.
-_CORE_INSTANCES, _TABLES, _MEMORIES = 64, 8, 2
-_TABLE_ELEMENTS = 1 << 16
-_INSTANCE_SIZE = 1 << 20
 
 
 def set_stack(config: Config, size: int) -> None:
@@ -34,35 +30,6 @@ def set_stack(config: Config, size: int) -> None:
     # The engine refuses the one if it exceeds the other, even where nothing is asynchronous.
     ffi.wasmtime_config_async_stack_size_set(config.ptr(), size + (1 << 20))
     config.max_wasm_stack = size
-
-
-def use_pool(config: Config, instances: int, memory: int, resident: int) -> None:
-    """Reserve address space for so many instances at a time, each with at most `memory` bytes.
-
-    `resident` bytes of an instance's memory are copied, and not mapped again, when its successor takes its place.
-    """
-    ffi = _load("_ffi")
-
-    pool = ffi.wasmtime_pooling_allocation_config_new()
-    settings = {
-        "total_component_instances": instances,
-        "total_core_instances": instances * _CORE_INSTANCES,
-        "total_memories": instances,
-        "total_tables": instances * _TABLES,
-        "total_stacks": instances,
-        "max_core_instances_per_component": _CORE_INSTANCES,
-        "max_tables_per_component": _TABLES,
-        "max_memories_per_component": _MEMORIES,
-        "max_memory_size": memory,
-        "table_elements": _TABLE_ELEMENTS,
-        "max_core_instance_size": _INSTANCE_SIZE,
-        "max_component_instance_size": _INSTANCE_SIZE,
-        "linear_memory_keep_resident": resident,
-    }
-    for name, value in settings.items():
-        getattr(ffi, f"wasmtime_pooling_allocation_config_{name}_set")(pool, value)
-    ffi.wasmtime_pooling_allocation_strategy_set(config.ptr(), pool)
-    ffi.wasmtime_pooling_allocation_config_delete(pool)
 
 
 def limit_memory(store: Store, size: int) -> None:

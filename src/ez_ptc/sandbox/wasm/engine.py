@@ -11,12 +11,10 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from ez_ptc._extras import import_extra
-from ez_ptc.sandbox.wasm.bindings import define_turn, set_stack, use_pool
+from ez_ptc.sandbox.wasm.bindings import define_turn, set_stack
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from wasmtime import Engine
 
 __all__ = ["MAX_MEMORY", "Guest", "UnboundedWaitError", "WasmEngine"]
 
@@ -24,10 +22,6 @@ MAX_MEMORY = (4 << 30) - (1 << 16)
 """The maximum bytes of an instance's memory."""
 # The guest's part of a thread's stack: beyond it, the instance ends. A thread with less would end this process.
 _STACK = 4 << 20
-# All sandboxes of a process share them. Each reserves 4 GB of addresses, and no memory until it runs.
-_MAX_INSTANCES = 256
-# More than an instance has written to: copying is faster than mapping again, where pages cannot be shared too.
-_RESIDENT = 64 << 20
 _SETTINGS = "epochs, 4 MB of stack"
 
 
@@ -54,11 +48,15 @@ class WasmEngine:
         Raises MissingExtraError without wasmtime, and WasmtimeError if the component cannot be loaded.
         """
         import_extra("wasmtime", extra="wasm")
+        from wasmtime import Config, Engine
         from wasmtime.component import Linker
 
         from ez_ptc.sandbox.wasm.cache import load_component
 
-        self.engine = _make_engine()
+        config = Config()
+        config.epoch_interruption = True
+        set_stack(config, _STACK)
+        self.engine = Engine(config)
         self.component = load_component(self.engine, component, digest, _SETTINGS, folder)
         self.linker = Linker(self.engine)
         self.linker.allow_shadowing = True
@@ -107,21 +105,3 @@ class WasmEngine:
     def _imported(self, interface: str) -> list[str]:
         imports: dict[str, Any] = self.component.type.imports(self.engine)
         return [name for name in imports if name.startswith(interface)]
-
-
-def _make_engine() -> Engine:
-    from wasmtime import Config, Engine, WasmtimeError
-
-    def configure() -> Config:
-        config = Config()
-        config.epoch_interruption = True
-        set_stack(config, _STACK)
-        return config
-
-    pooled = configure()
-    use_pool(pooled, _MAX_INSTANCES, MAX_MEMORY, _RESIDENT)
-    try:
-        return Engine(pooled)
-    except WasmtimeError:
-        # There are too few addresses, as under RLIMIT_AS: slower, and nothing else.
-        return Engine(configure())
