@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ez_ptc._extras import import_extra
 from ez_ptc.mcp.client.settings import McpSettings
+from ez_ptc.schema.safe_repr import safe_repr
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -37,7 +39,7 @@ def mcp_tools(server: Any, **options: Unpack[McpOptions]) -> McpTools:  # noqa: 
             connect_timeout: The maximum seconds to start and to list (default: 30).
             headers: HTTP headers, such as `{"Authorization": "Bearer ..."}`.
             auth: The authentication of HTTP requests, such as the SDK's `OAuthClientProvider`.
-            roots: Folders or URIs that servers may ask for.
+            roots: Folders, or `file://` URIs, that servers may ask for.
             elicit: Answers a server's question, an `Elicitation`, with a dict, True for a page that was visited, or
                 None to decline; it may be asynchronous. Without it, servers cannot ask.
             on_progress: Called with the `McpProgress` of calls.
@@ -84,4 +86,12 @@ def _settings(options: McpOptions) -> McpSettings:
         expected = ", ".join(field.name for field in fields(McpSettings))
         message = f"unknown option {next(iter(unknown))!r}; expected one of {expected}"
         raise TypeError(message)
-    return McpSettings(**options)
+    settings = McpSettings(**options)
+    if isinstance(settings.roots, str | Path):
+        message = f"expected roots to be a list of folders, got {safe_repr(settings.roots)}: pass [folder]"
+        raise TypeError(message)
+    for root in settings.roots:
+        if isinstance(root, str) and "://" in root and not root.startswith("file://"):
+            message = f"expected a folder or a file:// URI as a root, got {safe_repr(root)}: the protocol has no others"
+            raise ValueError(message)
+    return settings
