@@ -234,7 +234,12 @@ class ProgramOffer:
     async def _arun(
         self, code: str, hooks: Hooks, *, resume: str | None = None, decisions: Mapping[str, object] | None = None
     ) -> ExecutionResult:
-        context, approve = self._settings(hooks)
+        # The developer's come before the framework's.
+        context, approve = self.settings.context, self.settings.approve
+        if context is NO_CONTEXT and self.toolkit.context is NO_CONTEXT:
+            context = hooks.context
+        if approve is None and self.toolkit.approve is None:
+            approve = hooks.approve
         if resume is None:
             run = partial(self.toolkit.aexecute, code, run_id=hooks.run_id if self.is_durable else None)
         else:
@@ -270,15 +275,6 @@ class ProgramOffer:
                 yield run_id, self.toolkit.open_journal().run(run_id).state
             except JournalError:
                 yield run_id, None
-
-    def _settings(self, hooks: Hooks) -> tuple[object, Approver | None]:
-        """Return the context and the approver: the developer's come before the framework's."""
-        context, approve = self.settings.context, self.settings.approve
-        if context is NO_CONTEXT and self.toolkit.context is NO_CONTEXT:
-            context = hooks.context
-        if approve is None and self.toolkit.approve is None:
-            approve = hooks.approve
-        return context, approve
 
     async def _find(self, hooks: Hooks) -> ExecutionResult | str | None:
         """Return the result of this call's earlier run, or its id if it has to go on, or None if there is none."""

@@ -49,22 +49,19 @@ def import_tools(thing: object) -> list[Tool[..., Any]] | None:
         )
         return await tool.on_invoke_tool(made, text)
 
+    schema: dict[str, Any] = tool.params_json_schema
+    properties: dict[str, Any] = schema.get("properties", {})
+    # Parameters with a default may be omitted, although the strict mode requires them all.
+    required = [name for name in schema.get("required", ()) if "default" not in properties.get(name, {})]
     return [
         Tool.from_schema(
             tool.name,
             tool.description or tool.name,
-            _with_optional_parameters(tool.params_json_schema),
+            {**schema, "required": required},
             call,
             requires_approval=tool.needs_approval is not False,
         )
     ]
-
-
-def _with_optional_parameters(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema in which parameters with a default may be omitted: the strict mode requires them all."""
-    properties: dict[str, Any] = schema.get("properties", {})
-    required = [name for name in schema.get("required", ()) if "default" not in properties.get(name, {})]
-    return {**schema, "required": required}
 
 
 def export_tools(tools: object, *, context: object = NO_CONTEXT, approve: Approver | None = None) -> list[Any]:
@@ -129,7 +126,8 @@ class _Caller:
         return outcome.text
 
     async def _run(self, run: Any, text: str) -> Outcome:
-        offer, context, is_approved = self._offer, context_of(run.context), bool(_is_approved(run))
+        offer, context = self._offer, context_of(run.context)
+        is_approved = bool(run.is_tool_approved(run.tool_name, run.tool_call_id))
 
         def approve(call: ToolCall) -> bool:
             del call
@@ -150,10 +148,6 @@ class _Caller:
             parts = ("openai_agents", run.tool_call_id, code)
             run_id = await to_thread(offer.paused_run_id, *parts) or await to_thread(offer.new_run_id, *parts)
         return await offer.acall(text, Hooks(context, run_id=run_id, decide=decide, watch=watch))
-
-
-def _is_approved(run: Any) -> bool | None:
-    return run.is_tool_approved(run.tool_name, run.tool_call_id)
 
 
 def _code_of(text: str) -> object:

@@ -111,7 +111,10 @@ def function_tool(
         return await result if inspect.isawaitable(result) else result
 
     documentation = inspect.getdoc(function) or name
-    return Tool.from_schema(name, documentation, schema, acall if _is_async(function) else call)
+    # An object with an asynchronous __call__ is meant, too.
+    called = (function, getattr(function, "__call__", None))  # noqa: B004 - not to know whether it can be called
+    is_async = any(map(inspect.iscoroutinefunction, called))
+    return Tool.from_schema(name, documentation, schema, acall if is_async else call)
 
 
 def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
@@ -119,7 +122,3 @@ def _parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a built-in without a signature
         return {"arguments": inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)}
-
-
-def _is_async(function: Callable[..., object]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object with an asynchronous __call__ is meant

@@ -100,7 +100,7 @@ class Callbacks:
     async def _take_message(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             # In a task, because the listing waits for the reader of messages, which waits for this function.
-            task = asyncio.get_running_loop().create_task(_awaited(self._on_list_changed))
+            task = asyncio.ensure_future(self._on_list_changed())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -140,7 +140,9 @@ class Callbacks:
         given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
         if question.schema is None:
             return types.ElicitResult(action="accept")
-        return types.ElicitResult(action="accept", content={**_defaults(question.schema), **given})
+        properties = cast("dict[str, dict[str, Any]]", question.schema.get("properties", {}))
+        defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
+        return types.ElicitResult(action="accept", content={**defaults, **given})
 
     async def notify(self, callback: Callable[[Any], object], event: object) -> None:
         """Call a user's function with an event; its failure is logged."""
@@ -172,16 +174,6 @@ async def _ask(callback: Callable[[Any], object], question: object) -> object:
     if inspect.isawaitable(answer):
         return await answer
     return answer
-
-
-async def _awaited(function: Callable[[], Awaitable[None]]) -> None:
-    await function()
-
-
-def _defaults(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the defaults of an answer's fields."""
-    properties = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
-    return {name: field["default"] for name, field in properties.items() if "default" in field}
 
 
 def _uri(root: str | Path) -> str:

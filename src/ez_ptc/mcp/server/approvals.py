@@ -96,7 +96,8 @@ class ApprovalDesk:
             return None
 
         async def recall(call: ToolCall) -> Approve | Deny:
-            digest = self._digest(call)
+            content = json.dumps([call.name, call.arguments], sort_keys=True, default=str)
+            digest = hmac.new(self._secret, content.encode(errors="replace"), hashlib.sha256).hexdigest()
             answers = params.input_responses or {}
             if _KEY in answers and hmac.compare_digest(digest, params.request_state or ""):
                 return decision_of(answers[_KEY])
@@ -104,10 +105,6 @@ class ApprovalDesk:
             raise AnswerNeeded(types.InputRequiredResult(input_requests=questions, request_state=digest))
 
         return recall
-
-    def _digest(self, call: ToolCall) -> str:
-        content = json.dumps([call.name, call.arguments], sort_keys=True, default=str)
-        return hmac.new(self._secret, content.encode(errors="replace"), hashlib.sha256).hexdigest()
 
 
 def questions_about(calls: tuple[PendingCall, ...]) -> types.InputRequests:

@@ -95,16 +95,15 @@ def search_tools(toolkit: ServedToolkit, query: str) -> str:
         score = sum(3 * (word in name) + (word in description) for word in words)
         if score or not words:
             scored.append((-score, position, tool))
-    lines = [f"{tool.signature}\n    {_first_line(tool)}" for _, _, tool in sorted(scored)[:_MAX_FOUND]]
+    lines: list[str] = []
+    for _, _, tool in sorted(scored)[:_MAX_FOUND]:
+        first_line = tool.description.strip().partition("\n")[0]
+        lines.append(f"{tool.signature}\n    {first_line}")
     if not lines:
         return f"No tool fits. There are {len(toolkit)}; an empty query lists the first {_MAX_FOUND}."
     if len(scored) > len(lines):
         lines.append(f"and {len(scored) - len(lines)} more: use more specific words")
     return "\n".join(lines)
-
-
-def _first_line(tool: Tool[..., Any]) -> str:
-    return tool.description.strip().partition("\n")[0]
 
 
 def _tool(name: str, description: str, parameters: dict[str, Any], *, reads_only: bool = True) -> types.Tool:

@@ -112,7 +112,7 @@ class McpServer:
         except AnswerNeeded as needed:
             return needed.result
         except EzPtcError as error:
-            return _failure(error_text(error))
+            return types.CallToolResult(content=[types.TextContent(text=error_text(error))], is_error=True)
 
     async def _call(
         self, context: _Context, params: types.CallToolRequestParams, tool: Tool[..., Any]
@@ -211,7 +211,3 @@ def _names_in(arguments: dict[str, Any], key: str) -> list[str]:
 
 def _success(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)])
-
-
-def _failure(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)

@@ -92,7 +92,11 @@ class AwaitingDriver:
             self._scope = scope
             calls = self._exchange.waiting_calls
             if not calls:
-                await self._send_opening()
+                try:
+                    await self._send(self._exchange.opening())
+                except OSError:
+                    self._exchange.is_undelivered = True
+                    raise
             for call in calls:
                 await self._dispatch(call, group)
             await self._converse(group)
@@ -101,13 +105,6 @@ class AwaitingDriver:
             self._lease.worker.interrupt()
             with anyio.move_on_after(limits.grace):
                 await self._converse(group)
-
-    async def _send_opening(self) -> None:
-        try:
-            await self._send(self._exchange.opening())
-        except OSError:
-            self._exchange.is_undelivered = True
-            raise
 
     async def _converse(self, group: TaskGroup) -> None:
         exchange = self._exchange

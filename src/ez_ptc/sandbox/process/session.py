@@ -99,19 +99,16 @@ class ProcessSession:
 
     def _begin(self) -> threading.Lock:
         if self._generation != self._pool.generation:
-            self._after_fork()
+            # This is a fork of the host: the worker is left to the parent.
+            self._generation = self._pool.generation
+            self._busy = threading.Lock()
+            if self._lease is not None:
+                self._end(_FORKED)
         busy = self._busy
         if not busy.acquire(blocking=False):
             message = "this session is running a program: wait until it has ended, or open another session"
             raise SandboxError(message)
         return busy
-
-    def _after_fork(self) -> None:
-        """Leave the worker to the parent, in a fork of the host."""
-        self._generation = self._pool.generation
-        self._busy = threading.Lock()
-        if self._lease is not None:
-            self._end(_FORKED)
 
     def _problem(self, code: str, limits: Limits) -> str | None:
         self._require_open()
