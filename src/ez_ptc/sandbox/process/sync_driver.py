@@ -143,7 +143,9 @@ class BlockingDriver:
                 self._over = over = threading.Event()
                 self._threads.start(lambda: context.run(self._converse, calls, over))
                 self._watch(over)
-                self._settle()
+                # The worker may be used again only when the sender of a reply, which it may have read, is done.
+                if self._exchange.has_unsent and self._sending.acquire(timeout=_SLACK):
+                    self._sending.release()
 
     def cancel(self) -> None:
         """End the program at once, in any thread: no further call begins, and `run` returns."""
@@ -217,7 +219,13 @@ class BlockingDriver:
         if refusal is not None:
             self._send(self._exchange.refuse(call, refusal))
             return
-        if self._channel.recorder is not None and not self._must_run(call):
+        must_run = True
+        if self._channel.recorder is not None:
+            # The recorded replies that are due now come first.
+            must_run, replies = self._exchange.replay(call)
+            for answered, frame in replies:
+                self._send(frame, answered)
+        if not must_run:
             self._watch_for_pause(call, over)
         elif call.alone:
             self._in_tool = True
@@ -225,13 +233,6 @@ class BlockingDriver:
             self._in_tool = False
         else:
             self._aside(call, over, self._run)
-
-    def _must_run(self, call: CallFrame) -> bool:
-        """Send the recorded replies that are due; return whether this call has none."""
-        must_run, replies = self._exchange.replay(call)
-        for answered, frame in replies:
-            self._send(frame, answered)
-        return must_run
 
     def _aside(self, call: CallFrame, over: threading.Event, run: Callable[[CallFrame, threading.Event], None]) -> None:
         context = contextvars.copy_context()
@@ -317,11 +318,6 @@ class BlockingDriver:
                 break
         if self._failure is not None:
             raise self._failure
-
-    def _settle(self) -> None:
-        """Wait for the sender of a reply the worker has read already: then the worker may be used again."""
-        if self._exchange.has_unsent and self._sending.acquire(timeout=_SLACK):
-            self._sending.release()
 
     def _stop(self) -> None:
         """Ask the program to stop at its deadline, and read until the end of the grace period."""
