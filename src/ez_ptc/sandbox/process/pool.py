@@ -389,7 +389,6 @@ class Pool:
                 self._serve_queue(zygote)
                 if not self._queue:
                     self._stock.refill(zygote)
-                    zygote.ready.prepare()
 
     def cool_down(self) -> None:
         """End the workers in excess of `ready`; return when that many are ready and none is on its way."""

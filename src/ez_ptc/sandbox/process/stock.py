@@ -47,11 +47,14 @@ class Stock:
                 self._is_shrinking = False
 
     def refill(self, zygote: ZygoteProcess) -> None:
-        """Order the workers that should be ready, without waiting for them. Raises ZygoteGoneError."""
+        """Order the workers that should be ready, without waiting for them, or prepare them. Raises ZygoteGoneError."""
         missing = self._missing(zygote)
         # Several at a time, to wake the zygote less often; but there should be one for any program.
         if missing > self._wanted // 4 or (missing > 0 and not zygote.ready.blank):
             zygote.order(missing)
+        # While workers are made, there is no time to prepare others.
+        if not zygote.ordered:
+            zygote.ready.prepare()
 
     def cool_down(self, zygote: ZygoteProcess) -> None:
         """End the workers in excess of the minimum; return when that many are ready and none is on its way.

@@ -65,6 +65,14 @@ def test_prepared_workers_run_programs_with_their_tools(own: ProcessSandbox) -> 
         assert (result.return_value, len(result.tool_calls)) == (number + 1, 1)
 
 
+def test_preparation_leaves_nothing_for_the_program(own: ProcessSandbox) -> None:
+    toolkit = Toolkit([first_tool], sandbox=own)
+    prepare(own, toolkit)
+    result = toolkit.execute("first_tool(1)\n[name for name in globals() if not name.startswith('__')]")
+    assert (result.output, result.return_value) == ("", ["first_tool"])
+    assert [call["path"] for call in result.tool_calls] == ["1"]
+
+
 def test_programs_learn_nothing_of_others_tools(own: ProcessSandbox) -> None:
     first, second = Toolkit([first_tool], sandbox=own), Toolkit([second_tool], sandbox=own)
     prepare(own, first)

@@ -136,6 +136,10 @@ class Link:
         """Start a program with recorded replies; `RepliesAhead` documents them."""
         self._ahead = RepliesAhead(replies) if replies else None
 
+    def restart(self) -> None:
+        """Count the calls from 1 again."""
+        self._calls = 0
+
     def end(self) -> None:
         """Hold no frame back any longer: the next one is sent at once, after those held back."""
         self._ahead, self._holds = None, False

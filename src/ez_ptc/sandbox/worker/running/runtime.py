@@ -20,7 +20,7 @@ from ..feedback.value_text import safe_value_text
 from ..program import SETTLE, compile_program, file_name, read_program, run_compiled
 from ..quoting import MAX_LINE, on_one_line, quoted
 from ..values import codec as values
-from . import call_paths
+from . import call_paths, warm_up
 from . import determinism as chance
 from . import recursion as depth
 from .async_support import settle
@@ -59,6 +59,7 @@ class Runtime:
         self._programs = 0
         self._limits: dict[str, Any] = {}
         self._last: object = None
+        self._rehearsal = warm_up.answered_run()
         self._move_clock: Callable[[int], None] | None = None
         self._messages: dict[str, str] = {}
         self._output = Output(link)
@@ -101,6 +102,8 @@ class Runtime:
         self._limits, self._messages = limits, messages
         self._programs = 0
         self._tools.forget()
+        self._link.restart()
+        call_paths.begin()
 
     def serve(self) -> None:
         """Receive one run frame, run its program, if it has one, and send the done frame.
@@ -109,6 +112,9 @@ class Runtime:
         """
         frame = self._link.receive()
         in_session = frame.get("session", False)
+        if "code" not in frame and frame["tools"]:
+            # There is time until its program comes, and most programs call tools.
+            self.warm_up(self._rehearsal)
         if "limits" in frame:
             self._prepare(frame)
         if "limits" in frame or in_session:

@@ -107,6 +107,7 @@ class Tools:
         """Remove all tools."""
         self.described.clear()
         self._tools.clear()
+        self._names.clear()
 
     def functions(self, grants: Iterable[tuple[str, str, str, bool, str, bool]]) -> dict[str, object]:
         """Return the functions for the program's namespace, by name.

@@ -5,12 +5,20 @@ from __future__ import annotations
 from ..values import codec as values
 from .link import reply_body
 
-__all__ = ["RUNS", "large_run", "reply", "small_run"]
+__all__ = ["RUNS", "answered_run", "large_run", "reply", "small_run"]
 
 # How often a dummy program runs before programs do: CPython specializes code that has run often.
 RUNS = 12
 _TYPES = "[[[`x`,`str`,true],[`n`,`int`,true]],[0,2],[false,false],[`list`,3,[`record`,2,0,{`n`:`int`}]],[]]"
 _TOOL = ("tool", "tool(x: str, n: int) -> list", "Warm up.", False, _TYPES, False)
+_ROWS = [{"n": 1}, {"n": 2}]
+_CALLING_PROGRAM = """
+total = 0
+for row in tool("x", n=1):
+    total += row["n"]
+print(f"{total} in all")
+total
+"""
 _PROGRAM = """
 import json
 from collections import defaultdict
@@ -45,13 +53,18 @@ def large_run() -> bytes:
     return _run(_PROGRAM)
 
 
+def answered_run() -> bytes:
+    """Return the body of a run frame with a program that calls a tool, and the reply to its call."""
+    return _run(_CALLING_PROGRAM, ahead=[["1", 1, "v" + values.text(_ROWS)]])
+
+
 def reply() -> bytes:
     """Return the frame that answers the call of the large program."""
-    body = reply_body(1, [{"n": 1}, {"n": 2}])
+    body = reply_body(1, _ROWS)
     return len(body).to_bytes(4, "big") + body
 
 
-def _run(code: str) -> bytes:
+def _run(code: str, **more: object) -> bytes:
     frame = {
         "t": "run",
         "code": code,
@@ -60,5 +73,6 @@ def _run(code: str) -> bytes:
         | {"elements": 1_000, "images": 1, "outstanding": 1, "calls": 1, "cpu": 0},
         "messages": {},
         "spin": 0.0,
+        **more,
     }
     return values.dumps(frame)
