@@ -104,7 +104,7 @@ class _Reader:
         """Return the type of an annotation, or of a return type's notation."""
         result = UNKNOWN
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            result = self._union(node)
+            result = join((self.type(node.left), self.type(node.right)))
         elif isinstance(node, ast.Name):
             result = self._made(self._kind(node.id))
         elif isinstance(node, ast.Dict):
@@ -149,13 +149,3 @@ class _Reader:
         if kind == "tuple" and not (isinstance(inside[-1], ast.Constant) and inside[-1].value is ...):
             return self._made(kind, parts=tuple(map(self.type, inside)))
         return self._made(kind, item=self.type(inside[0]))
-
-    def _union(self, node: ast.expr) -> Type:
-        pending, members = [node], list[Type]()
-        while pending:
-            member = pending.pop()
-            if isinstance(member, ast.BinOp) and isinstance(member.op, ast.BitOr):
-                pending += [member.right, member.left]
-            else:
-                members.append(self.type(member))
-        return join(members)

@@ -62,16 +62,13 @@ def check_program(code: str, grants: Grants) -> list[Mistake]:
     texts = [text for signature, types, _ in described.values() for text in (signature, types)]
     is_known = {*_PROVIDED, *PROVIDED, *vars(builtins)}.__contains__
     known = {*_PROVIDED, *type_names(tree, code, lambda: texts, is_known)}
-    mistakes = find_mistakes(tree, Shapes(described), known)
-    return [
-        Mistake(
-            mistake.line,
-            mistake.rule,
-            "\nHint: ".join(filter(None, (mistake.error, mistake.hint))),
-            _line(apply_suggestions(code, [mistake]), mistake.line),
-        )
-        for mistake in mistakes
-    ]
+    mistakes: list[Mistake] = []
+    for mistake in find_mistakes(tree, Shapes(described), known):
+        message = "\nHint: ".join(filter(None, (mistake.error, mistake.hint)))
+        corrected = (apply_suggestions(code, [mistake]) or "").encode().splitlines()
+        lines = corrected[mistake.line - 1 : mistake.line]
+        mistakes.append(Mistake(mistake.line, mistake.rule, message, lines[0].decode() if lines else None))
+    return mistakes
 
 
 def _parse(code: str) -> tuple[str, ast.Module]:
@@ -82,10 +79,3 @@ def _parse(code: str) -> tuple[str, ast.Module]:
         code = repair_source(code) or code
         tree = parse_quietly(code)
     return code, tree
-
-
-def _line(corrected: str | None, number: int) -> str | None:
-    if corrected is None:
-        return None
-    lines = corrected.encode().splitlines()
-    return lines[number - 1].decode() if number <= len(lines) else None

@@ -141,10 +141,8 @@ class _Look:
                 body = [node.body] if isinstance(node, ast.Lambda) else node.body
                 self.follow(body, bound.union(*map(bound_names, parameters)))
             case _:
-                targets_last = sorted(ast.iter_child_nodes(node), key=_is_target)
-                return bound | self.follow(targets_last, known)
+                children = [*ast.iter_child_nodes(node)]
+                # Targets are bound last.
+                children.sort(key=lambda child: isinstance(getattr(child, "ctx", None), ast.Store))
+                return bound | self.follow(children, known)
         return bound
-
-
-def _is_target(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)

@@ -149,6 +149,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("total = 0\nfor p in list_parcels():\n    total += p.parcel_id", "TypeError: unsupported operand"),
         ("print(str(list_parcels()[0].weight) / 2)", "TypeError: unsupported operand type(s) for /"),
         ("print(list_parcels()[0].weight < '3')", "TypeError: these have no order: 'float' and 'str'"),
+        ("print(arrival('P1') < '2024-02-01')", "TypeError: these have no order: 'datetime' and 'str'"),
         ("print(arrival('P1') - 5)", "TypeError: unsupported operand type(s) for -: 'datetime' and 'int'"),
         ("print('a' in len(list_parcels()))", "TypeError: argument of type 'int' is not iterable"),
     ],

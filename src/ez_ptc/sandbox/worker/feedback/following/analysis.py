@@ -49,7 +49,10 @@ Loop = dict[type[ast.stmt], list[dict[str, Type]]]
 
 
 class Analysis:
-    """One look at a program."""
+    """One look at a program.
+
+    Methods are named for the nodes they take: `follow_if` follows an `if`, and `look_at_call` is the rule for calls.
+    """
 
     def __init__(self, facts: Facts, shapes: Shapes, outer_names: Collection[str], deadline: int) -> None:
         """Take the program's facts, the tools, and names from outside.

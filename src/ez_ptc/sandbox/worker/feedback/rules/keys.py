@@ -25,28 +25,23 @@ def report_missing_key(run: Analysis, node: ast.Attribute | ast.Subscript, key: 
     if isinstance(node, ast.Attribute):
         owner = "'dict' object has no attribute" if record.kind == "dict" else "this record has no"
         rule, error = "attribute", f"AttributeError: {owner} {quoted(key)}"
-    hint, replacement = _advice(run, node.value, key, record) if run.may_suggest else ("", None)
-    run.report(node, rule, error, hint, suggestion=replacing(node, replacement))
-
-
-def _advice(run: Analysis, value: ast.expr, key: str, record: Type) -> tuple[str, str | None]:
-    """Return a hint with the keys that there are, or where the missing one is, and what to write instead."""
-    keys = run.containers.keys_of(record)
+    if not run.may_suggest:
+        run.report(node, rule, error)
+        return
+    keys, words, text = run.containers.keys_of(record), f"_{key}_", ast.unparse(node.value)
     near = close_matches(key, keys)
     # One of two names may begin or end with the words of the other.
-    words = f"_{key}_"
     near += [
         name for name in keys if name not in near and (_is_edge(f"_{name}_", words) or _is_edge(words, f"_{name}_"))
     ]
-    listed = f"the keys are: {name_list([*near, *(name for name in keys if name not in near)])}"
-    text = ast.unparse(value)
-    if near:
-        is_likely = len(near) == 1 or near[0].casefold() == key.casefold()
-        return listed, item_text(text, near[0]) if is_likely else None
-    if names_effect(value, run.shapes):
-        return listed, None
-    elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
-    return "; ".join([listed, *elsewhere]), replacement
+    hint = f"the keys are: {name_list([*near, *(name for name in keys if name not in near)])}"
+    replacement: str | None = None
+    if len(near) == 1 or (near and near[0].casefold() == key.casefold()):
+        replacement = item_text(text, near[0])
+    elif not near and not names_effect(node.value, run.shapes):
+        elsewhere, replacement = suggest_for_missing_key(key, text, record, run.shapes)
+        hint = "; ".join([hint, *elsewhere])
+    run.report(node, rule, error, hint, suggestion=replacing(node, replacement))
 
 
 def _is_edge(words: str, longer: str) -> bool:

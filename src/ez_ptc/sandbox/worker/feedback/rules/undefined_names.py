@@ -12,10 +12,9 @@ from ..near_names import close_matches, is_slip
 from ..suggestions import sources, suggest_call_loop, suggest_fetch_all, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ..following.analysis import Analysis
-    from ..mistakes import Suggestion
     from ..signatures import Shapes
 
 __all__ = ["look_at_name"]
@@ -44,21 +43,16 @@ def look_at_name(run: Analysis, node: ast.Name) -> None:
     call = run.facts.passed.get(id(node))
     if call is not None and isinstance(call.func, ast.Name) and (tool := run.shapes.get(call.func.id)) is not None:
         begin = suggest_call_loop(call, tool, run.shapes, run.facts.constants)
-    hint = _which_names(name, before, run.shapes)
-    run.report(node, "undefined-name", error, hint, suggestion=_substitute(run, node, before), begin=begin)
-
-
-def _substitute(run: Analysis, node: ast.Name, before: Sequence[str]) -> Suggestion | None:
-    """Return the suggestion for an undefined name: all items of a list, or the only name that it may be a slip of."""
-    everything = None if id(node) in run.facts.called else suggest_fetch_all(node.id, before, run.shapes)
+    hint, suggestion = _which_names(name, before, run.shapes), None
+    everything = None if id(node) in run.facts.called else suggest_fetch_all(name, before, run.shapes)
+    near = close_matches(name, [*run.shapes.readers, *before], 2, _MIN_SIMILARITY)
     if everything:
-        return replacing(node, everything)
-    near = close_matches(node.id, [*run.shapes.readers, *before], 2, _MIN_SIMILARITY)
-    if len(near) != 1:
-        return None
-    others = {*before, *run.shapes.readers} - {near[0]}
-    is_forced = is_slip(node.id, near[0]) and not any(words(other) & words(node.id) for other in others)
-    return replacing(node, near[0], is_forced=is_forced)
+        suggestion = replacing(node, everything)
+    elif len(near) == 1:
+        others = {*before, *run.shapes.readers} - {near[0]}
+        is_forced = is_slip(name, near[0]) and not any(words(other) & words(name) for other in others)
+        suggestion = replacing(node, near[0], is_forced=is_forced)
+    run.report(node, "undefined-name", error, hint, suggestion=suggestion, begin=begin)
 
 
 def _which_names(name: str, bound: Iterable[str], shapes: Shapes) -> str:
