@@ -14,15 +14,14 @@ from typing import Any, ClassVar
 
 import wit_world
 import zones
+from ez_worker.absences import ABSENT
 
 warnings.simplefilter("ignore")
 HOME = "/python"
-# Not for programs: they need threads, terminals, processes or a display.
+# As in processes, and what WebAssembly cannot have.
 LEFT_OUT = frozenset(
-    """
-    antigravity this idlelib tkinter turtle turtledemo test __main__ ensurepip venv pydoc_data webbrowser __pycache__
-    tests site-packages lib-dynload curses dbm multiprocessing ctypes wsgiref xmlrpc _pyrepl
-""".split()
+    "__main__ __pycache__ _pyrepl ctypes lib-dynload site-packages tests".split()
+    + [name for names in ABSENT.values() for name in names.split()]
 )
 PRELOADED = """
     _strptime base64 bisect calendar collections copy csv dataclasses datetime decimal enum fractions functools

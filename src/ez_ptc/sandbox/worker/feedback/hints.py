@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import errno
 import inspect
 import keyword
 import linecache
@@ -35,6 +34,8 @@ _MAX_NAME = 80
 _MAX_INT = 10**15
 _MAX_CAUSES = 20
 _MAX_SEARCHED = 1_000
+# The number of EPERM in Linux; errors have it in WebAssembly too.
+_EPERM = 1
 _NO_TEMPORARY = "No usable temporary directory"
 # Errors of libraries in a Python without OpenSSL.
 _OF_NETWORKS = ("the SSL module is not available", "unknown url type: http")
@@ -65,7 +66,7 @@ def _outside_hint(error: Exception, shapes: Shapes, _namespace: Mapping[str, obj
         # Python and libraries keep causes in various ways.
         following = getattr(cause, "reason", None) or getattr(cause, "__cause__", None)
         cause = following or getattr(cause, "__context__", None)
-    if isinstance(error, OSError) and error.errno == errno.EPERM:
+    if isinstance(error, OSError) and error.errno == _EPERM:
         lack = "no network access and no other processes in the sandbox"
     if isinstance(error, (ImportError, OSError)) and any(map(str(error).__contains__, _OF_NETWORKS)):
         lack = "no network access in the sandbox"

@@ -11,7 +11,7 @@ from ..feedback import report
 from ..running import async_support, call_paths, warm_up
 from ..running.link import HostGoneError, Link
 from ..running.runtime import Runtime, replace_builtins
-from . import threads
+from . import denials, threads
 from .loop import HostLoop
 from .pipe import TurnPipe
 from .platform import WasmPlatform
@@ -31,6 +31,7 @@ class Guest:
         async_support.install()
         asyncio.events.new_event_loop = asyncio.new_event_loop = HostLoop
         report.install(())
+        denials.install()
         replace_builtins()
         for _ in range(warm_up.RUNS):
             self._prepare(turn)
