@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -225,6 +227,26 @@ def test_fork_is_told_to_connect_itself(raw_server: Command) -> None:
 
     assert "the connections to MCP servers do not exist in a fork of the process: connect in the fork" in error
     assert again == "b"
+
+
+def test_process_ends_although_threads_of_the_loop_wait() -> None:
+    program = (
+        "import asyncio, threading, anyio\n"
+        "from ez_ptc.mcp.client.loops.background import BackgroundLoop\n"
+        "background, ran, tasks = BackgroundLoop(), threading.Event(), []\n"
+        "async def serve():\n"
+        "    await anyio.to_thread.run_sync(ran.set)\n"
+        "    await asyncio.sleep(3600)\n"
+        "async def start():\n"
+        "    tasks.append(asyncio.create_task(serve()))\n"
+        "    await asyncio.sleep(0)\n"
+        # In a step of this thread, so that the worker is no daemon.
+        "asyncio.run(background.arun(start))\n"
+        "print(ran.wait(20))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=40, check=True)
+
+    assert done.stdout == "True\n"
 
 
 def test_systems_without_selectable_selectors_work_too(raw_server: Command, monkeypatch: pytest.MonkeyPatch) -> None:

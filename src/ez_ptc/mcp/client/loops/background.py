@@ -182,5 +182,12 @@ def _open_loops() -> weakref.WeakSet[BackgroundLoop]:
         for loop in remaining:
             loop.close()
 
+    def close_before_threads() -> None:
+        # The interpreter waits for threads before it calls `close_all`, and servers in our loops may have some.
+        threading.main_thread().join()
+        for loop in tuple(loops):
+            loop.begin_closing()
+
+    threading.Thread(target=close_before_threads, name="ez-ptc-mcp-exit", daemon=True).start()
     atexit.register(close_all)
     return loops
