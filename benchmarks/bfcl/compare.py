@@ -69,11 +69,25 @@ def _in_call(call: Call, wanted: Wanted, came: Came, index: int) -> Difference |
 
 
 def _agrees(result: object, returned: object) -> bool:
-    """Tell whether a program got the result; what is no plain data may come equal, or be refused by its type's name."""
+    """Tell whether a program got the result.
+
+    What is no plain data may come equal, as its text, or be refused by its type's name.
+    """
     if crosses(result):
         return same(result, returned)
     refused = isinstance(returned, str) and returned.startswith(REFUSED)
-    return (refused and _foreign(result) in cast("str", returned)) or returned == result
+    if refused:
+        return _foreign(result) in cast("str", returned)
+    return returned == result or same(_with_texts(result), returned)
+
+
+def _with_texts(value: object) -> object:
+    """Return a value with the texts of what is no plain data in its place."""
+    if type(value) is dict:
+        return {key: _with_texts(part) for key, part in cast("dict[object, object]", value).items()}
+    if type(value) is list:
+        return [_with_texts(part) for part in cast("list[object]", value)]
+    return value if crosses(value) else str(value)
 
 
 def _foreign(value: object) -> str:

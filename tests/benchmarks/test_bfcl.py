@@ -121,9 +121,17 @@ def test_each_kind_of_difference_is_found_once(changes: dict[str, object], says:
 
 
 @pytest.mark.parametrize(
-    ("returned", "differences"), [(f"{REFUSED}an ellipsis", 0), ([1, ...], 0), (f"{REFUSED}a list", 1), ([1], 1)]
+    ("returned", "differences"),
+    [
+        (f"{REFUSED}an ellipsis", 0),
+        ([1, ...], 0),
+        ([1, "Ellipsis"], 0),
+        (f"{REFUSED}a list", 1),
+        ([1], 1),
+        ([1, "?"], 1),
+    ],
 )
-def test_non_data_result_arrives_equal_or_is_refused(returned: object, differences: int) -> None:
+def test_non_data_result_arrives_equal_as_text_or_is_refused(returned: object, differences: int) -> None:
     truth = Wanted(WANTED.arrival, [1, ...])
     assert len(list(in_turn([FUND], [truth], came(returned=[returned])))) == differences
 
