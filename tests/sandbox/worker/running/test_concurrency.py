@@ -235,3 +235,33 @@ def test_threads_that_still_call_are_waited_for(execute_everywhere: Execute, san
     code = "import threading\nfor n in range(3): threading.Thread(target=lambda n=n: print(work(n))).start()"
     result = execute_everywhere(Toolkit([at_once()], sandbox=sandbox), code, 30)
     assert sorted(result.output.split()) == ["0", "10", "20"]
+
+
+FAILING_CALLS = {
+    "called": "fail()",
+    "awaited": "await fail()",
+    "in a coroutine": "async def main():\n    return await fail()\nasyncio.run(main())",
+    "gathered": "await asyncio.gather(fail(), fail())",
+    "parallel": "parallel((fail,), (fail,))",
+    "in another thread": "await asyncio.to_thread(fail)",
+    "in a pool": "import concurrent.futures\nwith concurrent.futures.ThreadPoolExecutor() as pool:\n    pool.submit(fail).result()",
+}
+
+
+@pytest.mark.parametrize("program", FAILING_CALLS.values(), ids=FAILING_CALLS)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_error_of_a_tool_is_shown_alone(program: str, is_async: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    def fail() -> int:
+        """Fail."""
+        message = "there is no stock"
+        raise ValueError(message)
+
+    async def afail() -> int:
+        """Fail."""
+        return fail()
+
+    with Toolkit([ez_tool(name="fail")(afail) if is_async else fail]) as toolkit:
+        result = anyio.run(toolkit.aexecute, program)
+    assert "there is no stock" in (result.error or "")
+    assert result.error_output.count("ValueError: ") == 1
+    assert "During handling" not in result.error_output

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["CallPath", "begin", "count_threads", "current", "install", "new_task", "run_in", "submit", "take_next"]
+__all__ = [
+    "CallPath",
+    "begin",
+    "count_threads",
+    "current",
+    "install",
+    "new_task",
+    "run_in",
+    "running_loop",
+    "submit",
+    "take_next",
+]
 
 count_threads: Callable[[], int] = vars(_thread)["_count"]
 """The number of threads other than the first, counted faster than by threading."""
@@ -56,7 +67,8 @@ _nameless = itertools.count(1)
 _of_threads: dict[int, CallPath] = {}
 _next_jobs: dict[int, CallPath] = {}
 _of_tasks: weakref.WeakKeyDictionary[asyncio.Task[Any], CallPath] = weakref.WeakKeyDictionary()
-_running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_get_running_loop"]
+running_loop: Callable[[], asyncio.AbstractEventLoop | None] = vars(asyncio)["_get_running_loop"]
+"""The running loop, or None: without an exception that the errors of tools would be shown with."""
 _current_task = asyncio.current_task
 
 
@@ -67,7 +79,7 @@ def begin() -> None:
 
 def current() -> CallPath:
     """Return the call path that runs."""
-    loop = _running_loop()
+    loop = running_loop()
     if loop is not None:
         task = _current_task(loop)
         if task is not None and (found := _of_tasks.get(task)) is not None:

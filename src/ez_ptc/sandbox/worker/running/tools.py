@@ -16,7 +16,7 @@ from ..errors import ToolError
 from ..quoting import MAX_LINE, name_text, on_one_line
 from ..values import codec as values
 from ..values.records import Record
-from .call_paths import count_threads, current, submit
+from .call_paths import count_threads, current, running_loop, submit
 from .link import TooLargeError
 
 if TYPE_CHECKING:
@@ -139,9 +139,8 @@ class Tools:
 
         def async_tool(*args: object, **kwargs: object) -> object:
             # Outside a running loop, an async tool is called like any other; inside, it is awaited, and sent at once.
-            try:
-                loop = asyncio.get_running_loop()
-            except RuntimeError:
+            loop = running_loop()
+            if loop is None:
                 return tool(*args, **kwargs)
             pending = self._start(name, args, kwargs, self._step())
             return self._platform.await_answer(loop, pending, _answer)
