@@ -244,13 +244,14 @@ FAILING_CALLS = {
     "gathered": "await asyncio.gather(fail(), fail())",
     "parallel": "parallel((fail,), (fail,))",
     "in another thread": "await asyncio.to_thread(fail)",
-    "in a pool": "import concurrent.futures\nwith concurrent.futures.ThreadPoolExecutor() as pool:\n    pool.submit(fail).result()",
+    "in a pool": "import concurrent.futures\n"
+    "with concurrent.futures.ThreadPoolExecutor() as pool:\n    pool.submit(fail).result()",
 }
 
 
 @pytest.mark.parametrize("program", FAILING_CALLS.values(), ids=FAILING_CALLS)
 @pytest.mark.parametrize("is_async", [False, True])
-def test_error_of_a_tool_is_shown_alone(program: str, is_async: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_error_of_a_tool_is_shown_alone(program: str, is_async: bool) -> None:
     def fail() -> int:
         """Fail."""
         message = "there is no stock"
