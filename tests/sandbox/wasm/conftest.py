@@ -11,7 +11,7 @@ from scripts.build_wasm import PACKAGE, source_hash
 
 
 @pytest.fixture(autouse=True, scope="session")
-def component() -> None:
+def require_built_component() -> None:
     """Skip the tests unless the component is there, and was built from the sources as they are."""
     record = PACKAGE / "sources.sha256"
     try:

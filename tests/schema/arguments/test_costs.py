@@ -1,9 +1,10 @@
 """Checking what a model sends takes time and memory that its size justifies, whatever the types are."""
 
+import gc
 import os
 import random
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import thread_time
 from typing import Annotated, Any
 
@@ -22,6 +23,15 @@ LONGEST = 5_000
 SEEDS = range(int(os.environ.get("EZ_PTC_COST_SEEDS", "3")))
 TYPES = 20
 VALUES = 4
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen_memory() -> Iterator[None]:
+    """Keep the collector from looking through all that other tests have left, in the time that a test measures."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def tool_of(annotation: object) -> Tool[..., Any] | None:
